@@ -1,9 +1,10 @@
-//! `DelayHeap`: which items wait, until when, and who is due. Pure: no lock, no clock, no waker; `now` is an argument.
+//! `DelayHeap`: the waiting items by name and by deadline. Pure: no lock, no clock, no waker; `now` is
+//! an argument.
 //!
-//! Slots of the items, one hash table of slot numbers, and an agenda of `(deadline, sequence, slot)`, which is in order only as
-//! far as has to be known soon. With a million items nearly all time is waiting for memory: an item that comes or whose deadline
-//! moves is written at the end of something, and all that it has stands in its slot. Deadlines are exact nanoseconds on the
-//! queue's own time line.
+//! `table` finds the slot of an item, `timeline` the item that becomes due next. The timeline is sorted
+//! only as far as has to be known soon. With a million items nearly all time is spent waiting for
+//! memory, so a new or moved item is appended, and all its data is in its slot. Deadlines are exact
+//! nanoseconds on the queue's own time line.
 
 use crate::tick::Tick;
 use crate::wish::{Term, Wish};
@@ -11,26 +12,24 @@ use std::borrow::Borrow;
 use wq_core::{ItemHash, QuietAdd};
 
 mod agenda;
-mod guide;
+mod leaf;
 mod leaves;
 mod nodes;
+mod occupancy;
 mod order;
 mod slots;
 mod table;
+mod timeline;
 #[cfg(test)]
 mod tests;
 
-use agenda::Agenda;
-use nodes::Node;
-use slots::{Held, Limit, Slots, index};
+use occupancy::Occupancy;
+use slots::{Held, Limit};
 use table::{Table, Vacancy};
+use timeline::{CHUNK, Timeline};
 
-/// So many nodes are taken from the agenda before the items behind them are looked at.
-const CHUNK: usize = 32;
-/// Below this capacity, memory is never given back by itself.
+/// Below this capacity, the heap never releases memory by itself.
 const SMALL: usize = 1024;
-/// So many items come and go before a nearly empty heap gives memory back.
-const PASSAGES: usize = 1024;
 
 /// What an insertion did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,29 +66,23 @@ impl<T, O> Waiting<T, O> {
     }
 }
 
-/// The items that wait, ordered by deadline, each at most once.
+/// The waiting items, ordered by deadline, each at most once.
 #[derive(Debug)]
 pub(crate) struct DelayHeap<T, O> {
-    agenda: Agenda,
-    slots: Slots<T, O>,
-    /// The held slots.
+    timeline: Timeline<T, O>,
+    /// The slots of the items.
     table: Table,
-    next_sequence: u32,
-    /// Items that came while the heap was nearly empty, and for which none has gone yet.
-    came: usize,
-    /// Items that went for one of those; see `note_departures`.
-    passed: usize,
-    /// So much room is never given back.
+    occupancy: Occupancy,
+    /// Room for this many items is never released.
     reserved: usize,
 }
 
 impl<T, O> DelayHeap<T, O> {
-    /// With room for so many items, if there is memory for that.
+    /// With room for this many items. `None` if memory is short.
     pub(crate) fn with_room(reserved: usize) -> Option<Self> {
-        let slots = Slots::try_with_capacity(reserved)?;
-        let agenda = Agenda::try_with_room(reserved)?;
+        let timeline = Timeline::try_with_room(reserved)?;
         let table = Table::try_with_capacity(reserved)?;
-        Some(Self { agenda, slots, table, next_sequence: 0, came: 0, passed: 0, reserved })
+        Some(Self { timeline, table, occupancy: Occupancy::default(), reserved })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -100,15 +93,15 @@ impl<T, O> DelayHeap<T, O> {
         self.table.len() == 0
     }
 
-    /// The deadline of the item that is due first.
+    /// The deadline of the item that becomes due first.
     pub(crate) fn earliest(&self) -> Option<Tick> {
-        self.agenda.first().map(|node| node.deadline)
+        self.timeline.earliest()
     }
 }
 
 impl<T: Eq, O> DelayHeap<T, O> {
-    /// Takes an item out of `offer`, or merges it with the one that waits already and leaves it there, so that the caller
-    /// drops it outside of its lock.
+    /// Takes an item out of `offer`. If the item waits already, merges the order and leaves the item in
+    /// `offer`, so that the caller drops it outside of its lock.
     pub(crate) fn insert(
         &mut self,
         hash: ItemHash,
@@ -117,7 +110,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         wish: Wish,
         merge: impl FnOnce(&mut O, O),
     ) -> Inserted {
-        self.refresh_sequences();
+        self.timeline.refresh_sequences();
         let place = offer.as_ref().map(|item| self.look(hash, item));
         if let Some(Ok(slot)) = place {
             return self.insert_again(slot, order, wish, merge);
@@ -125,14 +118,14 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let (Some(item), Some(Err(vacancy))) = (offer.take(), place) else { return Inserted::Kept };
         let term = wish.term();
         let limit = Limit::of(term, wish.is_revocable());
-        let sequence = self.take_sequence();
+        let sequence = self.timeline.take_sequence();
         self.settle_in(Held { item, order, limit, deadline: term.deadline, hash, sequence }, vacancy);
         Inserted::New
     }
 
-    /// An insertion of an item that waits.
+    /// Inserts an item that waits already.
     fn insert_again(&mut self, slot: u32, order: O, wish: Wish, merge: impl FnOnce(&mut O, O)) -> Inserted {
-        let Some(held) = self.slots.get_mut(slot) else {
+        let Some(held) = self.timeline.get_mut(slot) else {
             return Inserted::Kept; // unreachable: the table names held slots only
         };
         merge(&mut held.order, order);
@@ -178,7 +171,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let held = self.find(hash, item).and_then(|slot| self.slots.get(slot));
+        let held = self.find(hash, item).and_then(|slot| self.timeline.get(slot));
         held.is_some_and(|held| held.limit.is_revocable() || held.limit.is_joined())
     }
 
@@ -193,19 +186,17 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Q: Eq + ?Sized,
     {
         let slot = self.find(hash, item)?;
-        if !self.slots.get(slot).is_some_and(goes) {
+        if !self.timeline.get(slot).is_some_and(goes) {
             return None;
         }
-        let held = self.slots.take(slot)?;
-        self.table.strike(hash, slot);
-        let node = Node { deadline: held.deadline, slot, sequence: held.sequence };
-        let (slots, others) = (&self.slots, self.table.len());
-        self.agenda.forget(node, others, |slot, sequence| slots.deadline(slot, sequence));
+        self.table.remove(hash, slot);
+        let held = self.timeline.remove(slot, self.table.len())?;
         self.note_departures(1);
         Some(Waiting::of(held))
     }
 
-    /// Moves the deadline of a waiting item to `until` if that is later. What it was; `None`: the item does not wait.
+    /// Moves the deadline of a waiting item to `until` if that is later. Returns the old deadline, or
+    /// `None` if the item does not wait.
     pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> Option<Tick>
     where
         T: Borrow<Q>,
@@ -242,9 +233,9 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.refresh_sequences();
+        self.timeline.refresh_sequences();
         let slot = self.find(hash, item)?;
-        let held = self.slots.get_mut(slot).filter(|held| goes(held))?;
+        let held = self.timeline.get_mut(slot).filter(|held| goes(held))?;
         let before = held.deadline;
         let term = Term { deadline: before, limit: held.limit.tick() }.postponed(until);
         held.limit = held.limit.moved(term);
@@ -254,17 +245,17 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(before)
     }
 
-    /// When the item will be due.
+    /// The deadline of an item that waits.
     pub(crate) fn deadline<Q>(&self, hash: ItemHash, item: &Q) -> Option<Tick>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         let slot = self.find(hash, item)?;
-        self.slots.get(slot).map(|held| held.deadline)
+        self.timeline.get(slot).map(|held| held.deadline)
     }
 
-    /// Merges an order into a waiting item's. The order is handed back if the item does not wait.
+    /// Merges an order into that of a waiting item. Returns the order if the item does not wait.
     pub(crate) fn merge_into(
         &mut self,
         hash: ItemHash,
@@ -272,7 +263,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         order: O,
         merge: impl FnOnce(&mut O, O),
     ) -> Result<(), O> {
-        let Some(held) = self.find(hash, item).and_then(|slot| self.slots.get_mut(slot)) else {
+        let Some(held) = self.find(hash, item).and_then(|slot| self.timeline.get_mut(slot)) else {
             return Err(order);
         };
         held.limit = held.limit.joined();
@@ -280,7 +271,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Ok(())
     }
 
-    /// The same, but nobody asks for the item by it. False: it does not wait.
+    /// The same for a change of order that is no add. `false` if the item does not wait.
     pub(crate) fn reorder<Q>(
         &mut self,
         hash: ItemHash,
@@ -292,106 +283,75 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let Some(held) = self.find(hash, item).and_then(|slot| self.slots.get_mut(slot)) else {
+        let Some(held) = self.find(hash, item).and_then(|slot| self.timeline.get_mut(slot)) else {
             return false;
         };
         merge(&mut held.order, order);
         true
     }
 
-    /// Moves the items whose deadline is at or before `now` to `due`, at most so many: earliest first, ties in insertion
-    /// order.
-    ///
-    /// What an item takes with it lies in several places, each far from those of the next item. Each is visited for several
-    /// items in a row, so that the machine waits for their memory together.
+    /// Moves at most `most` items that are due at `now` to `due`, in the order of their deadlines, ties
+    /// in insertion order.
     pub(crate) fn pop_all_due(&mut self, now: Tick, most: usize, due: &mut Vec<Waiting<T, O>>) {
         let mut left = most;
         while left > 0 {
-            let mut nodes = [None; CHUNK];
-            let mut count = 0;
-            let slots = &self.slots;
-            while count < CHUNK.min(left)
-                && self.agenda.first().is_some_and(|first| first.deadline.is_due(now))
-            {
-                nodes[count] = self.agenda.pop(|slot, sequence| slots.deadline(slot, sequence));
-                count += 1;
-            }
-            if count == 0 {
-                break;
-            }
             let first = due.len();
             let mut taken = [0; CHUNK];
-            for node in nodes.iter().flatten() {
-                if self.slots.deadline(node.slot, node.sequence).is_some() {
-                    taken[due.len() - first] = node.slot;
-                    due.extend(self.slots.take(node.slot).map(Waiting::of));
-                }
+            let popped = self.timeline.pop_due(now, left, |slot, held| {
+                taken[due.len() - first] = slot;
+                due.push(Waiting::of(held));
+            });
+            if popped == 0 {
+                break;
             }
             for (slot, waiting) in taken.iter().zip(&due[first..]) {
-                self.table.strike(waiting.hash, *slot);
+                self.table.remove(waiting.hash, *slot);
             }
             left -= due.len() - first;
         }
-        let slots = &self.slots;
-        self.agenda.settle(self.table.len(), |slot, sequence| slots.deadline(slot, sequence));
-        self.note_departures(most - left); // Only now: it may number all slots anew.
+        self.timeline.settle(self.table.len());
+        self.note_departures(most - left); // Last: it may move all items to other slots.
     }
 
-    /// Puts an item back that was due, where it was in the order. Calls nothing of the item's.
+    /// Puts back an item that was due, where it was in the order. Calls no code of the item.
     pub(crate) fn put_back(&mut self, due: Waiting<T, O>) {
         let Waiting { item, order, hash, deadline, sequence, limit } = due;
         self.settle_in(Held { item, order, limit, deadline, hash, sequence }, self.table.vacancy(hash));
     }
 
-    /// Puts an item back that was removed, where it was in the order. Calls nothing of the item's.
+    /// Puts back an item that was removed, where it was in the order. Calls no code of the item.
     pub(crate) fn undo_removal(&mut self, removed: Waiting<T, O>) {
-        // A node of its may be left, and would be in force again in the slot that it names. Which that was is not known: the
-        // highest is in the same leaf, also where the leaf begins with that node.
-        let slots = &self.slots;
-        let node = Node { deadline: removed.deadline, slot: u32::MAX, sequence: removed.sequence };
-        self.agenda.purge(node, |slot, sequence| slots.deadline(slot, sequence));
+        self.timeline.purge(removed.deadline, removed.sequence);
         self.put_back(removed);
     }
 
-    /// Everything that waits, in the order in which it would have come out. Gives all memory back: nothing comes after it.
+    /// Takes out all items, in the order of their deadlines, and releases all memory.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting<T, O>> {
-        let nodes = self.sorted();
-        let mut slots = std::mem::take(&mut self.slots);
-        self.agenda = Agenda::default();
         self.table = Table::default();
-        self.next_sequence = 0;
-        nodes.into_iter().filter_map(|node| slots.take(node.slot)).map(Waiting::of).collect()
+        self.timeline.take_all().map(Waiting::of).collect()
     }
 
-    /// Gives unused memory back, if that is more than an eighth of what is in use.
+    /// Releases unused memory if that is more than an eighth of the memory in use.
     pub(crate) fn shrink(&mut self) {
         let room = self.table.len().max(self.reserved);
-        if self.slots.capacity() <= room + room / 8 {
+        if self.timeline.slots.capacity() <= room + room / 8 {
             return;
         }
-        let mut nodes = self.sorted();
-        // Room was there for more.
-        let mut slots = Slots::try_with_capacity(room).unwrap_or_default();
+        // There was room for more, so there is memory for this.
         let mut table = Table::try_with_capacity(room).unwrap_or_default();
-        for node in &mut nodes {
-            let Some(held) = self.slots.take(node.slot) else { continue };
-            let hash = held.hash;
-            node.slot = slots.insert(held);
-            table.insert(table.vacancy(hash), hash, node.slot);
-        }
-        (self.slots, self.table) = (slots, table);
-        self.agenda = Agenda::try_with_room(self.reserved).unwrap_or_default();
-        let _ = self.agenda.try_make_room(room);
-        let slots = &self.slots;
-        self.agenda.fill(&nodes, |slot, sequence| slots.deadline(slot, sequence));
-        (self.came, self.passed) = (0, 0);
+        self.timeline.compact(room, self.reserved, |held, slot| {
+            table.insert(table.vacancy(held.hash), held.hash, slot);
+        });
+        self.table = table;
+        self.occupancy.reset();
     }
 
-    /// For how many items there is room, in the part that has most of it.
+    /// The room for items, in the part that has most of it.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
-        // Beside each node in force another may be stale, and room for a third is in blocks that are not full.
-        self.slots.capacity().max(self.table.capacity()).max(self.agenda.capacity() / 3)
+        let Timeline { agenda, slots, .. } = &self.timeline;
+        // The agenda has room for a live and a stale node of each item, and a third in partly empty blocks.
+        slots.capacity().max(self.table.capacity()).max(agenda.capacity() / 3)
     }
 
     fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
@@ -402,97 +362,37 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.look(hash, item).ok()
     }
 
-    /// The item's slot, or else where in the table that would be put.
+    /// The item's slot, or else where to insert one in the table.
     fn look<Q>(&self, hash: ItemHash, item: &Q) -> Result<u32, Vacancy>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.table.find(hash, |slot| self.slots.get(slot).is_some_and(|held| held.item.borrow() == item))
+        self.table.find(hash, |slot| self.timeline.get(slot).is_some_and(|held| held.item.borrow() == item))
     }
 
-    /// Puts an item into the next slot, that into the table, and its node into the agenda.
+    /// Inserts an item that does not wait.
     fn settle_in(&mut self, held: Held<T, O>, vacancy: Vacancy) {
-        let (hash, deadline, sequence) = (held.hash, held.deadline, held.sequence);
-        let room = self.slots.capacity();
-        let slot = self.slots.insert(held);
-        let slots = &self.slots;
-        if slots.capacity() != room {
-            // If there is none, the agenda tries again when it needs some.
-            let _ = self.agenda.try_make_room(slots.capacity());
-        }
+        let hash = held.hash;
+        let slot = self.timeline.insert(held);
         self.table.insert(vacancy, hash, slot);
-        self.agenda.push(Node { deadline, slot, sequence }, |slot, sequence| slots.deadline(slot, sequence));
-        self.note_arrival();
+        self.occupancy.arrive(self.is_nearly_empty());
     }
 
-    /// Whether so little of the memory is in use that some may be given back.
+    /// Whether little enough of the memory is in use to release some.
     fn is_nearly_empty(&self) -> bool {
-        let capacity = self.slots.capacity();
+        let capacity = self.timeline.slots.capacity();
         capacity > SMALL.max(self.reserved) && self.len() < capacity / 8
     }
 
-    fn note_arrival(&mut self) {
-        if self.is_nearly_empty() {
-            self.came += 1;
-        } else {
-            (self.came, self.passed) = (0, 0);
-        }
-    }
-
-    /// Frees memory after a thousand items that came to a nearly empty heap and went. A burst that only comes counts nothing,
-    /// nor does one that only goes: a heap that fills and empties in turn keeps its memory, one that had a single peak does
-    /// not.
     fn note_departures(&mut self, items: usize) {
-        let items = items.min(self.came);
-        if items == 0 {
-            return;
-        }
-        self.came -= items;
-        self.passed += items;
-        if self.passed >= PASSAGES && self.is_nearly_empty() {
+        if self.occupancy.leave(items) && self.is_nearly_empty() {
             self.shrink();
         }
     }
 
-    /// Gives a waiting item a new deadline, behind all that share it.
+    /// Gives a waiting item a new deadline, behind all items that share it.
     fn move_to(&mut self, slot: u32, deadline: Tick) {
-        let sequence = self.take_sequence();
-        let Some(held) = self.slots.get_mut(slot) else { return };
-        let old = Node { deadline: held.deadline, slot, sequence: held.sequence };
-        (held.deadline, held.sequence) = (deadline, sequence);
-        let (slots, others) = (&self.slots, self.table.len() - 1);
-        self.agenda.forget(old, others, |slot, sequence| slots.deadline(slot, sequence));
-        self.agenda.push(Node { deadline, slot, sequence }, |slot, sequence| slots.deadline(slot, sequence));
-    }
-
-    fn take_sequence(&mut self) -> u32 {
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        sequence
-    }
-
-    /// Called before any insertion: when the sequence numbers are used up (once in 2^32 insertions), those that live are
-    /// numbered afresh, in the same order.
-    fn refresh_sequences(&mut self) {
-        if self.next_sequence < u32::MAX {
-            return;
-        }
-        let mut nodes = self.sorted();
-        for (sequence, node) in nodes.iter_mut().enumerate() {
-            node.sequence = index(sequence);
-            if let Some(held) = self.slots.get_mut(node.slot) {
-                held.sequence = node.sequence;
-            }
-        }
-        self.agenda.clear();
-        let slots = &self.slots;
-        self.agenda.fill(&nodes, |slot, sequence| slots.deadline(slot, sequence));
-        self.next_sequence = index(nodes.len());
-    }
-
-    /// The nodes of all that waits, in their order.
-    fn sorted(&self) -> Vec<Node> {
-        self.agenda.sorted(|slot, sequence| self.slots.deadline(slot, sequence))
+        self.timeline.move_to(slot, deadline, self.table.len() - 1);
     }
 }

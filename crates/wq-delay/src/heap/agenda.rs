@@ -1,39 +1,38 @@
-//! `Agenda`: what is due when. The nodes of what comes next stand in order, those of all that is later in leaves.
+//! `Agenda`: the nodes of all items, sorted for the near future and in leaves for the time after it.
 //!
-//! A node stays where it is when its item goes or has another deadline: it is stale then, and passed over when its turn comes,
-//! or taken out with others when there are too many. So nothing has to know where a node is, and nothing is written when one
-//! moves. The first node is never stale. Whether another is, its slot tells: `deadline` gives the deadline of the
-//! item in a slot if the node of that sequence is in force.
+//! A node stays where it is when its item leaves or gets another deadline. It is stale then, and is
+//! skipped in its turn, or removed with others when too many are stale. So no slot has to know where
+//! its node is, and moving a node writes nothing. The first node is never stale. The argument
+//! `deadline` tells stale nodes apart: it returns the deadline of the item in a slot if the node with
+//! that sequence is live.
 
 use super::leaves::{FULL, Leaves, Room};
 use super::nodes::{Node, Nodes};
 use crate::tick::Tick;
 
-/// So many nodes are left in the heap; and so many are near when an agenda is filled.
+/// The most nodes in the heap, and the near nodes of an agenda that is filled.
 const NEAR: usize = FULL / 2;
-/// So many stale nodes more than a third are left among those that are near.
+/// The near nodes may hold this many stale ones beyond a third.
 const SLACK: usize = if cfg!(test) { 1 } else { 16 };
 
-/// All nodes.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    /// Before all that is in leaves, sorted, the last first.
+    /// Before all leaves. Sorted, the last first.
     run: Vec<Node>,
-    /// Before all that is in leaves, and came after the run was made.
+    /// Before all leaves. Newer than the run.
     heap: Nodes,
     far: Leaves,
 }
 
 impl Agenda {
-    /// With room for so many items, whatever becomes of them, if there is memory.
+    /// With enough room for this many items in any case. `None` if memory is short.
     pub(super) fn try_with_room(items: usize) -> Option<Self> {
         let mut room = Self::default();
         room.try_make(items, Room::most(items))?;
         Some(room)
     }
 
-    /// Sees to it that adds of so many items, and moves of their deadlines, need no more memory as a rule, if there is that
-    /// much.
+    /// Makes enough room for this many items, as a rule. `None` if memory is short.
     pub(super) fn try_make_room(&mut self, items: usize) -> Option<()> {
         self.try_make(items, Room::usual(items))
     }
@@ -51,7 +50,7 @@ impl Agenda {
         self.far.try_make_room(room)
     }
 
-    /// The node that is before all others.
+    /// The earliest node.
     #[inline]
     pub(super) fn first(&self) -> Option<&Node> {
         match (self.run.last(), self.heap.first()) {
@@ -72,7 +71,7 @@ impl Agenda {
         }
     }
 
-    /// Takes the first node away; the next may be stale until [`settle`](Self::settle) is called.
+    /// Removes the first node. The next may be stale until [`settle`](Self::settle) is called.
     pub(super) fn pop(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Option<Node> {
         let first = self.pop_near();
         if self.run.is_empty() && self.heap.len() == 0 {
@@ -81,7 +80,7 @@ impl Agenda {
         first
     }
 
-    /// A node has become stale. Beside it so many are in force.
+    /// Records that this node is stale. `others` nodes are live.
     #[inline]
     pub(super) fn forget(&mut self, node: Node, others: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         if let Some(at) = self.far.find(&node) {
@@ -91,11 +90,11 @@ impl Agenda {
         self.settle(others, deadline);
     }
 
-    /// Passes over stale nodes until the first is in force, and takes them away if there are too many. To be called when nodes
-    /// were popped; so many are in force.
+    /// Removes stale nodes until the first is live, and all near ones if there are too many. `live` is
+    /// the number of live nodes.
     #[inline]
-    pub(super) fn settle(&mut self, in_force: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let (near, live) = (self.run.len() + self.heap.len(), in_force.saturating_sub(self.far.live()));
+    pub(super) fn settle(&mut self, live: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        let (near, live) = (self.run.len() + self.heap.len(), live.saturating_sub(self.far.live()));
         if near > live + live / 2 + SLACK {
             self.clean(&deadline);
         }
@@ -109,7 +108,7 @@ impl Agenda {
         }
     }
 
-    /// Takes all stale nodes away that have this one's place.
+    /// Removes the stale nodes from the leaf of this node, or from the near nodes.
     pub(super) fn purge(&mut self, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         match self.far.find(&node) {
             Some(at) => self.far.clean(at, deadline),
@@ -117,7 +116,7 @@ impl Agenda {
         }
     }
 
-    /// All nodes that are in force, sorted.
+    /// All live nodes, sorted.
     pub(super) fn sorted(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = self.far.nodes(&deadline);
         let near = self.run.iter().chain(self.heap.iter());
@@ -126,14 +125,14 @@ impl Agenda {
         nodes
     }
 
-    /// Takes all nodes out. The memory is kept.
+    /// Removes all nodes and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.run.clear();
         self.heap.clear();
         self.far.clear();
     }
 
-    /// Puts sorted nodes into an empty agenda.
+    /// Fills an empty agenda with sorted nodes.
     pub(super) fn fill(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let (near, far) = nodes.split_at(nodes.len().min(NEAR));
         self.run.extend(near.iter().rev());
@@ -148,7 +147,7 @@ impl Agenda {
         }
     }
 
-    /// Too many are near: the later ones are put away into leaves.
+    /// Moves the later half of the near nodes to leaves.
     #[cold]
     #[inline(never)]
     fn spill(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
@@ -164,7 +163,7 @@ impl Agenda {
         self.run = nodes;
     }
 
-    /// Takes the stale nodes away from those that are near.
+    /// Removes the stale nodes from the near ones.
     #[cold]
     #[inline(never)]
     fn clean(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
@@ -173,7 +172,7 @@ impl Agenda {
         self.heap.retain(is_live);
     }
 
-    /// How many nodes there are, the stale ones among them.
+    /// How many nodes there are, with the stale ones.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.run.len() + self.heap.len() + self.far.len()
@@ -190,18 +189,15 @@ impl Agenda {
         self.far.count()
     }
 
-    /// What must hold after every operation.
+    /// Asserts what holds after every operation.
     #[cfg(test)]
     pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let is_live = |node: &&Node| deadline(node.slot, node.sequence).is_some();
         assert!(self.run.is_sorted_by_key(|node| !node.rank()), "the run is not in order");
         let near: Vec<_> = self.run.iter().chain(self.heap.iter()).collect();
-        assert!(
-            near.iter().all(|node| self.far.find(node).is_none()),
-            "a node that is near belongs into a leaf"
-        );
+        assert!(near.iter().all(|node| self.far.find(node).is_none()), "a near node belongs to a leaf");
         let live = near.iter().copied().filter(is_live).count();
-        assert!(near.len() <= live + live / 2 + SLACK, "too many of the nodes that are near are stale");
+        assert!(near.len() <= live + live / 2 + SLACK, "too many near nodes are stale");
         self.far.check(deadline);
     }
 }

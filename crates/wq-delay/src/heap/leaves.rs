@@ -1,67 +1,28 @@
-//! `Leaves`: the nodes of what is due later, in leaves that are in order among themselves and in none within.
+//! `Leaves`: the nodes that are due later, in leaves sorted by time.
 //!
-//! A node is put at the end of its leaf, and a leaf that is full is cut into several: each node is moved a few times
-//! altogether, in a row with those beside it. A node may be stale: that of an item that went or has another deadline now. Each
-//! leaf knows how many are not, and is cleaned before more than a third are.
+//! A node is appended to its leaf. A full leaf is cut into several, so each node is moved a few times
+//! in all, together with its neighbours. A node becomes stale when its item leaves or gets another
+//! deadline. Each leaf counts its live nodes and is cleaned before more than a third are stale.
 
 #[cfg(test)]
 use std::cell::Cell;
 
+use super::leaf::{Blocks, Leaf};
 use super::nodes::Node;
 use super::order::Order;
-use super::slots::{NONE, index};
+use super::slots::index;
 use crate::tick::Tick;
 
-/// So many nodes fill a leaf.
+/// Nodes in a full leaf.
 pub(super) const FULL: usize = if cfg!(test) { 16 } else { 1024 };
-/// Into so many leaves a full one is cut at most: the fewer, the more often nodes are moved.
+/// A full leaf is cut into at most this many: with fewer, nodes are moved more often.
 const PARTS: usize = 4;
-/// A part has so many nodes at least, or a few less.
+/// Nodes in each part, roughly.
 const PART: usize = FULL / PARTS;
-/// Two neighbours of fewer nodes become one: fewer than any two parts of a leaf that was cut.
+/// Two neighbours with fewer nodes are merged. Two parts of one cut never are.
 const SMALL: usize = PART / 2 * 3;
-/// Nodes in a block of memory.
-const BLOCK: usize = if cfg!(test) { 4 } else { 64 };
-/// So many nodes stand at the end of a leaf itself before they are moved to a block: the ends of all leaves are near to each
-/// other.
-const TAIL: usize = if cfg!(test) { 2 } else { 8 };
-/// So many stale nodes more than the third are left in a leaf.
+/// A leaf may hold this many stale nodes beyond a third.
 const SLACK: u32 = if cfg!(test) { 1 } else { 16 };
-
-/// A node without its deadline, which stands in its slot: 8 bytes.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    slot: u32,
-    sequence: u32,
-}
-
-impl Entry {
-    const NONE: Self = Self { slot: NONE, sequence: NONE };
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Leaf {
-    /// The rank of no node in it is lower, and of none in those before it as high.
-    from: u128,
-    /// The last of its blocks, which alone may have room.
-    block: u32,
-    len: u32,
-    /// How many of them are not stale.
-    live: u32,
-    /// Those that came last: as many as are not in blocks.
-    tail: [Entry; TAIL],
-}
-
-impl Leaf {
-    #[cfg(test)]
-    fn begin(&self) -> Tick {
-        Tick(u64::try_from(self.from >> 64).expect("the upper half"))
-    }
-
-    const fn new(from: u128) -> Self {
-        Self { from, tail: [Entry::NONE; TAIL], block: NONE, len: 0, live: 0 }
-    }
-}
 
 #[cfg(test)]
 thread_local! {
@@ -70,39 +31,21 @@ thread_local! {
     pub(super) static MERGES: Cell<usize> = const { Cell::new(0) };
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Leaves {
     order: Order<Leaf>,
-    blocks: Vec<[Entry; BLOCK]>,
-    /// Of each block the one before it in its leaf, or the next free one.
-    links: Vec<u32>,
-    free_block: u32,
+    blocks: Blocks,
     live: usize,
-    /// Where nodes are sorted.
+    /// Scratch space for sorting.
     bench: Vec<Node>,
 }
 
-impl Default for Leaves {
-    fn default() -> Self {
-        Self {
-            order: Order::default(),
-            blocks: Vec::new(),
-            links: Vec::new(),
-            free_block: NONE,
-            live: 0,
-            bench: Vec::new(),
-        }
-    }
-}
-
 impl Leaves {
-    /// Makes room for so many leaves and blocks, if there is that much memory.
+    /// Makes room. `None` if memory is short.
     pub(super) fn try_make_room(&mut self, Room { leaves, blocks }: Room) -> Option<()> {
-        let more = |room: usize, len: usize| room.saturating_sub(len);
         self.order.try_make_room(leaves)?;
-        self.blocks.try_reserve_exact(more(blocks, self.blocks.len())).ok()?;
-        self.links.try_reserve_exact(more(blocks, self.links.len())).ok()?;
-        self.bench.try_reserve_exact(more(FULL, self.bench.len())).ok()
+        self.blocks.try_make_room(blocks)?;
+        self.bench.try_reserve_exact(FULL.saturating_sub(self.bench.len())).ok()
     }
 
     /// How many nodes are not stale.
@@ -117,7 +60,7 @@ impl Leaves {
 
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.blocks.capacity() * BLOCK
+        self.blocks.capacity()
     }
 
     #[cfg(test)]
@@ -125,20 +68,16 @@ impl Leaves {
         self.order.leaves().len()
     }
 
-    /// What must hold after every operation.
+    /// Asserts what holds after every operation.
     #[cfg(test)]
     pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let leaves = self.order.leaves();
         assert!(leaves.is_sorted_by_key(|leaf| leaf.from), "leaves are not in order");
-        assert!(leaves.iter().map(|leaf| leaf.begin()).eq(self.order.begins().iter().copied()));
+        assert!(leaves.iter().map(Leaf::begin).eq(self.order.begins().iter().copied()));
         self.order.check();
-        let mut used = 0;
         for (at, leaf) in leaves.iter().enumerate() {
             let mut nodes = Vec::new();
-            self.visit(leaf, |block, entries| {
-                nodes.extend(live(entries, &deadline));
-                used += usize::from(block.is_some());
-            });
+            self.blocks.collect(leaf, &mut nodes, &deadline);
             assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
             assert!(
                 leaf.live > 0 && leaf.len <= leaf.live + leaf.live / 2 + SLACK,
@@ -149,65 +88,56 @@ impl Leaves {
         assert_eq!(self.live, leaves.iter().map(|leaf| leaf.live as usize).sum());
         let are_small = |two: &[Leaf]| ((two[0].len + two[1].len) as usize) < SMALL;
         assert!(!leaves.windows(2).any(are_small), "two neighbours are small");
+        let (room, used) = (Room::most(self.live), self.blocks.used());
         assert!(
-            leaves.len() <= Room::most(self.live).leaves && used <= Room::most(self.live).blocks,
+            leaves.len() <= room.leaves && used <= room.blocks,
             "{} leaves with {used} blocks for {} nodes",
             leaves.len(),
             self.live
         );
-        let free =
-            std::iter::successors(Some(self.free_block), |&block| self.links.get(block as usize).copied());
-        assert_eq!(used + free.filter(|&block| block != NONE).count(), self.blocks.len(), "a block is lost");
+        let counted: usize = leaves.iter().map(|leaf| self.blocks.count(leaf)).sum();
+        assert_eq!(counted, used, "a block is lost");
     }
 
-    /// The leaf that this node is in, or belongs into: how many are before it. `None`: the node is before all of them.
+    /// The position of the leaf for this node. `None` if the node is before all leaves.
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
         let at = self.order.until(node.deadline).checked_sub(1)?;
-        if self.leaf(at).from <= node.rank() {
+        if self.order.leaves()[at].from <= node.rank() {
             return Some(at);
         }
         self.find_amid_ties(at, node)
     }
 
-    /// The same where several leaves begin with its deadline, the last of them being this one.
+    /// The same where several leaves begin with this deadline. The last of them is at `last`.
     #[inline(never)]
     fn find_amid_ties(&self, last: usize, node: &Node) -> Option<usize> {
-        let start = self.order.guess(node.deadline).start;
-        let ties = &self.order.leaves()[start..last];
-        (start + ties.partition_point(|leaf| leaf.from <= node.rank())).checked_sub(1)
-    }
-
-    #[inline]
-    fn leaf(&self, at: usize) -> &Leaf {
-        &self.order.leaves()[at]
+        self.order.leaves()[..last].partition_point(|leaf| leaf.from <= node.rank()).checked_sub(1)
     }
 
     #[inline]
     pub(super) fn push(&mut self, at: usize, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        self.append(at, Entry { slot: node.slot, sequence: node.sequence });
         let leaf = &mut self.order.leaves_mut()[at];
+        self.blocks.append(leaf, node.slot, node.sequence);
         leaf.live += 1;
-        let is_full = leaf.len as usize >= FULL;
         self.live += 1;
-        if is_full {
+        if leaf.len as usize >= FULL {
             self.clean(at, deadline);
         }
     }
 
-    /// A node of this leaf has become stale.
+    /// Counts one more stale node in this leaf.
     #[inline]
     pub(super) fn forget(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let leaf = &mut self.order.leaves_mut()[at];
         leaf.live -= 1;
-        let is_stale = leaf.len > leaf.live + leaf.live / 2 + SLACK || leaf.live == 0;
         self.live -= 1;
-        if is_stale {
+        if leaf.len > leaf.live + leaf.live / 2 + SLACK || leaf.live == 0 {
             self.clean(at, deadline);
         }
     }
 
-    /// Takes the first leaf away, and hands out its nodes, the last first.
+    /// Moves the nodes of the first leaf to `run`, the last first. `false` if there is no leaf.
     pub(super) fn take_first(
         &mut self,
         run: &mut Vec<Node>,
@@ -224,16 +154,14 @@ impl Leaves {
         true
     }
 
-    /// Takes all nodes out. The memory is kept.
+    /// Removes all nodes and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.order.clear();
         self.blocks.clear();
-        self.links.clear();
-        self.free_block = NONE;
         self.live = 0;
     }
 
-    /// Puts nodes, sorted, before all others.
+    /// Inserts sorted nodes before all others.
     pub(super) fn put_first(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
         if nodes.is_empty() {
             return;
@@ -248,20 +176,20 @@ impl Leaves {
         self.merge(0, &deadline);
     }
 
-    /// The nodes that are not stale, in no order.
+    /// The live nodes, unsorted.
     pub(super) fn nodes(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(self.live);
         for leaf in self.order.leaves() {
-            self.visit(leaf, |_, entries| nodes.extend(live(entries, &deadline)));
+            self.blocks.collect(leaf, &mut nodes, &deadline);
         }
         nodes
     }
 
-    /// Takes the stale nodes out of a leaf, and cuts it if it is too large still.
+    /// Removes the stale nodes of a leaf, and cuts the leaf if it is still too large.
     #[cold]
     #[inline(never)]
     pub(super) fn clean(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaf = *self.leaf(at);
+        let leaf = self.order.leaves()[at];
         self.gather(&leaf, &deadline);
         let mut nodes = std::mem::take(&mut self.bench);
         debug_assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
@@ -291,7 +219,7 @@ impl Leaves {
         self.merge(at, &deadline);
     }
 
-    /// Neighbours that are small become one: else each would keep a block for a few nodes.
+    /// Merges small neighbours: each leaf keeps a block, however few nodes it holds.
     fn merge(&mut self, mut at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         loop {
             let len = |at: usize| self.order.leaves().get(at).map(|leaf| leaf.len as usize);
@@ -312,83 +240,22 @@ impl Leaves {
         }
     }
 
-    /// Moves the nodes of a leaf that are not stale to the bench, and frees its blocks.
+    /// Moves the live nodes of a leaf to the bench, and frees its blocks.
     #[inline]
     fn gather(&mut self, leaf: &Leaf, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let mut nodes = std::mem::take(&mut self.bench);
-        nodes.clear();
-        let mut oldest = None;
-        self.visit(leaf, |block, entries| {
-            nodes.extend(live(entries, &deadline));
-            oldest = block.or(oldest);
-        });
-        if let Some(oldest) = oldest {
-            self.links[oldest as usize] = self.free_block;
-            self.free_block = leaf.block;
-        }
-        self.bench = nodes;
-    }
-
-    /// The nodes of a leaf: the tail, then those of each block, the last first.
-    #[inline]
-    fn visit<'a>(&'a self, leaf: &'a Leaf, mut visit: impl FnMut(Option<u32>, &'a [Entry])) {
-        let (mut block, mut left) = (leaf.block, leaf.len as usize);
-        let tail = left % TAIL;
-        visit(None, &leaf.tail[..tail]);
-        left -= tail;
-        while left > 0 {
-            let used = (left - 1) % BLOCK + 1;
-            visit(Some(block), &self.blocks[block as usize][..used]);
-            block = self.links[block as usize];
-            left -= used;
-        }
+        self.bench.clear();
+        let oldest = self.blocks.collect(leaf, &mut self.bench, deadline);
+        self.blocks.release(leaf, oldest);
     }
 
     fn fill(&mut self, at: usize, nodes: &[Node]) {
-        self.order.leaves_mut()[at].live += index(nodes.len());
-        nodes.iter().for_each(|node| self.append(at, Entry { slot: node.slot, sequence: node.sequence }));
-    }
-
-    #[inline]
-    fn append(&mut self, at: usize, entry: Entry) {
         let leaf = &mut self.order.leaves_mut()[at];
-        let len = leaf.len as usize;
-        leaf.tail[len % TAIL] = entry;
-        leaf.len += 1;
-        if len % TAIL == TAIL - 1 {
-            self.put_away(at);
-        }
-    }
-
-    /// Moves a tail that is full to a block.
-    fn put_away(&mut self, at: usize) {
-        let Self { order, blocks, links, free_block, .. } = self;
-        let leaf = &mut order.leaves_mut()[at];
-        let place = (leaf.len as usize - TAIL) % BLOCK;
-        if place == 0 {
-            let block = *free_block;
-            if let Some(link) = links.get_mut(block as usize) {
-                *free_block = std::mem::replace(link, leaf.block);
-                leaf.block = block;
-            } else {
-                let block = index(blocks.len());
-                blocks.push([Entry::NONE; BLOCK]);
-                links.push(leaf.block);
-                leaf.block = block;
-            }
-        }
-        blocks[leaf.block as usize][place..place + TAIL].copy_from_slice(&leaf.tail);
+        leaf.live += index(nodes.len());
+        nodes.iter().for_each(|node| self.blocks.append(leaf, node.slot, node.sequence));
     }
 }
 
-/// Those of these nodes that are not stale.
-fn live(entries: &[Entry], deadline: impl Fn(u32, u32) -> Option<Tick>) -> impl Iterator<Item = Node> {
-    entries.iter().filter_map(move |&Entry { slot, sequence }| {
-        Some(Node { deadline: deadline(slot, sequence)?, slot, sequence })
-    })
-}
-
-/// Orders nodes so far that each chunk of this size is before the next.
+/// Partially sorts nodes, so that each chunk of this size is before the next.
 fn cut(nodes: &mut [Node], size: usize) {
     if nodes.len() <= size {
         return;
@@ -400,7 +267,7 @@ fn cut(nodes: &mut [Node], size: usize) {
     cut(after, size);
 }
 
-/// How many leaves there are, and blocks of their nodes.
+/// Room for leaves and their blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     leaves: usize,
@@ -408,17 +275,16 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// As many as so many items have, if they are not taken out again but for a few.
+    /// Enough for this many items, as a rule.
     pub(super) const fn usual(items: usize) -> Self {
         let leaves = items / PART + PARTS;
-        Self { leaves, blocks: items / 2 * 3 / BLOCK + leaves }
+        Self { leaves, blocks: Blocks::most(items / 2 * 3, leaves) }
     }
 
-    /// As many as they have at most: two neighbours have `SMALL` nodes at least, and in each leaf a third may be stale, and
-    /// `SLACK`.
+    /// Enough for this many items in any case. Two neighbours have at least `SMALL` nodes. In each
+    /// leaf a third may be stale, and `SLACK` more.
     pub(super) const fn most(items: usize) -> Self {
         let leaves = (items.saturating_mul(3) + SMALL) / (SMALL - 2 * SLACK as usize) + 1;
-        // In each leaf one is not full.
-        Self { leaves, blocks: (items / 2 * 3 + leaves * SLACK as usize) / BLOCK + leaves }
+        Self { leaves, blocks: Blocks::most(items / 2 * 3 + leaves * SLACK as usize, leaves) }
     }
 }

@@ -1,10 +1,10 @@
-//! `Node`, and `Nodes`: a heap of them in one array. What lies behind a node is not known here.
+//! `Node`: when the item in a slot is due. `Nodes`: an 8-ary heap of nodes in one array.
 
 use crate::tick::Tick;
 
 /// Children per node.
 pub(super) const ARITY: usize = 8;
-/// So many places of the first family are never used: the root is its last member.
+/// The root is the last member of the first family. The places before it stay unused.
 const UNUSED: usize = ARITY - 1;
 
 /// When the item in a slot is due: 16 bytes.
@@ -12,7 +12,7 @@ const UNUSED: usize = ARITY - 1;
 pub(super) struct Node {
     pub(super) deadline: Tick,
     pub(super) slot: u32,
-    /// Insertion number: equal deadlines come out in the order of adding.
+    /// Insertion number: it orders equal deadlines.
     pub(super) sequence: u32,
 }
 
@@ -25,14 +25,15 @@ impl Node {
         self.rank() < other.rank()
     }
 
-    /// As one number, which is compared without a jump. No two nodes have one sequence: the slot never decides.
+    /// Deadline and sequence as one number, which is compared without a branch. Sequences are unique,
+    /// so the slot never decides.
     #[inline]
     pub(super) fn rank(&self) -> u128 {
         u128::from(self.deadline.0) << 64 | u128::from(self.sequence) << 32 | u128::from(self.slot)
     }
 }
 
-/// The children of one node: two cache lines, and no part of a third.
+/// The children of one node, aligned to two cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Family([Node; ARITY]);
@@ -40,13 +41,13 @@ struct Family([Node; ARITY]);
 /// Position 0 is the root; the children of position `p` are those from `8 p + 1` on, and stand in family `p + 1`.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    /// Each has a node; places without one, at the end, hold [`Node::NONE`].
+    /// Each holds a node. Unused places at the end hold [`Node::NONE`].
     families: Vec<Family>,
     len: usize,
 }
 
 impl Nodes {
-    /// Makes room for so many, if there is memory.
+    /// Makes room for this many nodes. `None` if memory is short.
     pub(super) fn try_make_room(&mut self, nodes: usize) -> Option<()> {
         self.families.try_reserve_exact(families_of(nodes).saturating_sub(self.families.len())).ok()
     }
@@ -65,7 +66,7 @@ impl Nodes {
         self.families.first().map(|family| &family.0[UNUSED])
     }
 
-    /// All nodes, in no order.
+    /// All nodes, unsorted.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Node> {
         self.families.iter().flat_map(|family| &family.0).skip(UNUSED).take(self.len)
     }
@@ -80,7 +81,7 @@ impl Nodes {
         self.rise(self.len - 1, node);
     }
 
-    /// Takes the first node away.
+    /// Removes the first node.
     pub(super) fn pop(&mut self) -> Option<Node> {
         let first = *self.first()?;
         self.len -= 1;
@@ -92,7 +93,7 @@ impl Nodes {
         Some(first)
     }
 
-    /// Takes the others out.
+    /// Removes the other nodes.
     pub(super) fn retain(&mut self, stays: impl Fn(&Node) -> bool) {
         let len = std::mem::take(&mut self.len);
         for position in 0..len {
@@ -108,14 +109,14 @@ impl Nodes {
         self.families.truncate(families_of(self.len));
     }
 
-    /// Takes all nodes out, in no order. The memory is kept.
+    /// Removes all nodes and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.families.clear();
         self.len = 0;
     }
 
-    /// Settles a node from the end of the array at the root. It belongs near the end: on the way down it is not compared
-    /// with anything, which costs less than to find out where it would stop.
+    /// Places a node from the end of the array, starting at the root. The node belongs near the end, so
+    /// it is cheaper to move the hole all the way down first and compare on the way up.
     fn sink(&mut self, node: Node) {
         let mut hole = 0;
         while let Some((child, first)) = self.first_child(hole) {
@@ -125,7 +126,7 @@ impl Nodes {
         self.rise(hole, node);
     }
 
-    /// Puts a node where there is none, or above that.
+    /// Places a node in the hole, or above it.
     #[inline]
     fn rise(&mut self, mut hole: usize, node: Node) {
         while hole > 0 {
@@ -140,7 +141,7 @@ impl Nodes {
         *self.at_mut(hole) = node;
     }
 
-    /// Of the children of a node the one that is before the others, and its position.
+    /// The first child of a node, with its position.
     fn first_child(&self, position: usize) -> Option<(usize, Node)> {
         let Family(children) = self.families.get(position + 1)?;
         let mut first = (0, children[0]);
@@ -162,7 +163,7 @@ impl Nodes {
     }
 }
 
-/// In how many families so many nodes stand.
+/// How many families this many nodes take.
 const fn families_of(nodes: usize) -> usize {
     if nodes == 0 { 0 } else { (nodes + UNUSED).div_ceil(ARITY) }
 }

@@ -1,5 +1,4 @@
-//! `Slots`: the items that wait, each in a slot of its own with all that belongs to it. Free slots are linked through
-//! themselves.
+//! `Slots`: the waiting items with their data, each in a slot. Free slots form a linked list.
 
 use std::num::NonZeroU64;
 
@@ -11,7 +10,7 @@ use crate::wish::Term;
 /// End of the free list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// 32 bytes for a `u64` under `Fifo`, the hash being never zero.
+/// 32 bytes for a `u64` under `Fifo`: the hash is never zero.
 #[derive(Debug)]
 pub(super) enum Slot<T, O> {
     Free { next: u32 },
@@ -25,9 +24,9 @@ pub(super) struct Held<T, O> {
     pub(super) order: O,
     pub(super) limit: Limit,
     pub(super) deadline: Tick,
-    /// The table knows it by this.
+    /// The key in the table.
     pub(super) hash: ItemHash,
-    /// Of the node in force; others that name this slot are stale.
+    /// The sequence of the live node. Other nodes of this slot are stale.
     pub(super) sequence: u32,
 }
 
@@ -98,7 +97,7 @@ impl<T, O> Default for Slots<T, O> {
 }
 
 impl<T, O> Slots<T, O> {
-    /// With room for so many, if there is memory.
+    /// With room for this many. `None` if memory is short.
     pub(super) fn try_with_capacity(slots: usize) -> Option<Self> {
         let mut room = Self::default();
         room.slots.try_reserve_exact(slots).ok()?;
@@ -109,7 +108,7 @@ impl<T, O> Slots<T, O> {
         self.slots.capacity()
     }
 
-    /// How many slots there are, those that are free among them.
+    /// How many slots there are, with the free ones.
     #[cfg(test)]
     pub(super) const fn len(&self) -> usize {
         self.slots.len()
@@ -131,13 +130,13 @@ impl<T, O> Slots<T, O> {
         }
     }
 
-    /// The deadline of the item in this slot, if the node of this number is the one in force.
+    /// The deadline of the item in this slot, if the node with this sequence is live.
     #[inline]
     pub(super) fn deadline(&self, slot: u32, sequence: u32) -> Option<Tick> {
         self.get(slot).filter(|held| held.sequence == sequence).map(|held| held.deadline)
     }
 
-    /// Puts an item into a free slot.
+    /// Puts an item into a free slot and returns the slot.
     ///
     /// # Panics
     ///
@@ -172,7 +171,7 @@ impl<T, O> Slots<T, O> {
         }
     }
 
-    /// The free slots, as they are linked.
+    /// The free slots, in the order of the list.
     #[cfg(test)]
     pub(super) fn free(&self) -> impl Iterator<Item = u32> {
         let next = |slot: u32| match self.slots.get(slot as usize) {

@@ -1,7 +1,7 @@
-//! `Table`: finds the slot of an item by its hash. One array, in which an entry stands at its home or behind it.
+//! `Table`: finds the slot of an item by its hash. One array with linear probing.
 //!
-//! The whole hash stands in the entry: a look costs one visit of the memory, another slot is looked at only if its item has the
-//! same hash, and to grow is to read one array and write another from end to end.
+//! An entry holds the whole hash. So a lookup visits memory once and reads another slot only if its
+//! item has the same hash, and growing reads one array and writes another, both in sequence.
 
 use wq_core::ItemHash;
 
@@ -9,25 +9,25 @@ use wq_core::ItemHash;
 type Entry = u64;
 
 const VACANT: Entry = 0;
-/// Of `BUCKETS` buckets so many are used at most.
+/// At most this many of `BUCKETS` buckets are used.
 const USED: usize = 4;
 const BUCKETS: usize = 5;
-/// The least that it makes room for.
+/// The smallest room for slots.
 const LEAST: usize = 4;
 
-/// Where a look for a slot ended that is not in the table: it may be put there, as long as no other is put or struck out.
+/// Where a lookup found no slot: an insert may use it until the table changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Vacancy(usize);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Never all in use. Sorted by home, but for those that stand behind it.
+    /// At least one is vacant. An entry is at its home, or behind it.
     entries: Vec<Entry>,
     len: usize,
 }
 
 impl Table {
-    /// With room for so many, if there is memory.
+    /// With room for this many slots. `None` if memory is short.
     pub(super) fn try_with_capacity(slots: usize) -> Option<Self> {
         if slots == 0 {
             return Some(Self::default());
@@ -47,21 +47,21 @@ impl Table {
         self.entries.len() / BUCKETS * USED
     }
 
-    /// The slot with this hash that is the right one, or else where it would be put.
+    /// The slot with this hash that `is_it` accepts, or else where to insert it.
     #[inline]
     pub(super) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Result<u32, Vacancy> {
         self.position(hash, is_it).map(|at| slot_of(self.entries[at]))
     }
 
-    /// Where a slot with this hash would be put that is not in it.
+    /// Where to insert a slot with this hash.
     pub(super) fn vacancy(&self, hash: ItemHash) -> Vacancy {
         match self.position(hash, |_| false) {
-            Ok(at) => Vacancy(at), // unreachable: none is the right one
+            Ok(at) => Vacancy(at), // unreachable: no slot is accepted
             Err(vacancy) => vacancy,
         }
     }
 
-    /// Adds a slot that is not in it, where the look for it ended.
+    /// Inserts a slot at the vacancy that its lookup returned.
     #[inline]
     pub(super) fn insert(&mut self, Vacancy(at): Vacancy, hash: ItemHash, slot: u32) {
         let entry = entry_of(hash, slot);
@@ -74,9 +74,9 @@ impl Table {
         self.len += 1;
     }
 
-    /// Strikes a slot out. Those behind it move up, so that no gap is between an entry and its home.
+    /// Removes a slot. Entries behind it move up, so that no gap is between an entry and its home.
     #[inline]
-    pub(super) fn strike(&mut self, hash: ItemHash, slot: u32) {
+    pub(super) fn remove(&mut self, hash: ItemHash, slot: u32) {
         let Ok(mut gap) = self.position(hash, |other| other == slot) else { return };
         self.len -= 1;
         let mut at = gap;
@@ -99,7 +99,7 @@ impl Table {
         let sought = entry_of(hash, 0);
         let mut at = self.home(sought);
         loop {
-            let entry = self.entries.get(at).copied().unwrap_or(VACANT); // There is none in an empty table.
+            let entry = self.entries.get(at).copied().unwrap_or(VACANT); // An empty table has no entry.
             if entry == VACANT {
                 return Err(Vacancy(at));
             }
@@ -127,7 +127,7 @@ impl Table {
         old.into_iter().filter(|entry| *entry != VACANT).for_each(|entry| self.put(entry));
     }
 
-    /// Where an entry is looked for first: the hash as a fraction of the array.
+    /// The first place to look for an entry: the hash as a fraction of the array.
     #[inline]
     fn home(&self, entry: Entry) -> usize {
         ((u128::from(entry >> 32) * self.entries.len() as u128) >> 32) as usize
@@ -138,7 +138,7 @@ impl Table {
         if at + 1 == self.entries.len() { 0 } else { at + 1 }
     }
 
-    /// How many steps it is from one place to another.
+    /// The number of steps from one place to another.
     #[inline]
     fn distance(&self, from: usize, to: usize) -> usize {
         if from <= to { to - from } else { to + self.entries.len() - from }

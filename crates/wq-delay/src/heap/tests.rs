@@ -3,7 +3,8 @@
 use super::leaves::{CUTS, FULL, MERGES};
 use super::slots::Slot;
 use super::table::Table;
-use super::{CHUNK, DelayHeap, Inserted, SMALL, Waiting};
+use super::timeline::CHUNK;
+use super::{DelayHeap, Inserted, SMALL, Waiting};
 use crate::tick::Tick;
 use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
@@ -60,17 +61,17 @@ fn pop(heap: &mut Heap, now: u64) -> Option<(u32, u64)> {
     pop_due(heap, now).map(|waiting| (waiting.item, waiting.deadline.0))
 }
 
-/// What must hold between the agenda, the slots and the table after every operation.
+/// Asserts what holds between the timeline and the table after every operation.
 fn check(heap: &Heap) {
-    let nodes = heap.sorted();
+    let nodes = heap.timeline.sorted();
     assert_eq!(nodes.len(), heap.len(), "one node of each item is in force");
-    assert_eq!(heap.agenda.first(), nodes.first(), "the first is not stale, and before all others");
+    assert_eq!(heap.timeline.agenda.first(), nodes.first(), "the first is not stale, and before all others");
     for node in &nodes {
-        let held = heap.slots.get(node.slot).expect("a node in force names a held slot");
+        let held = heap.timeline.slots.get(node.slot).expect("a node in force names a held slot");
         assert_eq!(heap.find(hash(held.item), &held.item), Some(node.slot));
     }
-    assert_eq!(heap.slots.free().count() + nodes.len(), heap.slots.len());
-    heap.agenda.check(|slot, sequence| heap.slots.deadline(slot, sequence));
+    assert_eq!(heap.timeline.slots.free().count() + nodes.len(), heap.timeline.slots.len());
+    heap.timeline.agenda.check(|slot, sequence| heap.timeline.slots.deadline(slot, sequence));
 }
 
 #[test]
@@ -120,12 +121,12 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
 #[test]
 fn sequence_numbers_that_run_out_are_renewed_in_order() {
     let mut heap = Heap::with_room(0).unwrap();
-    heap.next_sequence = u32::MAX - 5;
+    heap.timeline.next_sequence = u32::MAX - 5;
     for item in 0..20 {
         insert(&mut heap, item, 7, SecondAdd::Earliest);
         check(&heap);
     }
-    assert!(heap.next_sequence < 100);
+    assert!(heap.timeline.next_sequence < 100);
     let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 7)).map(|(item, _)| item).collect();
     assert_eq!(order, (0..20).collect::<Vec<_>>());
 }
@@ -209,7 +210,7 @@ fn room_that_was_reserved_is_kept() {
     for item in 0..3_000 {
         insert(&mut heap, item, 1, SecondAdd::Earliest);
         pop(&mut heap, 1);
-        assert!(heap.passed == 0, "it is not said to be nearly empty");
+        assert!(heap.occupancy.passed == 0, "it is not said to be nearly empty");
     }
     heap.shrink();
     assert!(heap.capacity() >= 10_000);
@@ -220,9 +221,9 @@ fn a_shrink_of_what_is_in_use_moves_nothing() {
     let mut heap = Heap::with_room(1000).unwrap();
     (0..1000).for_each(|item| _ = insert(&mut heap, item, 10 + u64::from(item), SecondAdd::Replace));
     insert(&mut heap, 999, 5000, SecondAdd::Replace);
-    let nodes = heap.agenda.len();
+    let nodes = heap.timeline.agenda.len();
     heap.shrink();
-    assert_eq!(heap.agenda.len(), nodes, "the stale node is there still");
+    assert_eq!(heap.timeline.agenda.len(), nodes, "the stale node is there still");
     check(&heap);
 }
 
@@ -241,7 +242,11 @@ fn nodes_that_are_moved_again_and_again_take_no_more_room() {
             insert(&mut heap, item, deadline + 1, SecondAdd::Replace);
         }
         check(&heap);
-        assert!(heap.agenda.len() <= 2 * items as usize, "round {round}: {} nodes", heap.agenda.len());
+        assert!(
+            heap.timeline.agenda.len() <= 2 * items as usize,
+            "round {round}: {} nodes",
+            heap.timeline.agenda.len()
+        );
     }
 }
 
@@ -265,13 +270,13 @@ fn leaves_that_are_emptied_become_one_with_their_neighbours() {
     let mut heap = Heap::with_room(0).unwrap();
     let items = 100 * u32::try_from(FULL).unwrap();
     (0..items).for_each(|item| _ = insert(&mut heap, item, u64::from(item), SecondAdd::Earliest));
-    let full = heap.agenda.leaves();
+    let full = heap.timeline.agenda.leaves();
     assert!(full >= 100, "{full} leaves of {items} items");
     for item in (0..items).filter(|item| item.wrapping_mul(0x9e37_79b9) >> 16 > 6553) {
         assert!(heap.remove(hash(item), &item).is_some());
     }
     check(&heap);
-    let (left, leaves) = (heap.len(), heap.agenda.leaves());
+    let (left, leaves) = (heap.len(), heap.timeline.agenda.leaves());
     assert!(left < items as usize / 8 && leaves <= left / 2, "{leaves} leaves of {left} items");
 }
 
@@ -279,7 +284,7 @@ fn leaves_that_are_emptied_become_one_with_their_neighbours() {
 fn what_was_taken_out_and_is_put_back_comes_out_once() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..100).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item % 10), SecondAdd::Earliest));
-    // Also those that leaves begin with.
+    // Among them the first nodes of leaves.
     for item in (0..100).chain([99, 50, 0, 50]) {
         let waiting = heap.remove(hash(item), &item).unwrap();
         heap.undo_removal(waiting);
@@ -296,13 +301,13 @@ fn what_was_due_goes_back_without_a_look_at_others() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..6).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item), SecondAdd::Replace));
     insert(&mut heap, 5, 9, SecondAdd::Replace);
-    let nodes = heap.agenda.len();
+    let nodes = heap.timeline.agenda.len();
     assert_eq!(nodes, 7, "one is stale");
     let mut due = Vec::new();
     heap.pop_all_due(Tick(3), CHUNK, &mut due);
     due.into_iter().rev().for_each(|waiting| heap.put_back(waiting));
     check(&heap);
-    assert_eq!(heap.agenda.len(), nodes, "no stale node was looked for");
+    assert_eq!(heap.timeline.agenda.len(), nodes, "no stale node was looked for");
 }
 
 #[derive(Debug, Clone)]
@@ -314,7 +319,7 @@ enum Op {
     RemoveAndUndo(u32),
     Postpone(u32, u64),
     PopDue(u64),
-    /// Until then, at most so many, of which so many go back.
+    /// The time, the most items to pop, and how many of them are put back.
     PopAllDue(u64, usize, usize),
     MergeInto(u32),
     Shrink,
@@ -366,7 +371,7 @@ fn courses() -> impl Strategy<Value = Course> {
     prop::sample::select(vec![Evenly, Faster, Clusters, Ties])
 }
 
-/// For so many items, deadlines up to this, batches of so many at most, and how rare it is that something befalls all of them.
+/// The number of items, the last deadline, the largest batch, and how rare operations on all items are.
 fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value = Op> {
     let item = 0..items;
     let time = prop_oneof![9 => 0..end, 1 => Just(u64::MAX)];
@@ -444,7 +449,7 @@ fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
     (waiting.item, waiting.order, waiting.deadline.0)
 }
 
-/// Plays it with both. What must hold between the parts is looked at after every so many operations.
+/// Plays the operations on the heap and on the naive one. Checks invariants after every `step` operations.
 fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -> Result<(), TestCaseError> {
     let mut heap = Heap::with_room(room).unwrap();
     let mut sorted = Sorted::default();
@@ -516,7 +521,7 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
                 let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
                 prop_assert_eq!(heap.take_all().into_iter().map(plain).collect::<Vec<_>>(), all);
             }
-            Op::JumpSequence => heap.next_sequence = heap.next_sequence.max(u32::MAX - 3),
+            Op::JumpSequence => heap.timeline.next_sequence = heap.timeline.next_sequence.max(u32::MAX - 3),
         }
         if number.is_multiple_of(step) {
             check(&heap);
@@ -591,7 +596,7 @@ proptest! {
                 }
             } else {
                 slots.remove(&slot);
-                table.strike(hash(slot), slot);
+                table.remove(hash(slot), slot);
             }
             prop_assert_eq!(table.len(), slots.len());
             prop_assert!(table.capacity() >= table.len());

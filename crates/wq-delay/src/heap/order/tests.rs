@@ -1,4 +1,4 @@
-//! `Order` and its guide against sorted vectors.
+//! `Order` against sorted vectors.
 
 use super::Order;
 use crate::tick::Tick;
@@ -83,16 +83,4 @@ proptest! {
             prop_assert!(order.leaves().iter().copied().eq(model.iter().map(|(_, leaf)| *leaf)));
         }
     }
-}
-
-#[test]
-fn a_guide_knows_nearly_where_deadlines_are_that_are_spread_evenly() {
-    let mut order = Order::default();
-    order.try_make_room(1000).unwrap();
-    (1..=64_u64).rev().for_each(|number| order.put_first(Tick(number * 1_000_000), number));
-    // One that is far away spoils nothing.
-    order.insert(64, &[(Tick::NEVER, 65)]);
-    order.insert(64, &[(Tick(64_500_000), 66)]);
-    let widest = (0..70_000_000).step_by(10_000).map(|at| order.guess(Tick(at)).len()).max();
-    assert!(widest <= Some(66 / 2), "{widest:?} of 66 are looked at");
 }
