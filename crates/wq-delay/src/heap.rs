@@ -1,10 +1,10 @@
-//! `DelayHeap`: the waiting items by name and by deadline. Pure: no lock, no clock, no waker; `now` is
-//! an argument.
+//! `DelayHeap`: the waiting items by name and by deadline. Pure: no lock, no clock, no waker; `now`
+//! is an argument.
 //!
-//! `table` finds the slot of an item, `timeline` the item that becomes due next. The timeline is sorted
-//! only as far as has to be known soon. With a million items nearly all time is spent waiting for
-//! memory, so a new or moved item is appended, and all its data is in its slot. Deadlines are exact
-//! nanoseconds on the queue's own time line.
+//! `table` finds the slot of an item, `timeline` the item that becomes due next. The timeline is
+//! sorted only as far as has to be known soon. With a million items nearly all time is spent
+//! waiting for memory, so a new or moved item is appended, and all its data is in its slot.
+//! Deadlines are exact nanoseconds on the queue's own time line.
 
 use crate::tick::Tick;
 use crate::wish::{Term, Wish};
@@ -100,8 +100,8 @@ impl<T, O> DelayHeap<T, O> {
 }
 
 impl<T: Eq, O> DelayHeap<T, O> {
-    /// Takes an item out of `offer`. If the item waits already, merges the order and leaves the item in
-    /// `offer`, so that the caller drops it outside of its lock.
+    /// Takes an item out of `offer`. If the item waits already, merges the order and leaves the
+    /// item in `offer`, so that the caller drops it outside of its lock.
     pub(crate) fn insert(
         &mut self,
         hash: ItemHash,
@@ -195,8 +195,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(Waiting::of(held))
     }
 
-    /// Moves the deadline of a waiting item to `until` if that is later. Returns the old deadline, or
-    /// `None` if the item does not wait.
+    /// Moves the deadline of a waiting item to `until` if that is later. Returns the old deadline,
+    /// or `None` if the item does not wait.
     pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> Option<Tick>
     where
         T: Borrow<Q>,
@@ -290,8 +290,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
         true
     }
 
-    /// Moves at most `most` items that are due at `now` to `due`, in the order of their deadlines, ties
-    /// in insertion order.
+    /// Moves at most `most` items that are due at `now` to `due`, in the order of their deadlines,
+    /// ties in insertion order.
     pub(crate) fn pop_all_due(&mut self, now: Tick, most: usize, due: &mut Vec<Waiting<T, O>>) {
         let mut left = most;
         while left > 0 {
@@ -350,7 +350,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         let Timeline { agenda, slots, .. } = &self.timeline;
-        // The agenda has room for a live and a stale node of each item, and a third in partly empty blocks.
+        // The agenda has room for a live and a stale node of each item, and a third in partly empty
+        // blocks.
         slots.capacity().max(self.table.capacity()).max(agenda.capacity() / 3)
     }
 

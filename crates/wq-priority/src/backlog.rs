@@ -19,9 +19,9 @@ use crate::planted::planted;
 ///   reads no clock.
 /// - **Groups.** The groups of a priority take turns: one item each, or their
 ///   [`weight`](crate::Builder::weight). Items without a group form one group. While a group of
-///   weight `w` is never empty, it gets at least `w` of any `W` hand-outs of its priority. `W` is the
-///   largest total weight of the groups that have items meanwhile. A group that was empty comes last
-///   and does not get its unused turns back.
+///   weight `w` is never empty, it gets at least `w` of any `W` hand-outs of its priority. `W` is
+///   the largest total weight of the groups that have items meanwhile. A group that was empty comes
+///   last and does not get its unused turns back.
 /// - **Adds of a waiting item.** A changed priority moves the item to the end of that priority's
 ///   line and restarts its wait. A changed group alone is merged into the order, and the item keeps
 ///   its place.

@@ -11,8 +11,8 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 /// one moment. At most 25 priorities have a label of their own, all others share one.
 ///
 /// To keep the labels between scrapes, reuse the value: call [`begin`](Self::begin), then
-/// [`survey_into`](wq_core::WorkQueue::survey_into). A priority keeps its label as long as the value
-/// lives. A survey gives free labels to the highest priorities in use.
+/// [`survey_into`](wq_core::WorkQueue::survey_into). A priority keeps its label as long as the
+/// value lives. A survey gives free labels to the highest priorities in use.
 ///
 /// A survey looks up at most 50 priorities and the items in flight. It allocates nothing.
 ///

@@ -20,7 +20,7 @@ pub(crate) struct RoundRobin {
     queues: IntrusiveList,
     /// How many items the first queue has handed out in its turn.
     used: u32,
-    /// The queue of items without a group, found without a hash table. `NIL` if there is none.
+    /// The queue of items without a group, found without a hash table. It may be `NIL`.
     ungrouped: u32,
 }
 

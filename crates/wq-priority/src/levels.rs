@@ -29,8 +29,8 @@ impl Member for Level {
     }
 }
 
-/// Invariant: each level has an item, or it is the only level. A queue that is nearly empty most of the
-/// time then does not open and close its level for each item.
+/// Invariant: each level has an item, or it is the only level. A queue that is nearly empty most of
+/// the time then does not open and close its level for each item.
 #[derive(Clone, Debug)]
 pub(crate) struct PriorityLevels {
     pool: Pool<Level>,

@@ -19,8 +19,8 @@ impl GroupId {
         Self { high: (number >> 32) as u32, low: number as u32 }
     }
 
-    /// The group with this name, as a 64-bit `SipHash` that is the same in every run. Two names with
-    /// equal hashes share one group's turns.
+    /// The group with this name, as a 64-bit `SipHash` that is the same in every run. Two names
+    /// with equal hashes share one group's turns.
     ///
     /// ```
     /// use wq_priority::GroupId;
@@ -76,8 +76,8 @@ pub enum OnMerge {
 /// newest group that an add names wins. Merging two orders first and applying the result later has
 /// the same effect as applying them one by one.
 ///
-/// An item leaves the backlog with [`OnMerge::Raise`]. So an add with the order of a guard keeps the
-/// item's priority and never lowers a newer one.
+/// An item leaves the backlog with [`OnMerge::Raise`]. So an add with the order of a guard keeps
+/// the item's priority and never lowers a newer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "AddOpts")]

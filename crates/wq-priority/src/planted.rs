@@ -1,5 +1,5 @@
-//! Planted bugs: faults on purpose, which check the checks. The stage `planted` plants each of them,
-//! and two kinds of checks must find it. A build without `cfg(wq_plant)` has none.
+//! Planted bugs: faults on purpose, which check the checks. The stage `planted` plants each of
+//! them, and two kinds of checks must find it. A build without `cfg(wq_plant)` has none.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]

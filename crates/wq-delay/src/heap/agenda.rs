@@ -1,10 +1,11 @@
-//! `Agenda`: the nodes of all items, sorted for the near future and in leaves for the time after it.
+//! `Agenda`: the nodes of all items, sorted for the near future and in leaves for the time after
+//! it.
 //!
 //! A node stays where it is when its item leaves or gets another deadline. It is stale then, and is
-//! skipped in its turn, or removed with others when too many are stale. So no slot has to know where
-//! its node is, and moving a node writes nothing. The first node is never stale. The argument
-//! `deadline` tells stale nodes apart: it returns the deadline of the item in a slot if the node with
-//! that sequence is live.
+//! skipped in its turn, or removed with others when too many are stale. So no slot has to know
+//! where its node is, and moving a node writes nothing. The first node is never stale. The argument
+//! `deadline` tells stale nodes apart: it returns the deadline of the item in a slot if the node
+//! with that sequence is live.
 
 use super::leaves::{FULL, Leaves, Room};
 use super::nodes::{Node, Nodes};
@@ -90,8 +91,8 @@ impl Agenda {
         self.settle(others, deadline);
     }
 
-    /// Removes stale nodes until the first is live, and all near ones if there are too many. `live` is
-    /// the number of live nodes.
+    /// Removes stale nodes until the first is live, and all near ones if there are too many. `live`
+    /// is the number of live nodes.
     #[inline]
     pub(super) fn settle(&mut self, live: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let (near, live) = (self.run.len() + self.heap.len(), live.saturating_sub(self.far.live()));

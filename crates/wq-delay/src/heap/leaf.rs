@@ -25,7 +25,8 @@ impl Entry {
 pub(super) struct Leaf {
     /// At most the rank of each of its nodes, and above the rank of each node in earlier leaves.
     pub(super) from: u128,
-    /// The newest of its blocks, the only one that may have room. Older blocks are linked behind it.
+    /// The newest of its blocks, the only one that may have room. Older blocks are linked behind
+    /// it.
     block: u32,
     pub(super) len: u32,
     /// The number of nodes that are not stale.

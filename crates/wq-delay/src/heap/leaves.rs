@@ -1,8 +1,9 @@
 //! `Leaves`: the nodes that are due later, in leaves sorted by time.
 //!
-//! A node is appended to its leaf. A full leaf is cut into several, so each node is moved a few times
-//! in all, together with its neighbours. A node becomes stale when its item leaves or gets another
-//! deadline. Each leaf counts its live nodes and is cleaned before more than a third are stale.
+//! A node is appended to its leaf. A full leaf is cut into several, so each node is moved a few
+//! times in all, together with its neighbours. A node becomes stale when its item leaves or gets
+//! another deadline. Each leaf counts its live nodes and is cleaned before more than a third are
+//! stale.
 
 #[cfg(test)]
 use std::cell::Cell;

@@ -25,8 +25,8 @@ impl Node {
         self.rank() < other.rank()
     }
 
-    /// Deadline and sequence as one number, which is compared without a branch. Sequences are unique,
-    /// so the slot never decides.
+    /// Deadline and sequence as one number, which is compared without a branch. Sequences are
+    /// unique, so the slot never decides.
     #[inline]
     pub(super) fn rank(&self) -> u128 {
         u128::from(self.deadline.0) << 64 | u128::from(self.sequence) << 32 | u128::from(self.slot)
@@ -38,7 +38,8 @@ impl Node {
 #[repr(align(64))]
 struct Family([Node; ARITY]);
 
-/// Position 0 is the root; the children of position `p` are those from `8 p + 1` on, and stand in family `p + 1`.
+/// Position 0 is the root; the children of position `p` are those from `8 p + 1` on, and stand in
+/// family `p + 1`.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     /// Each holds a node. Unused places at the end hold [`Node::NONE`].
@@ -115,8 +116,8 @@ impl Nodes {
         self.len = 0;
     }
 
-    /// Places a node from the end of the array, starting at the root. The node belongs near the end, so
-    /// it is cheaper to move the hole all the way down first and compare on the way up.
+    /// Places a node from the end of the array, starting at the root. The node belongs near the
+    /// end, so it is cheaper to move the hole all the way down first and compare on the way up.
     fn sink(&mut self, node: Node) {
         let mut hole = 0;
         while let Some((child, first)) = self.first_child(hole) {

@@ -3,8 +3,8 @@
 /// This many items pass a nearly empty heap before it releases memory.
 const PASSAGES: usize = 1024;
 
-/// Counts the items that arrive at a nearly empty heap and then leave. A burst that only arrives, or
-/// only leaves, counts nothing: a heap that fills and empties in turn keeps its memory.
+/// Counts the items that arrive at a nearly empty heap and then leave. A burst that only arrives,
+/// or only leaves, counts nothing: a heap that fills and empties in turn keeps its memory.
 #[derive(Debug, Default)]
 pub(super) struct Occupancy {
     /// Items that arrived while the heap was nearly empty, less those that have left since.

@@ -371,7 +371,8 @@ fn courses() -> impl Strategy<Value = Course> {
     prop::sample::select(vec![Evenly, Faster, Clusters, Ties])
 }
 
-/// The number of items, the last deadline, the largest batch, and how rare operations on all items are.
+/// The number of items, the last deadline, the largest batch, and how rare operations on all items
+/// are.
 fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value = Op> {
     let item = 0..items;
     let time = prop_oneof![9 => 0..end, 1 => Just(u64::MAX)];
@@ -449,7 +450,8 @@ fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
     (waiting.item, waiting.order, waiting.deadline.0)
 }
 
-/// Plays the operations on the heap and on the naive one. Checks invariants after every `step` operations.
+/// Plays the operations on the heap and on the naive one. Checks invariants after every `step`
+/// operations.
 fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -> Result<(), TestCaseError> {
     let mut heap = Heap::with_room(room).unwrap();
     let mut sorted = Sorted::default();

@@ -99,8 +99,8 @@ impl<T, O> Timeline<T, O> {
     /// Takes out items that are due, in order, and returns how many nodes it has popped: at most
     /// [`CHUNK`] and `most`. Call [`settle`](Self::settle) afterwards.
     ///
-    /// An item's node, slot and table entry lie far from those of the next item. Reading each kind for
-    /// several items in a row lets the processor wait for their memory at the same time.
+    /// An item's node, slot and table entry lie far from those of the next item. Reading each kind
+    /// for several items in a row lets the processor wait for their memory at the same time.
     pub(super) fn pop_due(&mut self, now: Tick, most: usize, mut item: impl FnMut(u32, Held<T, O>)) -> usize {
         let mut nodes = [None; CHUNK];
         let mut count = 0;

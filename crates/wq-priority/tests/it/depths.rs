@@ -84,7 +84,7 @@ fn queues_are_surveyed_together() {
     assert_eq!((depths.of(39), depths.of(20)), (Some(1), None), "five labels were left");
 }
 
-/// Also if the test fails: nobody waits for workers who go on.
+/// Stops the workers when the test fails, too.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

@@ -1,4 +1,4 @@
-//! Steps: what a hand-out asks of the backlog does not grow with what is in flight, counted and not timed (D24).
+//! Steps: a hand-out makes as many calls of the backlog however much is in flight (D24).
 
 use std::cell::Cell;
 
