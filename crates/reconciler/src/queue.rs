@@ -136,12 +136,12 @@ impl<K: Key> Queue<K> {
 
     pub(crate) fn counts(&self) -> QueueCounts {
         let delayed = self.inner.delayed_len();
-        let snapshot = self.inner.snapshot();
+        let gauges = self.inner.gauges();
         QueueCounts {
-            depth: snapshot.counts.depth(),
+            depth: gauges.counts.depth(),
             delayed,
-            unfinished: snapshot.unfinished(),
-            longest: snapshot.longest(),
+            unfinished: gauges.unfinished,
+            longest: gauges.longest,
         }
     }
 }
