@@ -192,6 +192,17 @@ fn numbers_that_are_no_versions_must_be_equal() {
 }
 
 #[test]
+fn a_bookmark_of_the_real_server_may_be_later_and_not_earlier() {
+    let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
+    let mark = |version: u32| json!({ "type": "BOOKMARK", "object": of(version) });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&of(10), &of(5)).is_ok() && relation.bodies(&of(20), &of(15)).is_ok());
+    assert!(relation.bodies(&mark(10), &mark(5)).is_ok());
+    assert!(relation.bodies(&mark(21), &mark(6)).is_ok(), "read after a call that came later");
+    assert!(relation.bodies(&mark(11), &mark(16)).is_err(), "read before a call that was answered");
+}
+
+#[test]
 fn versions_are_related_where_go_prints_a_map() {
     let status = |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
     let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
