@@ -165,23 +165,21 @@ impl<K: Key> Held<K> {
     ///
     /// If the limiter or the key's own code does. The run has ended then too, and the key is to be given to [`Queue::finish_anyhow`].
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
-        let key = self.key();
-        // What an earlier run asked for is replaced by what this one says. (The queue itself remembers until
-        // when a failed key has to wait.)
-        self.guard.cancel();
-        let outcome = match verdict {
-            Verdict::Rest => Outcome::Success,
-            Verdict::Requeue(after) => {
-                let note = Note { order: Order::default(), reasons: Reasons::requeued() };
-                queue.inner.add_after_with(key.clone(), after, note);
-                Outcome::Success
-            }
-            Verdict::Retry => Outcome::Retry,
-            Verdict::RetryAfter(delay) => Outcome::RetryWith { delay, combine: Combine::Override },
-            Verdict::Park(_) => Outcome::GiveUp,
-        };
+        let guard = self.guard;
         // After a shutdown nothing is retried, and the next start lists all keys anew.
-        _ = self.guard.finish(outcome);
+        _ = match verdict {
+            Verdict::Rest => guard.finish(Outcome::Success),
+            Verdict::Requeue(after) => {
+                queue.inner.forget(guard.item());
+                let note = Note { order: Order::default(), reasons: Reasons::requeued() };
+                guard.finish_with(Outcome::RetryAfter(after), note)
+            }
+            Verdict::Retry => guard.finish(Outcome::Retry),
+            Verdict::RetryAfter(delay) => {
+                guard.finish(Outcome::RetryWith { delay, combine: Combine::Override })
+            }
+            Verdict::Park(_) => guard.finish(Outcome::GiveUp),
+        };
     }
 }
 

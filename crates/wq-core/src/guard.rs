@@ -125,16 +125,6 @@ where
         ticket.is_some_and(|ticket| shared.lock().state.is_in_force(ticket))
     }
 
-    fn revoke(&self) -> Option<B::Order> {
-        let HandOut { shared, ticket } = &self.hand_out;
-        let ticket = (*ticket)?;
-        let revoked = shared.lock().state.revoke(ticket);
-        if revoked.is_some() {
-            shared.observe(|observer| observer.removed());
-        }
-        revoked
-    }
-
     /// Becomes the guard of the next item, if there is one.
     #[inline]
     fn done_and_get(self) -> Result<Self, TryGetError>
@@ -248,13 +238,6 @@ macro_rules! guard {
             #[inline(always)]
             pub fn anew(self) -> Self {
                 Self(self.0.anew())
-            }
-
-            /// Takes back what would have the item run again after this guard, and hands out its order, if all that was added
-            /// meanwhile was added by [`add_revocable_quietly`](crate::WorkQueue::add_revocable_quietly): for layers above,
-            /// whose retries the end of the work replaces.
-            pub fn revoke(&self) -> Option<B::Order> {
-                self.0.revoke()
             }
 
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued

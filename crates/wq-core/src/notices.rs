@@ -34,23 +34,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// As [`add_with`](Self::add_with).
     pub fn add_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
         let hash = self.item_hash(&item);
-        self.quietly(QuietAdd { item, hash, order, is_revocable: false }, notices)
-    }
-
-    /// As [`add_quietly`](Self::add_quietly), of one who may take it back: if the item is in hand, and all that was added of
-    /// it since was added so, [`ProcessingGuard::revoke`](crate::ProcessingGuard::revoke) does. For the retries of a layer
-    /// above, which the end of the work on their item replaces.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn add_revocable_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
-        let hash = self.item_hash(&item);
-        self.quietly(QuietAdd { item, hash, order, is_revocable: true }, notices)
-    }
-
-    fn quietly(&self, add: QuietAdd<T, B::Order>, notices: &mut Notices<'_, T, B>) -> Added {
-        notices.add(&mut self.shared.lock(), add)
+        notices.add(&mut self.shared.lock(), QuietAdd { item, hash, order })
     }
 
     /// As [`add_quietly`](Self::add_quietly) for each, under one lock, with hashes that are known already.
@@ -96,8 +80,6 @@ pub struct QuietAdd<T, O> {
     pub hash: ItemHash,
     /// Its order for the backlog.
     pub order: O,
-    /// Whether it may be taken back, as with [`add_revocable_quietly`](WorkQueue::add_revocable_quietly).
-    pub is_revocable: bool,
 }
 
 /// What adds have left to be done: getters to wake, events to tell, items to drop. Done when this is dropped.
@@ -123,23 +105,16 @@ impl<T, B: Backlog> Notices<'_, T, B> {
         self.wakes.is_empty() && self.told.is_empty() && self.left.is_empty()
     }
 
-    fn add(
-        &mut self,
-        core: &mut Core<T, B>,
-        QuietAdd { item, hash, order, is_revocable }: QuietAdd<T, B::Order>,
-    ) -> Added
+    fn add(&mut self, core: &mut Core<T, B>, add: QuietAdd<T, B::Order>) -> Added
     where
         T: Eq,
     {
+        let QuietAdd { item, hash, order } = add;
         let now = self.now;
         self.left.push(Some(item)); // From here on it is not dropped in here, whatever panics.
         let Some(item) = self.left.last_mut() else { return Added::Merged };
-        let added = if is_revocable {
-            core.state.add_revocable(item, hash, order, now)
-        } else {
-            // Without a bound there is always an answer.
-            core.state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown)
-        };
+        // Without a bound there is always an answer.
+        let added = core.state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown);
         core.tell(News::of_add(added), &mut self.wakes);
         if item.is_none() {
             self.left.pop();

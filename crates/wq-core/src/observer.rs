@@ -51,8 +51,7 @@ pub trait Observer: Send + Sync {
     /// After `done`: the item had been added meanwhile and is queued again.
     fn requeued(&self) {}
 
-    /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`. Or one that
-    /// was to run again is not, by [`ProcessingGuard::revoke`](crate::ProcessingGuard::revoke).
+    /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`.
     fn removed(&self) {}
 
     /// An item was set up to be added later, or was to be and is due at once. Never called by this crate: the layers that delay and

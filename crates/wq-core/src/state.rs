@@ -4,7 +4,6 @@
 //! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, which may panic and change nothing then, and the
 //! backlog with its orders, which may lose items then. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
 
-mod in_hand;
 mod view;
 mod shrink;
 mod slab;
@@ -218,7 +217,6 @@ impl<T, B: Backlog> State<T, B> {
                 Some(Added::Merged)
             }
             Phase::ProcessingDirty => {
-                *meta = meta.with_phase(Phase::ProcessingDirty); // Nobody takes this add back.
                 B::merge(order, new);
                 Some(Added::Merged)
             }

@@ -92,21 +92,22 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        let mut order = order;
         if self.shared.immediate_add == ImmediateAdd::Defer {
             let hash = self.core.item_hash(&item);
             self.settle_now(hash, &item);
-            order = match self.look(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge)) {
-                Ok(()) => return Ok(Added::Merged),
-                Err(order) => order,
-            };
+            let mut pending = self.shared.lock();
+            if let Some(slot) = pending.heap.find(hash, &item) {
+                pending.heap.join(slot, order, B::merge);
+                drop(pending);
+                return Ok(Added::Merged);
+            }
         }
         self.shared.move_due(&self.core, None);
         let takes_along = self.shared.immediate_add == ImmediateAdd::Merge;
         let taken_along = takes_along.then(|| (self.core.item_hash(&item), item.clone()));
         let added = self.core.try_add_with(item, order)?;
         if let Some((hash, item)) = taken_along {
-            self.take_along(hash, item);
+            self.join_added(hash, item);
         }
         Ok(added)
     }
@@ -165,21 +166,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         let hash = self.core.item_hash(item);
         self.settle_now(hash, item);
         self.core.phase(item)
-    }
-
-    /// Whether the item is here at all: delayed, queued or in flight, looked at in one moment.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    #[must_use]
-    pub fn holds<Q>(&self, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.core.item_hash(item);
-        self.look(|pending, _| pending.heap.deadline(hash, item).is_some() || self.core.contains(item))
     }
 
     /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone: see

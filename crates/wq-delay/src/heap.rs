@@ -56,13 +56,9 @@ impl<T, O> Waiting<T, O> {
         Self { item, order, hash, deadline, sequence, limit }
     }
 
-    pub(crate) fn has_revocable_deadline(&self) -> bool {
-        self.limit.is_revocable() || self.limit.is_joined()
-    }
-
     pub(crate) fn into_add(self) -> QuietAdd<T, O> {
-        let Self { item, hash, order, limit, .. } = self;
-        QuietAdd { item, hash, order, is_revocable: limit.is_revocable() }
+        let Self { item, hash, order, .. } = self;
+        QuietAdd { item, hash, order }
     }
 }
 
@@ -117,7 +113,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         }
         let (Some(item), Some(Err(vacancy))) = (offer.take(), place) else { return Inserted::Kept };
         let term = wish.term();
-        let limit = Limit::of(term, wish.is_revocable());
+        let limit = Limit::of(term, wish.is_retry());
         let sequence = self.timeline.take_sequence();
         self.settle_in(Held { item, order, limit, deadline: term.deadline, hash, sequence }, vacancy);
         Inserted::New
@@ -129,8 +125,13 @@ impl<T: Eq, O> DelayHeap<T, O> {
             return Inserted::Kept; // unreachable: the table names held slots only
         };
         merge(&mut held.order, order);
-        let term = wish.after(Term { deadline: held.deadline, limit: held.limit.tick() });
-        held.limit = if wish.is_revocable() { held.limit.moved(term) } else { Limit::of(term, false) };
+        let is_retry = wish.is_retry() && held.limit.is_retry();
+        let term = if is_retry {
+            wish.term() // One retry takes the place of the other.
+        } else {
+            wish.after(Term { deadline: held.deadline, limit: held.limit.tick() })
+        };
+        held.limit = Limit::of(term, is_retry);
         if term.deadline == held.deadline {
             return Inserted::Kept;
         }
@@ -144,51 +145,33 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.remove_if(hash, item, |_| true)
+        let slot = self.find(hash, item)?;
+        self.remove_at(slot)
     }
 
-    /// Takes a waiting item out if all that asked for it is revocable.
-    pub(crate) fn revoke<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.remove_if(hash, item, |held| held.limit.is_revocable())
-    }
-
-    /// Takes a waiting item out if its deadline is revocable, and somebody has joined it.
-    pub(crate) fn take_joined<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.remove_if(hash, item, |held| held.limit.is_joined())
-    }
-
-    /// Whether the item waits for a deadline that is revocable, whoever has joined it.
-    pub(crate) fn has_revocable_deadline<Q>(&self, hash: ItemHash, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let held = self.find(hash, item).and_then(|slot| self.timeline.get(slot));
-        held.is_some_and(|held| held.limit.is_revocable() || held.limit.is_joined())
-    }
-
-    fn remove_if<Q>(
-        &mut self,
-        hash: ItemHash,
-        item: &Q,
-        goes: impl FnOnce(&Held<T, O>) -> bool,
-    ) -> Option<Waiting<T, O>>
+    /// Takes a waiting item out if a retry alone has asked for it.
+    pub(crate) fn remove_retry<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         let slot = self.find(hash, item)?;
-        if !self.timeline.get(slot).is_some_and(goes) {
-            return None;
-        }
+        if self.is_retry(slot) { self.remove_at(slot) } else { None }
+    }
+
+    /// Whether a retry alone has asked for the item in this slot.
+    pub(crate) fn is_retry(&self, slot: u32) -> bool {
+        self.timeline.get(slot).is_some_and(|held| held.limit.is_retry())
+    }
+
+    /// The order of the item in this slot.
+    pub(crate) fn order(&self, slot: u32) -> Option<&O> {
+        self.timeline.get(slot).map(|held| &held.order)
+    }
+
+    /// Takes out the item in this slot. Calls no code of the item.
+    pub(crate) fn remove_at(&mut self, slot: u32) -> Option<Waiting<T, O>> {
+        let hash = self.timeline.get(slot)?.hash;
         self.table.remove(hash, slot);
         let held = self.timeline.remove(slot, self.table.len())?;
         self.note_departures(1);
@@ -202,43 +185,12 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.postpone_if(hash, item, until, |_| true)
-    }
-
-    /// The same, of an item whose deadline is revocable, or `from`.
-    pub(crate) fn postpone_again<Q>(
-        &mut self,
-        hash: ItemHash,
-        item: &Q,
-        from: Tick,
-        until: Tick,
-    ) -> Option<Tick>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.postpone_if(hash, item, until, |Held { limit, deadline, .. }| {
-            limit.is_revocable() || limit.is_joined() || *deadline == from
-        })
-    }
-
-    fn postpone_if<Q>(
-        &mut self,
-        hash: ItemHash,
-        item: &Q,
-        until: Tick,
-        goes: impl FnOnce(&Held<T, O>) -> bool,
-    ) -> Option<Tick>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
         self.timeline.refresh_sequences();
         let slot = self.find(hash, item)?;
-        let held = self.timeline.get_mut(slot).filter(|held| goes(held))?;
+        let held = self.timeline.get_mut(slot)?;
         let before = held.deadline;
         let term = Term { deadline: before, limit: held.limit.tick() }.postponed(until);
-        held.limit = held.limit.moved(term);
+        held.limit = Limit::of(term, held.limit.is_retry());
         if term.deadline != before {
             self.move_to(slot, term.deadline);
         }
@@ -255,23 +207,15 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.timeline.get(slot).map(|held| held.deadline)
     }
 
-    /// Merges an order into that of a waiting item. Returns the order if the item does not wait.
-    pub(crate) fn merge_into(
-        &mut self,
-        hash: ItemHash,
-        item: &T,
-        order: O,
-        merge: impl FnOnce(&mut O, O),
-    ) -> Result<(), O> {
-        let Some(held) = self.find(hash, item).and_then(|slot| self.timeline.get_mut(slot)) else {
-            return Err(order);
-        };
-        held.limit = held.limit.joined();
-        merge(&mut held.order, order);
-        Ok(())
+    /// Merges an order into that of the item in this slot. It is a user's from then on.
+    pub(crate) fn join(&mut self, slot: u32, order: O, merge: impl FnOnce(&mut O, O)) {
+        if let Some(held) = self.timeline.get_mut(slot) {
+            held.limit = held.limit.of_user();
+            merge(&mut held.order, order);
+        }
     }
 
-    /// The same for a change of order that is no add. `false` if the item does not wait.
+    /// Merges a change of order that is no add. `false` if the item does not wait.
     pub(crate) fn reorder<Q>(
         &mut self,
         hash: ItemHash,
@@ -319,12 +263,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.settle_in(Held { item, order, limit, deadline, hash, sequence }, self.table.vacancy(hash));
     }
 
-    /// Puts back an item that was removed, where it was in the order. Calls no code of the item.
-    pub(crate) fn undo_removal(&mut self, removed: Waiting<T, O>) {
-        self.timeline.purge(removed.deadline, removed.sequence);
-        self.put_back(removed);
-    }
-
     /// Takes out all items, in the order of their deadlines, and releases all memory.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting<T, O>> {
         self.table = Table::default();
@@ -355,7 +293,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
         slots.capacity().max(self.table.capacity()).max(agenda.capacity() / 3)
     }
 
-    fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
+    /// The slot of a waiting item, until the next change.
+    pub(crate) fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,

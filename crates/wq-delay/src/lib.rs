@@ -1,4 +1,12 @@
 #![doc = include_str!("../README.md")]
+//! ## Panics in user code
+//!
+//! `Hash`, `Eq` and `Clone` of items, backlogs, observers, wakers and timers are user code. A verb that
+//! calls code that panics passes the panic on. The queue stays usable, and every other item is handed out.
+//!
+//! - An add that panics adds nothing, and a request that waits still waits.
+//! - An item whose `Eq` panics while it is moved at its deadline is lost.
+//! - A getter that has an item wakes its successor. If that waker panics, the guard is dropped: the item is done.
 #![forbid(unsafe_code)]
 
 mod queue;
@@ -6,8 +14,7 @@ mod builder;
 mod forward;
 mod get;
 mod debounce;
-mod revocable;
-mod joins;
+mod retry;
 mod drained;
 mod scheduled;
 mod wish;
@@ -30,7 +37,6 @@ pub use builder::{BuildError, Builder};
 pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use get::{Get, GetOwned, KeepTime};
-pub use joins::Joins;
 pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;

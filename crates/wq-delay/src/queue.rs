@@ -3,7 +3,6 @@
 use crate::after::After;
 use crate::builder::Builder;
 use crate::heap::{Inserted, Waiting};
-use crate::joins::Joins;
 use crate::planted::planted;
 use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
@@ -14,7 +13,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, WorkQueue};
+use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, Notices, WorkQueue};
 
 /// What happens when an item that waits for its deadline is added without a delay.
 ///
@@ -45,9 +44,7 @@ pub enum ImmediateAdd {
 /// is the next call that looks which queues them, the getters' and [`len`](Self::len) alike.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the queue's locks and must not
-/// call the queue. They may panic: the queue stays usable. Only an item whose `Eq` panics while it is moved at its
-/// deadline is lost, to the caller who gets the panic: back in its place it would be due at once, and panic again before all
-/// that are due behind it.
+/// call the queue; if they panic, see [the crate](crate#panics-in-user-code).
 #[doc(alias = "DelayingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
@@ -126,7 +123,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.take_delayed(item).map(|(item, _)| item)
+        let hash = self.core.item_hash(item);
+        let taken = self.settled(|pending, after| {
+            let taken = pending.heap.remove(hash, item);
+            self.shared.changed(pending, &self.core, after);
+            taken
+        });
+        taken.map(|waiting| waiting.item)
     }
 
     /// Sees to it that a delayed item is not due before this instant: a later deadline stays. Tells the deadline that it
@@ -265,9 +268,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub(crate) fn schedule(&self, item: T, order: B::Order, wish: Wish, now: Tick) -> Scheduled {
         self.tell_retried();
         if wish.term().deadline.is_due(now) {
-            let is_revocable = wish.is_revocable();
-            let policy = if is_revocable { ImmediateAdd::Keep } else { self.shared.immediate_add };
-            return Scheduled::at_once(self.add_by(policy, item, order));
+            return Scheduled::at_once(self.add_now(item, order));
         }
         let hash = self.core.item_hash(&item);
         self.settle(hash, &item, now);
@@ -316,7 +317,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Counts a delayed add in upstream's `retries`, as client-go does: also one without a delay, none after shutdown.
-    fn tell_retried(&self) {
+    pub(crate) fn tell_retried(&self) {
         if let Some(observer) = &self.shared.observer
             && !self.core.is_shutting_down()
         {
@@ -326,128 +327,76 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// An add without a delay, as the queue's policy has it.
     pub(crate) fn add_now(&self, item: T, order: B::Order) -> Added {
-        self.add_by(self.shared.immediate_add, item, order)
+        let policy = self.shared.immediate_add;
+        self.add_by(policy, policy, item, order)
     }
 
-    /// Adds an item as [`add_with`](Self::add_with), with another policy than the queue's for one that is delayed: for
-    /// layers above, which know why it is.
+    /// Adds an item as [`add_with`](Self::add_with), for layers above: by the policy `retry` if the item
+    /// waits for a [retry](Self::add_retry) alone, by the policy `other` otherwise.
     ///
     /// # Panics
     ///
     /// As [`add_with`](Self::add_with).
-    pub fn add_by(&self, policy: ImmediateAdd, item: T, order: B::Order) -> Added {
-        match policy {
-            ImmediateAdd::Keep => self.core.add_with(item, order),
-            ImmediateAdd::Merge | ImmediateAdd::Defer => {
-                self.add_answering(Joins::By(policy), item, order, &mut None)
-            }
+    pub fn add_by(&self, retry: ImmediateAdd, other: ImmediateAdd, item: T, order: B::Order) -> Added {
+        if (retry, other) == (ImmediateAdd::Keep, ImmediateAdd::Keep) {
+            return self.core.add_with(item, order);
         }
-    }
-
-    /// As [`add_with`](Self::add_with), for layers above, which know why an item is delayed. The answer stands in `answer` as soon as
-    /// it holds: a waker, the observer or `Drop` of an item may panic after that, when the item was handed out already.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn add_answering(&self, joins: Joins, item: T, order: B::Order, answer: &mut Option<Added>) -> Added {
-        match joins.policy(self.shared.immediate_add) {
-            ImmediateAdd::Keep => self.add_noting(item, order, answer),
-            ImmediateAdd::Merge => {
-                let hash = self.core.item_hash(&item);
-                self.settle_now(hash, &item);
-                let _waited; // Dropped after the lock.
-                let mut after = After::new();
-                let mut notices = self.core.notices();
-                let mut pending = self.shared.lock();
-                if !joins.is_for(&pending.heap, hash, &item) {
-                    drop(pending);
-                    return self.add_answering(Joins::ByOwnPolicy, item, order, answer);
-                }
-                let Some(waiting) = pending.heap.remove(hash, &item) else {
-                    return *answer.insert(self.core.add_quietly(item, order, &mut notices));
-                };
-                let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
-                let merged = taken.merged(Some(order));
-                // One add: a worker between two would be asked to run it again.
-                let added = self.core.add_quietly(item, merged, &mut notices);
-                _waited = taken.waiting.take();
-                *answer.insert(added)
-            }
-            ImmediateAdd::Defer => {
-                let hash = self.core.item_hash(&item);
-                self.settle_now(hash, &item);
-                let mut pending = self.shared.lock();
-                if !joins.is_for(&pending.heap, hash, &item) {
-                    drop(pending);
-                    return self.add_answering(Joins::ByOwnPolicy, item, order, answer);
-                }
-                let merged = pending.heap.merge_into(hash, &item, order, B::merge);
-                drop(pending);
-                match merged {
-                    Ok(()) => *answer.insert(Added::Merged),
-                    Err(order) => self.add_noting(item, order, answer),
-                }
-            }
-        }
-    }
-
-    fn add_noting(&self, item: T, order: B::Order, answer: &mut Option<Added>) -> Added {
-        let mut notices = self.core.notices(); // Delivered last.
-        *answer.insert(self.core.add_quietly(item, order, &mut notices))
-    }
-
-    /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
-    pub(crate) fn take_along(&self, hash: ItemHash, item: T) {
+        let hash = self.core.item_hash(&item);
         self.settle_now(hash, &item);
         let _waited; // Dropped after the lock.
         let mut after = After::new();
         let mut notices = self.core.notices();
         let mut pending = self.shared.lock();
-        if let Some(waiting) = pending.heap.remove(hash, &item) {
-            let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
-            let order = taken.merged(None);
-            self.core.add_quietly(item, order, &mut notices);
-            _waited = taken.waiting.take();
+        let slot = pending.heap.find(hash, &item);
+        let by = slot.map(|slot| if pending.heap.is_retry(slot) { retry } else { other });
+        match (slot, by) {
+            (Some(slot), Some(ImmediateAdd::Merge)) => {
+                let added;
+                (added, _waited) = self.take_along(&mut pending, slot, item, Some(order), &mut notices);
+                self.shared.changed(&mut pending, &self.core, &mut after);
+                added
+            }
+            (Some(slot), Some(ImmediateAdd::Defer)) => {
+                pending.heap.join(slot, order, B::merge);
+                drop(pending); // And then the item.
+                Added::Merged
+            }
+            _ => {
+                drop(pending);
+                self.core.add_with(item, order)
+            }
         }
     }
-}
 
-/// A delayed request that an add takes along. If the add panics it goes back to where it was; that the heap has changed is made
-/// known in any case.
-pub(crate) struct TakenAlong<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
-    queue: &'a DelayingQueue<T, B, S>,
-    pending: &'a mut Pending<T, B>,
-    after: &'a mut After,
-    pub(crate) waiting: Option<Waiting<T, B::Order>>,
-}
-
-impl<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> TakenAlong<'a, T, B, S> {
-    pub(crate) fn new(
-        queue: &'a DelayingQueue<T, B, S>,
-        pending: &'a mut Pending<T, B>,
-        after: &'a mut After,
-        waiting: Waiting<T, B::Order>,
-    ) -> Self {
-        Self { queue, pending, after, waiting: Some(waiting) }
+    /// One add of an item and of the request that waits for it: a worker between two would be asked to
+    /// run it again. If the add panics the request still waits.
+    fn take_along(
+        &self,
+        pending: &mut Pending<T, B>,
+        slot: u32,
+        item: T,
+        order: Option<B::Order>,
+        notices: &mut Notices<'_, T, B>,
+    ) -> (Added, Option<Waiting<T, B::Order>>) {
+        let mut merged = pending.heap.order(slot).cloned().unwrap_or_default();
+        if let Some(order) = order {
+            B::merge(&mut merged, order);
+        }
+        let added = self.core.add_quietly(item, merged, notices);
+        (added, pending.heap.remove_at(slot))
     }
 
-    /// Its order, and that of the add.
-    pub(crate) fn merged(&self, new: Option<B::Order>) -> B::Order {
-        let mut order = self.waiting.as_ref().map(|waiting| waiting.order.clone()).unwrap_or_default();
-        if let Some(new) = new {
-            B::merge(&mut order, new);
+    /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
+    pub(crate) fn join_added(&self, hash: ItemHash, item: T) {
+        self.settle_now(hash, &item);
+        let _waited; // Dropped after the lock.
+        let mut after = After::new();
+        let mut notices = self.core.notices();
+        let mut pending = self.shared.lock();
+        if let Some(slot) = pending.heap.find(hash, &item) {
+            (_, _waited) = self.take_along(&mut pending, slot, item, None, &mut notices);
+            self.shared.changed(&mut pending, &self.core, &mut after);
         }
-        order
-    }
-}
-
-impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for TakenAlong<'_, T, B, S> {
-    fn drop(&mut self) {
-        if let Some(waiting) = self.waiting.take() {
-            self.pending.heap.undo_removal(waiting);
-        }
-        self.queue.shared.changed(self.pending, &self.queue.core, self.after);
     }
 }
 

@@ -47,23 +47,23 @@ pub(crate) struct Term {
 pub(crate) enum Wish {
     /// This deadline, and what it does to another.
     At(Tick, SecondAdd),
-    /// The same, of one who may take it back as long as nobody else has asked for the item.
-    Revocable(Tick, SecondAdd),
+    /// The same, by a retry. It takes the place of another retry.
+    Retry(Tick, SecondAdd),
     /// The end of a quiet period that begins with this add, and when the item is due however many follow.
     Debounced { quiet: Tick, limit: Tick },
 }
 
 impl Wish {
     #[inline]
-    pub(crate) const fn is_revocable(self) -> bool {
-        matches!(self, Self::Revocable(..))
+    pub(crate) const fn is_retry(self) -> bool {
+        matches!(self, Self::Retry(..))
     }
 
     /// For an item that does not wait yet.
     #[inline]
     pub(crate) fn term(self) -> Term {
         match self {
-            Self::At(deadline, _) | Self::Revocable(deadline, _) => Term { deadline, limit: deadline },
+            Self::At(deadline, _) | Self::Retry(deadline, _) => Term { deadline, limit: deadline },
             Self::Debounced { quiet, limit } => Term { deadline: quiet.min(limit), limit },
         }
     }
@@ -72,7 +72,7 @@ impl Wish {
     #[inline]
     pub(crate) fn after(self, held: Term) -> Term {
         match self {
-            Self::At(new, policy) | Self::Revocable(new, policy) => {
+            Self::At(new, policy) | Self::Retry(new, policy) => {
                 Term { deadline: policy.of(held.deadline, new), limit: policy.of(held.limit, new) }
             }
             Self::Debounced { quiet, limit } => {

@@ -19,11 +19,6 @@ where
     /// [`during_backoff`](crate::Builder::during_backoff) says what becomes of that; if it is delayed for another reason,
     /// [`immediate_add`](crate::Builder::immediate_add) does. With
     /// [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if it is delayed for another reason too.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics; with [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if the limiter
-    /// does, or `Clone` of the item: nothing is added then, and what was parked is so still.
     #[doc(alias = "Add")]
     #[inline]
     pub fn add(&self, item: T) -> Added {
@@ -31,10 +26,6 @@ where
     }
 
     /// As [`add`](Self::add), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if the backlog panics.
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         if self.inner.minds_events() {
@@ -44,10 +35,6 @@ where
     }
 
     /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if `From` panics.
     #[inline]
     pub fn add_ref<Q>(&self, item: &Q) -> Added
     where
@@ -58,10 +45,6 @@ where
     }
 
     /// As [`add_ref`](Self::add_ref), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
     #[inline]
     pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
     where
@@ -76,20 +59,11 @@ where
 
     /// Adds items in their order, under one lock if the policies of the builder are the default ones: as
     /// [`wq_delay::DelayingQueue::add_all`] then. Otherwise as [`add`](Self::add) for each, as the iterator comes to it.
-    ///
-    /// # Panics
-    ///
-    /// As [`wq_delay::DelayingQueue::add_all`]. Otherwise if the iterator panics, or `Hash` or `Eq` of an item; the items before
-    /// it have then been added.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
 
     /// As [`add_all`](Self::add_all), with an order for each item.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_all`](Self::add_all), and if the backlog panics.
     pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
         if self.inner.minds_events() {
             return items.into_iter().map(|(item, order)| self.add_with(item, order)).collect();
@@ -104,10 +78,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// # Errors
     ///
     /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
         self.inner.queue.try_add(item)
     }
@@ -117,66 +87,38 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// # Errors
     ///
     /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
         self.inner.queue.try_add_with(item, order)
     }
 
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
         self.inner.queue.add_after(item, delay)
     }
 
     /// As [`add_after`](Self::add_after), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
         self.inner.queue.add_after_with(item, delay, order)
     }
 
     /// Adds an item once the timer's clock shows this instant; at once if it does already. Counts no attempt.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
         self.inner.queue.add_at(item, deadline)
     }
 
     /// As [`add_at`](Self::add_at), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
         self.inner.queue.add_at_with(item, deadline, order)
     }
 
     /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts no attempt. One that is
     /// backing off comes at the end of its back-off at the latest, or earlier.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
         self.inner.queue.add_debounced(item, debounce)
     }
 
     /// As [`add_debounced`](Self::add_debounced), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
         self.inner.queue.add_debounced_with(item, debounce, order)
     }

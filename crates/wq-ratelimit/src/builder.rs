@@ -2,14 +2,11 @@
 
 use crate::control::{Control, DuringBackoff, Rules};
 use crate::limiter::RateLimiter;
-use crate::parked::Parked;
-use crate::platform::{AtomicU64, Mutex};
+use crate::platform::Mutex;
 use crate::queue::{Inner, RateLimitingQueue};
-use crate::records::MIN_IDLE;
 use crate::windows::Windows;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 use wq_delay::{
     Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd, Timer,
 };
@@ -75,22 +72,6 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self
     }
 
-    /// Retries an item so many times, and no more: when an attempt fails after that, the item is
-    /// [parked](RateLimitingQueue::parked). It comes back when it is added, for one attempt, or when it is
-    /// [released](RateLimitingQueue::release), for all of them again. Success, [`GiveUp`](crate::Outcome::GiveUp) and
-    /// [`forget`](RateLimitingQueue::forget) give all retries back. No limit by default; with 0 the first failure parks.
-    ///
-    /// The queue counts by itself, so that a limiter that does not, as a [`TokenBucket`](crate::TokenBucket), will do. It
-    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer. That time
-    /// goes on while the item is in hand: one whose attempts take longer each begins anew with each, and is never parked, unless
-    /// the limiter is [bounded](crate::ExponentialBackoff::bounded) by an idle time beyond the longest attempt. Of more
-    /// than 262 144 items at a time it remembers those that failed last, at least the half of that number:
-    /// [`remembered_backoffs`](RateLimitingQueue::remembered_backoffs) counts the others.
-    pub fn retry_limit(mut self, retries: u32) -> Self {
-        self.rules.retry_limit = Some(retries);
-        self
-    }
-
     /// The clock of the queue, and of its limiter. There is no default.
     #[doc(alias = "Clock")]
     pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
@@ -147,7 +128,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// [`ImmediateAdd::Defer`] makes back-off strict: no event that comes after the failure brings the item back before
     /// its time. One that came during the work still runs it again at once.
     pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
-        self.rules.adds_join = policy == ImmediateAdd::Defer;
+        self.rules.immediate_add = policy;
         self.queue = self.queue.immediate_add(policy);
         self
     }
@@ -183,18 +164,11 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
     ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
         let Self { queue, hasher, limiter, rules } = self;
-        let linger = rules.retry_limit.map_or(Duration::ZERO, |_| MIN_IDLE);
-        let windows = Windows::new(hasher.clone(), linger);
-        let parked = Parked::new(hasher);
-        let control = Control { limiter, windows, parked, rules, not_handed_back: Vec::new() };
-        let during_backoff = rules.during_backoff;
-        let events_join = rules.adds_join || during_backoff == DuringBackoff::Defer;
-        let queue = build(queue)?;
+        let windows = Windows::new(hasher);
+        let control = Control { limiter, windows, rules };
         let inner = Inner {
-            queue,
-            during_backoff,
-            events_join,
-            marked: AtomicU64::new(0),
+            queue: build(queue)?,
+            during_backoff: rules.during_backoff,
             control: Mutex::new(control),
         };
         Ok(RateLimitingQueue { inner: Arc::new(inner) })

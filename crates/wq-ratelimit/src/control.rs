@@ -3,14 +3,13 @@
 
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
-use crate::parked::{Mark, MarkId, Parked};
 use crate::planted::planted;
 use crate::windows::{Window, Windows};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::iter::successors;
 use std::time::{Duration, Instant};
-use wq_delay::{ImmediateAdd, Joins};
+use wq_delay::ImmediateAdd;
 
 /// What an add without a delay, an event, does to the back-off of a failed item; see
 /// [`Builder::during_backoff`](crate::Builder::during_backoff).
@@ -22,24 +21,21 @@ pub enum DuringBackoff {
     #[default]
     Keep,
     /// The item runs now, in place of its retry, and its attempts are forgotten: what has changed deserves a fresh start.
-    /// Of a parked item too.
     ///
     /// Only a retry that [outcomes](crate::Outcome) alone have asked for gives way. Where a user has asked too
     /// (`add_after`, `add_rate_limited`), [`immediate_add`](crate::Builder::immediate_add) says what becomes of it.
     Clear,
-    /// The item waits for its retry, and the event with it: nothing shortens a back-off. An event that comes while the item
-    /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one, until the
-    /// work ends without another retry.
+    /// The item waits for its retry, and the event with it: nothing shortens a back-off. The event makes the
+    /// retry a request of its own: it comes at that deadline, whatever an outcome says in the meantime.
     ///
-    /// That goes for a back-off without an end, too (`RetryWith` a delay of [`Duration::MAX`]): the add is told
-    /// [`Merged`](wq_delay::Added::Merged), and no event brings the item back before that is
-    /// [canceled](crate::RateLimitingQueue::cancel). What is to wait for the next event is to be
-    /// [parked](crate::Outcome::Park).
+    /// An event that comes while the item is being worked on runs it again at once, unless a retry waits
+    /// beside the work: then the event joins that retry.
     ///
-    /// An item waits for one deadline. If a user has asked for the item too (`add_after`), that is what
-    /// [`second_add`](crate::Builder::second_add) has made of the two: with
-    /// [`SecondAdd::Latest`](crate::SecondAdd::Latest) a later request puts the retry off, and with it an event that comes before the
-    /// back-off is over.
+    /// An event can join a back-off without an end (`RetryWith` a delay of [`Duration::MAX`]). It then never
+    /// comes, until somebody [cancels](crate::RateLimitingQueue::cancel) what waits.
+    ///
+    /// An item waits for one deadline. If a user asks for the item with a delay too,
+    /// [`second_add`](crate::Builder::second_add) says which deadline the event waits for.
     Defer,
 }
 
@@ -47,10 +43,8 @@ pub enum DuringBackoff {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rules {
     pub(crate) count_early_attempts: bool,
-    pub(crate) retry_limit: Option<u32>,
     pub(crate) during_backoff: DuringBackoff,
-    /// An add without a delay joins what waits, whatever it waits for.
-    pub(crate) adds_join: bool,
+    pub(crate) immediate_add: ImmediateAdd,
 }
 
 /// What a failed attempt asks for. Nothing: what the limiter says.
@@ -68,9 +62,7 @@ impl Ask {
         match outcome {
             Outcome::RetryWith { delay, combine } => Self { own: Some((delay, combine)), ..limiter },
             Outcome::RetryNotBefore(floor) => Self { not_before: Some(floor), ..limiter },
-            Outcome::Success | Outcome::GiveUp | Outcome::Park | Outcome::RetryAfter(_) | Outcome::Retry => {
-                limiter
-            }
+            Outcome::Success | Outcome::GiveUp | Outcome::RetryAfter(_) | Outcome::Retry => limiter,
         }
     }
 
@@ -114,7 +106,7 @@ const FAR: Duration = Duration::from_hours(24 * 365 * 200);
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// The end of an attempt, which may be the last.
+    /// The end of an attempt.
     Finish,
     /// Somebody who adds the item: what it waits for already is not put off.
     Add {
@@ -123,29 +115,23 @@ pub(crate) enum By {
     },
 }
 
-/// When an item is to be added again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
-    Now,
-    After(Duration),
-    At(Instant),
-    /// It has no retries left.
-    Never,
-}
-
 #[derive(Debug)]
-pub(crate) struct Control<T, L, O, S> {
+pub(crate) struct Control<T, L, S> {
     pub(crate) limiter: L,
     pub(crate) windows: Windows<T, S>,
-    pub(crate) parked: Parked<T, O, S>,
     pub(crate) rules: Rules,
-    /// What a shutdown took out, and could not hand back for a panic.
-    pub(crate) not_handed_back: Vec<T>,
 }
 
-impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Control<T, L, O, S> {
-    /// The item failed at `now`: when it runs again. One that has no retries left has none only at its end.
-    pub(crate) fn retry(&mut self, item: &T, now: Instant, ask: Ask, by: By, discarded: &mut Vec<T>) -> When {
+impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
+    /// The item failed at `now`: when it runs again. `None`: never.
+    pub(crate) fn retry(
+        &mut self,
+        item: &T,
+        now: Instant,
+        ask: Ask,
+        by: By,
+        discarded: &mut Vec<T>,
+    ) -> Option<Instant> {
         let counts_early = self.rules.count_early_attempts || planted("early-attempt-counts");
         // An attempt counts from a time on, an add as soon as the item backs off no longer.
         let early = match by {
@@ -156,35 +142,26 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
             return self.early(item, now, window, ask, by);
         }
         if by == (By::Add { is_queued: true }) && !counts_early {
-            return When::Now;
-        }
-        if by == By::Finish && self.is_spent(item, now, discarded) {
-            return When::Never;
+            return Some(now);
         }
         let wait = self.limiter.next_delay(item, now);
         let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
-        let counts = self.rules.retry_limit.is_some();
+        if delay.is_zero() {
+            // An outcome replaces the retry that waits; an add leaves it, and its back-off.
+            if by == By::Finish {
+                self.windows.close(item, discarded);
+            }
+            return Some(now);
+        }
         let until = end_of(now, delay);
-        // The mark is taken from it, and may be all that knows.
-        let before = self.parked.attempts(item, now).unwrap_or(0);
-        if !delay.is_zero() {
-            self.windows.begin(item, until, until, before, now, discarded);
-            self.waits_until(item, until, now);
-            return now.checked_add(delay).map_or(When::After(delay), When::At);
-        }
-        // What waits already is replaced by an outcome; an add without a wait leaves it, and its back-off.
-        let until = self.windows.open(item, now).filter(|_| by != By::Finish).unwrap_or(now);
-        if counts {
-            self.windows.begin(item, until, now, before, now, discarded);
-        } else if by == By::Finish {
-            self.windows.close(item, discarded);
-        }
-        When::Now
+        self.windows.begin(item, until, now, discarded);
+        self.waits_until(item, until, now);
+        now.checked_add(delay)
     }
 
     /// The item failed before its time.
-    fn early(&mut self, item: &T, now: Instant, window: Window, ask: Ask, by: By) -> When {
+    fn early(&mut self, item: &T, now: Instant, window: Window, ask: Ask, by: By) -> Option<Instant> {
         let Window { until, counts_from, .. } = window;
         // An outcome replaces the retry that waits, an add lets it wait; neither adds to what an earlier one has asked for.
         let limit = if by == By::Finish { counts_from } else { until };
@@ -197,28 +174,32 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         };
         self.windows.change(item, until, counts_from);
         self.waits_until(item, at, now);
-        asked.map_or(When::After(Duration::MAX), When::At)
+        asked
     }
 
-    /// Whether the item has used up its retries.
-    fn is_spent(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> bool {
-        let Some(limit) = self.rules.retry_limit else { return false };
-        self.attempts(item, now, discarded) >= limit
+    /// The work on the item is to go on after this time, and does not count. `None`: never.
+    pub(crate) fn uncounted(
+        &mut self,
+        item: &T,
+        now: Instant,
+        delay: Duration,
+        discarded: &mut Vec<T>,
+    ) -> Option<Instant> {
+        let until = end_of(now, delay);
+        self.waits_until(item, until, now);
+        self.windows.end_by(item, until, now, discarded);
+        now.checked_add(delay)
     }
 
-    /// How many attempts are counted. A bucket counts none, so a queue with a limit counts for itself. What is too old counts no
-    /// longer, whether others have failed since or not.
+    /// How many attempts are counted. What is too old counts no longer, whether others have failed since or not.
     pub(crate) fn attempts(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> u32 {
         self.age(now, discarded);
-        let own = if self.rules.retry_limit.is_some() { self.windows.attempts(item, now) } else { 0 };
-        let parked = self.parked.attempts(item, now).unwrap_or(0);
-        self.limiter.num_requeues(item).max(own).max(parked)
+        self.limiter.num_requeues(item)
     }
 
     fn age(&mut self, now: Instant, discarded: &mut Vec<T>) {
         self.limiter.sweep(now);
         discarded.append(&mut self.limiter.take_discarded());
-        self.parked.sweep(now, discarded);
     }
 
     /// Something waits that brings the item back then.
@@ -245,42 +226,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         self.limiter.keep_until(item, now, now);
     }
 
-    /// Whether nothing is remembered of any item's failures.
-    pub(crate) fn knows_no_failures(&self) -> bool {
-        self.windows.is_empty() && self.limiter.remembered().items == 0
-    }
-
     /// Removes what is no longer needed, where no failure does.
     pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
         self.windows.sweep(now, discarded);
         self.age(now, discarded);
-    }
-
-    /// Marks the item as one that waits for something to change. What it was marked with is to be dropped after the lock.
-    pub(crate) fn park(&mut self, item: &T, order: O, now: Instant, discarded: &mut Vec<T>) -> Mark<O> {
-        let attempts = self.attempts(item, now, discarded);
-        // It waits for an event, and for no retry.
-        self.end_back_off(item, now, discarded);
-        self.parked.park(item, order, attempts, now, discarded)
-    }
-
-    /// Forgets the item if it has this mark.
-    pub(crate) fn release(&mut self, item: &T, id: MarkId, discarded: &mut Vec<T>) -> Option<Mark<O>> {
-        if self.parked.id(item) == Some(id) { self.forget(item, discarded) } else { None }
-    }
-
-    /// Marks an item again that could not be added.
-    pub(crate) fn park_again(
-        &mut self,
-        item: &T,
-        mark: Mark<O>,
-        now: Instant,
-        discarded: &mut Vec<T>,
-    ) -> Mark<O> {
-        if self.parked.attempts(item, now).is_some() {
-            return mark; // Somebody has parked it meanwhile.
-        }
-        self.parked.park(item, mark.order, mark.attempts, now, discarded)
     }
 
     /// Gives back memory that is not in use.
@@ -288,36 +237,34 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         self.age(now, discarded);
         self.limiter.shrink();
         self.windows.shrink(now, discarded);
-        self.parked.shrink();
     }
 
-    pub(crate) fn forget(&mut self, item: &T, discarded: &mut Vec<T>) -> Option<Mark<O>> {
+    pub(crate) fn forget(&mut self, item: &T, discarded: &mut Vec<T>) {
         self.limiter.forget(item);
         discarded.append(&mut self.limiter.take_discarded());
         self.windows.close(item, discarded);
-        self.parked.take(item, discarded)
     }
 
-    /// The item is added without a delay: how that joins what it waits for.
+    /// The item is added without a delay: how that joins a retry that it waits for, and how what a user
+    /// has asked for.
     pub(crate) fn event(
         &mut self,
         item: &T,
         now: Instant,
         discarded: &mut Vec<T>,
-    ) -> (Joins, Option<Mark<O>>) {
+    ) -> (ImmediateAdd, ImmediateAdd) {
+        let own = self.rules.immediate_add;
         let is_backing_off = self.windows.open(item, now).is_some();
         // Others may have taken the place of one that does.
         let may_back_off = is_backing_off || self.windows.is_crowded();
         match self.rules.during_backoff {
             DuringBackoff::Clear => {
-                let mark = self.forget(item, discarded);
-                let retry =
-                    if may_back_off { Joins::RevocableBy(ImmediateAdd::Merge) } else { Joins::ByOwnPolicy };
-                (retry, mark)
+                self.forget(item, discarded);
+                (if may_back_off { ImmediateAdd::Merge } else { own }, own)
             }
-            DuringBackoff::Defer if is_backing_off => (Joins::By(ImmediateAdd::Defer), None),
-            DuringBackoff::Defer if may_back_off => (Joins::RevocableBy(ImmediateAdd::Defer), None),
-            DuringBackoff::Keep | DuringBackoff::Defer => (Joins::ByOwnPolicy, None),
+            DuringBackoff::Defer if is_backing_off => (ImmediateAdd::Defer, ImmediateAdd::Defer),
+            DuringBackoff::Defer if may_back_off => (ImmediateAdd::Defer, own),
+            DuringBackoff::Keep | DuringBackoff::Defer => (own, own),
         }
     }
 }

@@ -8,76 +8,43 @@ use std::time::{Duration, Instant};
 use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot, Survey};
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
-    /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off or are
-    /// parked.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` of an item, or the limiter, panics.
+    /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off.
     pub fn shrink(&self) {
         self.inner.queue.shrink();
         let now = self.now();
         self.inner.controlled(|control, discarded| control.shrink(now, discarded));
     }
 
-    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted. One
-    /// who has the item in hand, and is about to say how that went, calls [`ProcessingGuard::cancel`](crate::ProcessingGuard::cancel).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the limiter, panics; the item may be out by then, and is dropped.
+    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted.
     pub fn cancel<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let (item, due) = self.inner.take_delayed_out(item)?;
-        self.inner.retry_taken_out(&item, due);
+        let item = self.inner.queue.cancel(item)?;
+        self.inner.end_back_off(&item);
         Some(item)
     }
 
     /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
-    /// delayed. A retry that takes its place in the meantime is put off too; what a user asks for in the meantime is not, unless for the
-    /// instant that it had. If its back-off was to end at that instant, it lasts as long: failures before do not count, as after
+    /// delayed. If its back-off was to end at that instant, it lasts as long: failures before do not count, as after
     /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
     ///
-    /// While work on the item fails, there is a moment when neither the retry from before waits nor the next one. Then it is not delayed.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the limiter, panics; it may be postponed by then.
+    /// Work that fails at this very moment may replace the retry by one that is due as the limiter says.
     pub fn postpone<Q>(&self, item: &Q, until: Instant) -> Option<Instant>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let first = self.inner.queue.postpone(item, until)?;
-        let (mut from, mut later) = (first, None);
-        // Work that fails in between has its retry wait until when the one from before did: that one too, as long as there is one.
-        while from < until {
+        let before = self.inner.queue.postpone(item, until)?;
+        if before < until {
             let now = self.now();
-            self.inner.controlled(|control, _| control.postponed(item, from, until, now));
-            match self.inner.queue.postpone_again(item, from, until) {
-                Some((had, has)) if had != has => from = had,
-                stays => {
-                    later = stays.map(|(_, has)| has);
-                    break;
-                }
-            }
+            self.inner.controlled(|control, _| control.postponed(item, before, until, now));
         }
-        // Somebody else may have put it off for longer in between, and not found its back-off where it is now.
-        if let Some(later) = later.filter(|later| until < *later) {
-            let now = self.now();
-            self.inner.controlled(|control, _| control.postponed(item, until, later, now));
-        }
-        Some(first)
+        Some(before)
     }
 
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     #[must_use]
     pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
     where
@@ -88,39 +55,23 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// How many items wait for their deadline.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.inner.queue.delayed_len()
     }
 
     /// When the next item will be due. `None` if none is delayed, or none will ever be due.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.inner.queue.next_deadline()
     }
 
     /// Queues what is due; see [`wq_delay::DelayingQueue::move_due`].
-    ///
-    /// # Panics
-    ///
-    /// As [`wq_delay::DelayingQueue::move_due`].
     pub fn move_due(&self) {
         self.inner.queue.move_due();
     }
 
     /// Whether the item is queued or in flight.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
     #[must_use]
     pub fn contains<Q>(&self, item: &Q) -> bool
     where
@@ -130,11 +81,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.contains(item)
     }
 
-    /// Whether the item is queued, in flight or both; `None` if it is delayed, parked, or not here.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here.
     #[must_use]
     pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
     where
@@ -146,33 +93,21 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
 
     /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone. If no retry of it
     /// waits beside, it backs off no longer. Its attempts stay counted.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the limiter, panics; the item may be out by then, and is dropped.
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let marks = self.inner.marks_so_far();
-        let removed = self.inner.queue.remove(item);
-        self.inner.taken_out(&removed, marks);
+        let removed = self.inner.queue.remove(item)?;
         // Its retry may wait beside what was queued.
-        if let Some(removed) = &removed
-            && self.deadline(item).is_none()
-        {
-            self.inner.retry_taken_out(removed, None);
+        if self.deadline(item).is_none() {
+            self.inner.end_back_off(&removed);
         }
-        removed
+        Some(removed)
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
-    /// the item; that holder's guard has no effect any more (one that is finishing or canceling at this very moment may still).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// the item; that holder's guard has no effect any more (one that is finishing at this very moment may still).
     pub fn abandon<Q>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -182,10 +117,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
     #[must_use]
     #[doc(alias = "Len")]
     pub fn len(&self) -> usize {
@@ -193,30 +124,18 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// Whether no item is queued. Items may be in flight or delayed.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.queue.is_empty()
     }
 
     /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.inner.queue.counts()
     }
 
     /// What the backlog tells of the items that still have to be handed out, as [`wq_delay::DelayingQueue::survey`].
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn survey(&self) -> B::Found
     where
@@ -226,10 +145,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
     pub fn survey_into(&self, found: &mut B::Found) -> Gauges
     where
         B: Survey,
@@ -238,21 +153,13 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// What a scrape of metrics reads of what is queued and in flight, as [`wq_delay::DelayingQueue::gauges`].
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.inner.queue.gauges()
     }
 
     /// Merges an order into that of an item that still has to be handed out, as [`wq_delay::DelayingQueue::reorder`]: also of one
-    /// that is delayed or backing off, and its deadline stays. One that is parked keeps its own: false.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics, or the backlog.
+    /// that is delayed or backing off, and its deadline stays.
     pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
     where
         T: Borrow<Q>,
@@ -263,10 +170,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
 
     /// Clones everything that is queued or in flight, under one lock: as wq-core's `WorkQueue::snapshot`, which says what `Clone` may
     /// not do there.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of an item panics; the queue is as before.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T> {
         self.inner.queue.snapshot()
@@ -277,34 +180,21 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     ///
     /// Items that fail after this call are handed back by [`finish`](crate::ProcessingGuard::finish). Call [`drained`](Self::drained) first where
     /// all retries are to run.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of an item panics, or a waker: the queue is shut down, and the next call has the items.
     #[doc(alias = "ShutDown")]
     #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
-        self.inner.hand_back(|| self.inner.queue.shutdown())
+        self.inner.queue.shutdown()
     }
 
     /// Shuts down and hands back all work that nobody has begun: queued, to run again, delayed. Guards in flight end
     /// without a requeue.
-    ///
-    /// # Panics
-    ///
-    /// As [`shutdown`](Self::shutdown), and if `Clone` of an item panics. What was taken out by then can still be had from
-    /// another call of this; the rest is handed out.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T> {
-        self.inner.hand_back(|| self.inner.queue.shutdown_now())
+        self.inner.queue.shutdown_now()
     }
 
     /// Waits until nothing is queued, in flight or (unless the builder's
     /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
-    ///
-    /// # Panics
-    ///
-    /// When polled, as [`wq_delay::DelayingQueue::drained`].
     ///
     /// # Cancel safety
     ///
@@ -315,10 +205,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// As [`drained`](Self::drained), blocking the thread.
-    ///
-    /// # Panics
-    ///
-    /// As [`wq_delay::DelayingQueue::drained_blocking`].
     pub fn drained_blocking(&self) {
         self.inner.queue.drained_blocking();
     }
@@ -328,10 +214,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
-    ///
-    /// # Panics
-    ///
-    /// As [`wq_delay::DelayingQueue::drained_timeout`].
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,

@@ -1,6 +1,6 @@
 //! The getters: those of the delaying queue, with guards that can finish.
 
-use crate::ending::Ending;
+use crate::finish::Finish;
 use crate::guard::{OwnedProcessingGuard, ProcessingGuard};
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
@@ -22,11 +22,6 @@ where
 {
     /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
     ///
-    /// # Panics
-    ///
-    /// When polled, as [`wq_delay::DelayingQueue::get`], and if `Hash` or `Eq` of the item panics when its mark is looked for: it is
-    /// queued again.
-    ///
     /// # Cancel safety
     ///
     /// Cancel safe, as [`wq_delay::DelayingQueue::get`].
@@ -37,10 +32,6 @@ where
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get).
     ///
     /// # Cancel safety
     ///
@@ -53,7 +44,7 @@ where
         B: 'static,
         S: Clone + 'static,
     {
-        let queue = Arc::clone(&self.inner) as Arc<dyn Ending<T, B> + Send + Sync>;
+        let queue = Arc::clone(&self.inner) as Arc<dyn Finish<T, B> + Send + Sync>;
         GetOwned { queue, get: self.inner.queue.get_owned() }
     }
 
@@ -62,20 +53,12 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone`, `Hash` or `Eq` of the item panics: it is queued still, or again. And as [`move_due`](Self::move_due).
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
-        self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
+        self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held })
     }
 
     /// As [`get`](Self::get), blocking the thread.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get) when polled.
     #[must_use = "dropping the guard ends the work on the item"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
@@ -84,12 +67,7 @@ where
             Ok(held) => held,
             Err(_) => self.wait_blocking()?.anew(),
         };
-        let guard = ProcessingGuard { queue: &*self.inner, held };
-        // Beside the way of the guard, which is not to be moved for it.
-        if self.inner.has_marks() {
-            return Some(guard.begun());
-        }
-        Some(guard)
+        Some(ProcessingGuard { queue: &*self.inner, held })
     }
 
     #[cold]
@@ -103,23 +81,12 @@ where
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
     #[inline]
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
-        self.inner
-            .queue
-            .get_timeout(timeout)
-            .map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
+        self.inner.queue.get_timeout(timeout).map(|held| ProcessingGuard { queue: &*self.inner, held })
     }
 
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
-    ///
-    /// # Panics
-    ///
-    /// When polled, as [`move_due`](Self::move_due).
     ///
     /// # Cancel safety
     ///
@@ -132,14 +99,14 @@ where
 /// The future of [`RateLimitingQueue::get`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
-    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
+    queue: &'q (dyn Finish<T, B> + Send + Sync + 'q),
     get: wq_delay::Get<'q, T, B, S>,
 }
 
 /// The future of [`RateLimitingQueue::get_owned`].
 #[must_use = "futures do nothing unless polled"]
 pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
-    queue: Arc<dyn Ending<T, B> + Send + Sync>,
+    queue: Arc<dyn Finish<T, B> + Send + Sync>,
     get: wq_delay::GetOwned<T, B, S>,
 }
 
@@ -148,7 +115,7 @@ impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for Get<'q, T,
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
-        Poll::Ready(held.map(|held| ProcessingGuard { queue: self.queue, held }.begun()))
+        Poll::Ready(held.map(|held| ProcessingGuard { queue: self.queue, held }))
     }
 }
 
@@ -157,7 +124,7 @@ impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetOwned<T, B,
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
-        Poll::Ready(held.map(|held| OwnedProcessingGuard { queue: Arc::clone(&self.queue), held }.begun()))
+        Poll::Ready(held.map(|held| OwnedProcessingGuard { queue: Arc::clone(&self.queue), held }))
     }
 }
 

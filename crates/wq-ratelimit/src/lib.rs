@@ -1,19 +1,24 @@
 #![doc = include_str!("../README.md")]
+//! ## Panics in user code
+//!
+//! `Hash`, `Eq` and `Clone` of items, limiters, backlogs, observers, wakers and timers are user code.
+//! A verb that calls code that panics passes the panic on. A guard has then ended.
+//!
+//! - The queue stays usable, and every other item is handed out.
+//! - `finish` counts first: if the limiter panics, the retry from before still waits. A later panic may
+//!   lose the retry of that one item, which is then not in the queue until it is added again.
+//! - What is remembered of failures may be lost: a table that grows or ages hashes what it holds.
 #![forbid(unsafe_code)]
 
 mod queue;
 mod outcome;
 mod guard;
-mod ending;
+mod finish;
 mod builder;
 mod add;
 mod forward;
 mod get;
 mod control;
-mod taken_back;
-mod handed_back;
-mod parked;
-mod unparked;
 mod windows;
 mod limiter;
 mod exponential;

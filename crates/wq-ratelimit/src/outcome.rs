@@ -13,25 +13,23 @@ use std::time::{Duration, Instant};
 /// | `RetryAfter(d)` | after `d` | does not count |
 /// | `RetryWith { delay, combine }` | after the shorter, the longer or the sum of `delay` and the limiter's wait, or after `delay` | counts |
 /// | `RetryNotBefore(t)` | when the limiter says, `t` at the earliest | counts |
-/// | `Park` | when it is added or [released](crate::RateLimitingQueue::release) | stays as it is |
 /// | `GiveUp` | when it is added | all are forgotten |
 ///
-/// What counts an attempt is parked instead once the builder's [`retry_limit`](crate::Builder::retry_limit) is reached. An
-/// attempt that an event brought about before its time does not count: the next that counts is one after the wait that was
-/// decided when an attempt counted last. A delay of its own (`RetryWith`) moves the retry all the same, but not that
-/// time, so that a failing item gets its back-off under steady events too; a `t` moves both, since attempts before it make
-/// no sense. One whose retry is taken out of the queue (`cancel`, `remove`), and one that is parked, has no back-off any more: also
-/// where it is in hand, unless its guard [cancels](crate::ProcessingGuard::cancel).
+/// An attempt that an event brought about before its time does not count: the next that counts is one after
+/// the wait that was decided when an attempt counted last. A delay of its own (`RetryWith`) moves the retry
+/// all the same, but not that time, so that a failing item gets its back-off under steady events too. A `t`
+/// moves both, since attempts before it make no sense.
 ///
-/// A retry that an earlier outcome has asked for, and that waits still because an event brought the item here, is replaced by
-/// what this one says: it does not come out after `Success`, `Park` or `GiveUp`, nor before `d` or `t`. That also goes for one
-/// that fell due during the work, whoever has seen that. What a user has asked for (`add`, `add_after`, `add_rate_limited`) is
-/// never taken back, nor a retry that it has joined.
+/// An outcome replaces the retry that an earlier outcome has asked for and that still waits: after `Success`
+/// or `GiveUp` it does not come, after another retry only that one comes. A retry that falls due during the
+/// work runs the item once more, as in client-go. What a user has asked for (`add`, `add_after`,
+/// `add_rate_limited`) is never canceled, nor is a retry that has merged with it.
 ///
-/// After shutdown a retry is refused, and the item [handed back](crate::ProcessingGuard::finish), whichever outcome asks for it: it
-/// counts nothing and replaces nothing, so that one which fell due before is still handed out. `Success`, `GiveUp` and `Park`
-/// mean what they mean before. (A retry that meets the shutdown at this very moment may be refused after it has replaced an
-/// earlier one.)
+/// There is no limit of retries. A worker that gives up compares
+/// [`num_requeues`](crate::ProcessingGuard::num_requeues) with its own, and finishes with `GiveUp`.
+///
+/// After shutdown a retry is refused, and the item [handed back](crate::ProcessingGuard::finish): it counts
+/// nothing and replaces nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -50,12 +48,9 @@ pub enum Outcome {
         /// What is made of the two.
         combine: Combine,
     },
-    /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
-    /// the item already, also for a user, waits so long too; only an add without a delay brings it back earlier.
+    /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before.
+    /// What a user has asked for comes when it was asked for.
     RetryNotBefore(Instant),
-    /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
-    /// or to be [released](crate::RateLimitingQueue::release), however long that takes. The attempts stay as they are.
-    Park,
     /// It failed, and is not to be tried again until somebody adds it. The attempts are forgotten.
     GiveUp,
 }

@@ -30,6 +30,11 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "an event that comes early raises the back-off",
     ),
     (
+        "finish-cancels-requests",
+        "an outcome replaces the retry that waits, and nothing else",
+        "`finish(Success)` takes out what a user has asked for",
+    ),
+    (
         "token-taken-twice",
         "a bucket grants no more than its burst and rate",
         "two threads take the same token",

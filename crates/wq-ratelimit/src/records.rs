@@ -202,10 +202,6 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         found.or_else(|| self.waiting.find(hash, same)).map(|(_, record, _)| record)
     }
 
-    pub(crate) fn get_mut(&mut self, item: &T) -> Option<&mut V> {
-        self.find(item).map(|(_, record, _)| record)
-    }
-
     /// The item waits until then, and its record is needed afterwards. If that is not after `now`, it waits no longer.
     pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
         let Some(start) = self.start else { return };
@@ -251,18 +247,6 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             .or_else(|| take_out(&mut self.waiting, hash, item))?;
         discard(item, &mut self.discarded);
         Some(record)
-    }
-
-    /// Takes out all such records, and says how many they were. The items go to the discarded ones.
-    pub(crate) fn remove_where(&mut self, mut goes: impl FnMut(&V) -> bool) -> u64 {
-        let mut count = 0;
-        for table in [&mut self.young, &mut self.old, &mut self.waiting] {
-            for (item, ..) in table.extract_if(|(_, value, _)| goes(value)) {
-                count += 1;
-                discard(item, &mut self.discarded);
-            }
-        }
-        count
     }
 
     /// Drops what nobody has used for twice the idle time, and nothing that was used within it.

@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 /// They share its records too: an item of the same name in two queues is one item to it. A failure in one queue makes
 /// the wait in the other longer and counts there, and `forget` in one ends what the limiter knows, for both.
 ///
-/// What a queue knows by itself is its own: until when an item backs off, whether it is parked, and with a
-/// [`retry_limit`](crate::Builder::retry_limit) how often it has failed in this queue. Whichever count is higher holds.
-/// So an item that has failed in two queues with a limit is to be forgotten in both.
+/// What a queue knows by itself is its own: until when an item backs off.
 ///
 /// A [`TokenBucket`](crate::TokenBucket) needs no `Shared`: its own clones share it, as those of a
 /// [`MaxOf`](crate::MaxOf) share the bucket in it.

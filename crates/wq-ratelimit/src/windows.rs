@@ -11,7 +11,7 @@ use crate::remembered::Remembered;
 use hashbrown::HashMap;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Below this many windows closed ones are not looked for.
 const SMALL: usize = 64;
@@ -25,27 +25,19 @@ pub(crate) struct Window {
     pub(crate) until: Instant,
     /// Not later than that.
     pub(crate) counts_from: Instant,
-    attempts: u32,
     /// The number of the attempt that has opened it.
     opened: u32,
 }
 
 impl Window {
-    /// Whether it was closed for so long that nothing of it counts any more, whoever has looked since.
-    fn is_over(&self, linger: Duration, now: Instant) -> bool {
-        self.until <= now && now.saturating_duration_since(self.until) >= linger
+    fn is_over(&self, now: Instant) -> bool {
+        self.until <= now
     }
 }
-
-/// How many attempts had opened a window at some time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Opened(u32);
 
 #[derive(Debug)]
 pub(crate) struct Windows<T, S> {
     held: HashMap<T, Window, S>,
-    /// How long a closed one is kept, for the number of its attempts.
-    linger: Duration,
     /// At this many windows, or ends since the last time, those that are no longer needed are removed.
     sweep_at: usize,
     /// How many attempts have ended since then.
@@ -57,22 +49,14 @@ pub(crate) struct Windows<T, S> {
 }
 
 impl<T, S> Windows<T, S> {
-    pub(crate) fn new(hasher: S, linger: Duration) -> Self {
+    pub(crate) fn new(hasher: S) -> Self {
         let held = HashMap::with_hasher(hasher);
-        Self { held, linger, sweep_at: SMALL, ends: 0, opened: 0, expired: 0, evicted: 0 }
+        Self { held, sweep_at: SMALL, ends: 0, opened: 0, expired: 0, evicted: 0 }
     }
 
     /// Whether many attempts have ended since the last [`sweep`](Self::sweep).
     pub(crate) fn wants_sweep(&self) -> bool {
         self.ends >= self.sweep_at
-    }
-
-    pub(crate) fn opened(&self) -> Opened {
-        Opened(self.opened)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.held.is_empty()
     }
 
     /// Whether an item that is not known may be backing off: others took its place lately.
@@ -112,37 +96,13 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         self.backing_off(item, now).map(|window| window.until)
     }
 
-    /// The same, if no attempt has opened the window after so many.
-    pub(crate) fn open_by(&self, item: &T, opened: Opened, now: Instant) -> Option<Instant> {
-        let window = self.backing_off(item, now)?;
-        (opened.0.wrapping_sub(window.opened) <= u32::MAX / 2).then_some(window.until)
-    }
-
-    /// How many attempts opened it, as long as that is known.
-    pub(crate) fn attempts(&self, item: &T, now: Instant) -> u32 {
-        let known = self.held.get(item).filter(|window| !window.is_over(self.linger, now));
-        known.map_or(0, |window| window.attempts)
-    }
-
-    /// An attempt has opened the item's window, after so many as are known elsewhere. Items that are no longer needed go to
-    /// `discarded`.
-    pub(crate) fn begin(
-        &mut self,
-        item: &T,
-        until: Instant,
-        counts_from: Instant,
-        before: u32,
-        now: Instant,
-        discarded: &mut Vec<T>,
-    ) {
+    /// An attempt has opened the item's window: failures do not count before its end. Items that are no
+    /// longer needed go to `discarded`.
+    pub(crate) fn begin(&mut self, item: &T, until: Instant, now: Instant, discarded: &mut Vec<T>) {
         self.opened = self.opened.wrapping_add(1);
         self.ends = self.ends.saturating_add(1);
-        let attempts = before.saturating_add(1);
-        let mut window = Window { until, counts_from, attempts, opened: self.opened };
+        let window = Window { until, counts_from: until, opened: self.opened };
         if let Some(held) = self.held.get_mut(item) {
-            if !held.is_over(self.linger, now) {
-                window.attempts = held.attempts.max(before).saturating_add(1);
-            }
             *held = window;
             if self.wants_sweep() {
                 self.sweep(now, discarded);
@@ -160,8 +120,7 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
 
     /// Removes what is no longer needed.
     pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
-        let linger = self.linger;
-        for (item, _) in self.held.extract_if(|_, window| window.is_over(linger, now)) {
+        for (item, _) in self.held.extract_if(|_, window| window.is_over(now)) {
             self.expired = self.expired.saturating_add(1);
             discarded.push(item);
         }
@@ -218,16 +177,16 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         Some(item)
     }
 
-    /// Nothing is to bring the item back at the end of its window any more: that is over, at `at` at the latest. Its attempts stay.
+    /// Nothing is to bring the item back at the end of its window any more: that is over, at `at` at the latest.
     pub(crate) fn end_by(&mut self, item: &T, at: Instant, now: Instant, discarded: &mut Vec<T>) {
-        if at <= now && self.linger.is_zero() {
+        if at <= now {
             self.close(item, discarded);
         } else if let Some(held) = self.held.get_mut(item) {
             (held.until, held.counts_from) = (held.until.min(at), held.counts_from.min(at));
         }
     }
 
-    /// The item's window is over, and its attempts are forgotten.
+    /// The item's window is over.
     pub(crate) fn close(&mut self, item: &T, discarded: &mut Vec<T>) {
         // Also where there is none: a sweep is for what the limiter remembers, too.
         self.ends = self.ends.saturating_add(1);
@@ -254,8 +213,8 @@ mod tests {
     fn a_window_is_open_until_its_end() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let end = start + SECOND;
-        let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
-        windows.begin(&1, end, end, 0, start, &mut discarded);
+        let mut windows = Windows::new(DefaultHasher::default());
+        windows.begin(&1, end, start, &mut discarded);
         assert_eq!(windows.open(&1, start), Some(end));
         assert_eq!(windows.open(&1, end), None);
         assert_eq!(windows.early(&1, start).map(|window| window.until), Some(end));
@@ -271,11 +230,11 @@ mod tests {
     #[test]
     fn closed_windows_do_not_pile_up() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
+        let mut windows = Windows::new(DefaultHasher::default());
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));
             let until = now + Duration::from_millis(10);
-            windows.begin(&n, until, until, 0, now, &mut discarded);
+            windows.begin(&n, until, now, &mut discarded);
             assert!(windows.len() <= SMALL + 1);
         }
         assert_eq!(discarded.len() + windows.len(), 100_000);
@@ -284,27 +243,27 @@ mod tests {
     #[test]
     fn a_burst_that_went_well_leaves_no_memory_behind() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let mut windows = Windows::new(DefaultHasher::default());
         let burst = |windows: &mut Windows<u32, DefaultHasher>, discarded: &mut Vec<u32>| {
-            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, 0, start, discarded));
+            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, discarded));
             assert!(windows.held.capacity() >= 100_000);
         };
         burst(&mut windows, &mut discarded);
         (0..100_000).for_each(|n| windows.close(&n, &mut discarded));
         assert!(windows.held.capacity() < 1000, "{}", windows.held.capacity());
         burst(&mut windows, &mut discarded);
+        windows.shrink(start, &mut discarded);
+        assert_eq!(windows.len(), 100_000, "they are open");
         windows.shrink(start + SECOND, &mut discarded);
-        assert_eq!(windows.len(), 100_000, "they linger");
-        windows.shrink(start + SECOND * 2, &mut discarded);
         assert_eq!((windows.held.capacity(), windows.remembered().expired), (0, 100_000));
     }
 
     #[test]
-    fn what_leaves_before_it_has_lingered_is_counted_apart() {
+    fn what_leaves_while_it_is_open_is_counted_apart() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let mut windows = Windows::new(DefaultHasher::default());
         let many = u32::try_from(super::MANY).unwrap() * 2 + 1;
-        (0..many).for_each(|n| windows.begin(&n, start, start, 0, start, &mut discarded));
+        (0..many).for_each(|n| windows.begin(&n, start + SECOND, start, &mut discarded));
         let Remembered { items, expired, evicted, .. } = windows.remembered();
         assert!(evicted > 0);
         assert_eq!((expired, items as u64 + evicted), (0, u64::from(many)));
@@ -313,12 +272,12 @@ mod tests {
     #[test]
     fn one_that_fails_again_and_again_takes_nobodys_place() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let mut windows = Windows::new(DefaultHasher::default());
         let (end, many) = (start + SECOND, u32::try_from(super::MANY).unwrap());
-        (0..many).for_each(|n| windows.begin(&n, end, end, 0, start, &mut discarded));
-        (0..many).for_each(|_| windows.begin(&0, end, end, 0, start, &mut discarded));
+        (0..many).for_each(|n| windows.begin(&n, end, start, &mut discarded));
+        (0..many).for_each(|_| windows.begin(&0, end, start, &mut discarded));
         assert!(!windows.is_crowded());
-        windows.begin(&many, end, end, 0, start, &mut discarded);
+        windows.begin(&many, end, start, &mut discarded);
         assert_eq!(windows.len(), super::MANY / 2 + 1);
         assert!(windows.is_crowded() && windows.open(&0, start).is_some());
         assert!((many / 2 + 1..=many).all(|n| windows.open(&n, start).is_some()), "those that failed last");
@@ -327,26 +286,10 @@ mod tests {
     #[test]
     fn one_that_fails_for_ever_has_the_others_looked_for() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
-        (0..1000).for_each(|n| windows.begin(&n, start, start, 0, start, &mut discarded));
+        let mut windows = Windows::new(DefaultHasher::default());
         let later = start + SECOND;
-        (0..2000).for_each(|_| windows.begin(&0, later, later, 0, later, &mut discarded));
+        (0..1000).for_each(|n| windows.begin(&n, later, start, &mut discarded));
+        (0..2000).for_each(|_| windows.begin(&0, later, later, &mut discarded));
         assert_eq!(windows.len(), 1);
-    }
-
-    #[test]
-    fn attempts_are_known_while_their_window_lingers() {
-        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
-        let mut windows = Windows::new(DefaultHasher::default(), SECOND * 10);
-        windows.begin(&0_u32, start, start, 0, start, &mut discarded);
-        windows.begin(&0, start, start, 0, start, &mut discarded);
-        let mut at = |after: u32, windows: &mut Windows<u32, DefaultHasher>| {
-            let now = start + SECOND * after;
-            let items = after * 1000 + 1..after * 1000 + 200;
-            items.for_each(|item| windows.begin(&item, now, now, 0, now, &mut discarded));
-            windows.attempts(&0, now)
-        };
-        assert_eq!((at(9, &mut windows), at(10, &mut windows)), (2, 0));
-        assert_eq!(windows.attempts(&10_000_000, start), 0);
     }
 }

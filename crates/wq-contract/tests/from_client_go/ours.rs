@@ -2,7 +2,6 @@
 
 use crate::{cells, code, page, words};
 use std::collections::BTreeSet;
-use std::convert::identity as is;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
 use wq_core::tracing::TraceEvents;
@@ -46,7 +45,6 @@ ours! {
     "Builder::name": |builder: Builder| builder.name("a");
     "Builder::observer": |builder: Builder, events: TraceEvents| builder.observer(events);
     "Builder::reserve_delayed": Builder::reserve_delayed;
-    "Builder::retry_limit(15)": is::<Builder>(RateLimitingQueue::builder().retry_limit(15));
     "Builder::strict": wq_priority::Builder::strict;
     "Builder::timer": |builder: Builder| builder.timer(ManualTimer::new());
     "Debounce::new": Debounce::new;
@@ -72,6 +70,7 @@ ours! {
     "Observer::retried": <TraceEvents as Observer>::retried;
     "OnMerge": OnMerge::default();
     "Order::priority": Order::priority;
+    "Outcome::GiveUp": Outcome::GiveUp;
     "Outcome::RetryWith": Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Min };
     "PerItemBucket": PerItemBucket::<u64>::new;
     "PerItemBucket::bounded": PerItemBucket::<u64>::bounded;
@@ -127,6 +126,7 @@ ours! {
     "get_owned": Queue::get_owned;
     "guard.done()": |guard: Guard<'_>| guard.done();
     "guard.finish(outcome)": |guard: Guard<'_>, outcome| guard.finish(outcome);
+    "guard.num_requeues()": |guard: &Guard<'_>| guard.num_requeues();
     "guard.order()": |guard: Guard<'_>| guard.order() == &();
     "is_shutting_down()": Queue::is_shutting_down;
     "item_default()": item_default::<u64>();

@@ -32,12 +32,7 @@ fn poll<F: Future + Unpin>(mut future: F) {
 }
 
 fn hashed(queue: &Queue, items: [u32; 3]) -> impl Iterator<Item = QuietAdd<u32, ()>> {
-    items.into_iter().map(|item| QuietAdd {
-        item,
-        hash: queue.item_hash(&item),
-        order: (),
-        is_revocable: false,
-    })
+    items.into_iter().map(|item| QuietAdd { item, hash: queue.item_hash(&item), order: () })
 }
 
 /// Its name, a call, and how often that reads the clock with an observer.

@@ -7,8 +7,8 @@ use crate::snapshot::Phase;
 /// The end of the free list, and one more than the highest index a slot can have.
 const NIL: u32 = u32::MAX;
 
-/// Phase and generation in one word, and of an item that is to run again whether all who asked for that may take it back.
-/// The generation is that of the hand-out in force; of a queued item it means nothing.
+/// Phase and generation in one word. The generation is that of the hand-out in force; of a queued
+/// item it means nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Meta(u32);
 
@@ -38,23 +38,13 @@ impl Meta {
         }
     }
 
-    /// To run again, for adds alone that may be taken back.
-    pub(super) const fn revocably_dirty(self) -> Self {
-        Self(self.0 | 0b11)
-    }
-
-    #[inline]
-    pub(super) const fn is_revocably_dirty(self) -> bool {
-        self.0 & 0b11 == 0b11
-    }
-
     /// The phase, if this is the generation: nearly always found by the first comparison.
     #[inline(always)]
     pub(super) const fn phase_in(self, generation: u32) -> Option<Phase> {
         match self.0 ^ (generation << Self::PHASE_BITS) {
             1 => Some(Phase::Processing),
             0 => Some(Phase::Queued),
-            2 | 3 => Some(Phase::ProcessingDirty),
+            2 => Some(Phase::ProcessingDirty),
             _ => None,
         }
     }

@@ -101,43 +101,6 @@ fn only_the_ticket_in_force_ends_a_hand_out() {
 }
 
 #[test]
-fn what_may_be_taken_back_is_taken_back_unless_somebody_else_has_added_it() {
-    for (plain_at, revoked) in [(None, true), (Some(0), false), (Some(1), false), (Some(2), false)] {
-        let mut state = new();
-        state.put(1);
-        let ticket = state.next().ticket;
-        assert_eq!(state.revoke(ticket), None, "nothing was added");
-        for at in 0..3 {
-            let added = match plain_at {
-                Some(plain) if plain == at => state.put(1),
-                _ => state.add_revocable(&mut Some(1), hash(1), (), None),
-            };
-            assert_eq!(added, if at == 0 { Added::Deferred } else { Added::Merged });
-        }
-        assert_eq!(state.revoke(ticket).is_some(), revoked, "a plain add at {plain_at:?}");
-        state.check();
-        assert_eq!(matches!(state.done(ticket, None), Finished::Left { .. }), revoked);
-        assert_eq!(state.revoke(ticket), None, "not its own any more");
-        state.check();
-    }
-}
-
-#[test]
-fn what_was_queued_or_taken_by_another_is_not_taken_back() {
-    let mut state = new();
-    state.add_revocable(&mut Some(1), hash(1), (), None);
-    let old = state.next().ticket;
-    state.add_revocable(&mut Some(1), hash(1), (), None);
-    assert!(matches!(state.abandon(&1, hash(1), None), Finished::Requeued { .. }));
-    assert_eq!(state.revoke(old), None, "it is queued");
-    let new = state.next().ticket;
-    state.add_revocable(&mut Some(1), hash(1), (), None);
-    assert_eq!(state.revoke(old), None, "another has it");
-    assert!(state.revoke(new).is_some());
-    state.check();
-}
-
-#[test]
 fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
     let start = crate::clock::now();
     let at = |seconds| Some(start + Duration::from_secs(seconds));
@@ -211,8 +174,6 @@ fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
 enum Step {
     Add(u64),
     AddBounded(u64),
-    AddRevocable(u64),
-    Revoke(usize),
     Get,
     Done(usize),
     Abandon(u64),
@@ -228,8 +189,6 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (0_u64..9).prop_map(Step::Add),
         3 => (0_u64..9).prop_map(Step::AddBounded),
-        4 => (0_u64..9).prop_map(Step::AddRevocable),
-        4 => (0_usize..64).prop_map(Step::Revoke),
         8 => Just(Step::Get),
         8 => (0_usize..64).prop_map(Step::Done),
         2 => (0_u64..9).prop_map(Step::Abandon),
@@ -261,20 +220,6 @@ proptest! {
                     let added = state.add(&mut Some(item), hash(item), (), true, None);
                     let full = depth >= 4 && !matches!(held, Some(Phase::Queued | Phase::ProcessingDirty));
                     prop_assert_eq!(added.is_none(), full && !state.shutting_down);
-                }
-                Step::AddRevocable(item) => {
-                    let plain = state.phase(&item, hash(item));
-                    let added = state.add_revocable(&mut Some(item), hash(item), (), None);
-                    prop_assert_eq!(added == Added::Deferred, plain == Some(Phase::Processing) && !state.shutting_down);
-                }
-                Step::Revoke(which) => {
-                    if !tickets.is_empty() {
-                        let (before, (_, ticket)) = (state.counts(), tickets[which % tickets.len()]);
-                        let revoked = usize::from(state.revoke(ticket).is_some());
-                        prop_assert!(revoked == 0 || state.is_in_force(ticket));
-                        prop_assert_eq!(state.counts().to_run_again, before.to_run_again - revoked);
-                        prop_assert_eq!(state.counts().in_flight, before.in_flight);
-                    }
                 }
                 Step::Get => {
                     let queued = state.queued;

@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use super::State;
+use super::slab::Slot;
+use super::{State, Ticket};
 use crate::backlog::{Backlog, Survey};
 use crate::hasher::ItemHash;
 use crate::planted::planted;
@@ -19,6 +20,16 @@ impl<T, B: Backlog> State<T, B> {
     #[inline]
     pub(super) fn in_flight(&self) -> usize {
         self.table.len() - self.queued
+    }
+
+    /// Whether this hand-out has not ended yet.
+    pub(crate) fn is_in_force(&self, ticket: Ticket) -> bool {
+        match self.slab.get(ticket.slot()) {
+            Some(Slot::Held { meta, .. }) => {
+                meta.generation() == ticket.generation() && meta.phase() != Phase::Queued
+            }
+            _ => false,
+        }
     }
 
     /// What a scrape reads, in time proportional to the items in flight.

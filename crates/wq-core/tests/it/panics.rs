@@ -115,7 +115,7 @@ const VERBS: &[Verb] = &[
         let queue = call.queue;
         let items = [3, HOSTILE, 4].map(|item| {
             let hash = queue.item_hash(&Item(item));
-            QuietAdd { item: Item(item), hash, order: (), is_revocable: false }
+            QuietAdd { item: Item(item), hash, order: () }
         });
         let mut notices = queue.notices();
         queue.add_all_quietly(items, &mut notices);

@@ -211,7 +211,7 @@ impl<'q> World<'q> {
                 }
                 let hashed = together.iter().map(|item| {
                     let hash = queue.item_hash(item);
-                    QuietAdd { item: *item, hash, order: (), is_revocable: false }
+                    QuietAdd { item: *item, hash, order: () }
                 });
                 let expected: AddedAll = together.iter().map(|item| self.oracle.add(*item)).collect();
                 prop_assert_eq!(queue.add_all_quietly(hashed, &mut notices), expected);

@@ -109,14 +109,6 @@ impl Agenda {
         }
     }
 
-    /// Removes the stale nodes from the leaf of this node, or from the near nodes.
-    pub(super) fn purge(&mut self, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        match self.far.find(&node) {
-            Some(at) => self.far.clean(at, deadline),
-            None => self.clean(deadline),
-        }
-    }
-
     /// All live nodes, sorted.
     pub(super) fn sorted(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = self.far.nodes(&deadline);

@@ -30,33 +30,20 @@ pub(super) struct Held<T, O> {
     pub(super) sequence: u32,
 }
 
-/// How far debounced adds may put an item off, and in the highest bits whether all that asked for its deadline is revocable,
-/// and whether somebody has joined it since who asked for none. Never zero, so that a free slot costs no extra word.
+/// How far debounced adds may put an item off, and in the highest bit whether a retry alone has asked
+/// for it. Never zero, so that a free slot costs no extra word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit(NonZeroU64);
 
 impl Limit {
-    const REVOCABLE: u64 = 1 << 63;
-    /// Beside the other one only.
-    const JOINED: u64 = 1 << 62;
-    /// From here on (146 years) there is no limit.
-    const FAR: u64 = Self::JOINED - 1;
+    const RETRY: u64 = 1 << 63;
+    /// From here on (292 years) there is no limit.
+    const FAR: u64 = Self::RETRY - 1;
 
     #[inline]
-    pub(super) fn of(term: Term, is_revocable: bool) -> Self {
-        let mark = if is_revocable { Self::REVOCABLE } else { 0 };
-        Self::with(term, mark)
-    }
-
-    #[inline]
-    fn with(term: Term, marks: u64) -> Self {
-        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | marks).unwrap_or(NonZeroU64::MIN))
-    }
-
-    /// Another limit, of what was asked for in the same way.
-    #[inline]
-    pub(super) fn moved(self, term: Term) -> Self {
-        Self::with(term, self.0.get() & !Self::FAR)
+    pub(super) fn of(term: Term, is_retry: bool) -> Self {
+        let mark = if is_retry { Self::RETRY } else { 0 };
+        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
     }
 
     #[inline]
@@ -67,20 +54,14 @@ impl Limit {
         }
     }
 
-    /// Whether nobody asked for the item but in a revocable way.
-    pub(super) fn is_revocable(self) -> bool {
-        self.0.get() & !Self::FAR == Self::REVOCABLE
+    /// Whether a retry alone has asked for the item.
+    pub(super) fn is_retry(self) -> bool {
+        self.0.get() & Self::RETRY != 0
     }
 
-    /// Whether the deadline is revocable, and somebody has joined it.
-    pub(super) fn is_joined(self) -> bool {
-        self.0.get() & Self::JOINED != 0
-    }
-
-    /// The same limit, of an item that somebody has joined who asked for no deadline.
-    pub(super) fn joined(self) -> Self {
-        let mark = if self.is_revocable() { Self::JOINED } else { 0 };
-        Self(self.0 | mark)
+    /// The same limit, of an item that a user has asked for too.
+    pub(super) fn of_user(self) -> Self {
+        Self(NonZeroU64::new(self.0.get() & Self::FAR).unwrap_or(NonZeroU64::MIN))
     }
 }
 

@@ -281,22 +281,6 @@ fn leaves_that_are_emptied_become_one_with_their_neighbours() {
 }
 
 #[test]
-fn what_was_taken_out_and_is_put_back_comes_out_once() {
-    let mut heap = Heap::with_room(0).unwrap();
-    (0..100).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item % 10), SecondAdd::Earliest));
-    // Among them the first nodes of leaves.
-    for item in (0..100).chain([99, 50, 0, 50]) {
-        let waiting = heap.remove(hash(item), &item).unwrap();
-        heap.undo_removal(waiting);
-        check(&heap);
-    }
-    let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 10)).map(|(item, _)| item).collect();
-    let mut expected: Vec<u32> = (0..100).collect();
-    expected.sort_by_key(|item| item % 10);
-    assert_eq!(order, expected);
-}
-
-#[test]
 fn what_was_due_goes_back_without_a_look_at_others() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..6).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item), SecondAdd::Replace));
@@ -313,10 +297,9 @@ fn what_was_due_goes_back_without_a_look_at_others() {
 #[derive(Debug, Clone)]
 enum Op {
     Insert(u32, u64),
-    InsertRevocable(u32, u64),
-    Revoke(u32),
+    InsertRetry(u32, u64),
+    RemoveRetry(u32),
     Remove(u32),
-    RemoveAndUndo(u32),
     Postpone(u32, u64),
     PopDue(u64),
     /// The time, the most items to pop, and how many of them are put back.
@@ -357,7 +340,7 @@ impl Course {
     fn play(self, op: Op) -> Op {
         match op {
             Op::Insert(item, at) => Op::Insert(item, self.time(at)),
-            Op::InsertRevocable(item, at) => Op::InsertRevocable(item, self.time(at)),
+            Op::InsertRetry(item, at) => Op::InsertRetry(item, self.time(at)),
             Op::Postpone(item, until) => Op::Postpone(item, self.time(until)),
             Op::PopDue(now) => Op::PopDue(self.time(now)),
             Op::PopAllDue(now, most, back) => Op::PopAllDue(self.time(now), most, back),
@@ -378,10 +361,9 @@ fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value
     let time = prop_oneof![9 => 0..end, 1 => Just(u64::MAX)];
     prop_oneof![
         10 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Insert(item, at)),
-        5 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRevocable(item, at)),
-        3 * rare => item.clone().prop_map(Op::Revoke),
+        5 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRetry(item, at)),
+        3 * rare => item.clone().prop_map(Op::RemoveRetry),
         3 * rare => item.clone().prop_map(Op::Remove),
-        rare => item.clone().prop_map(Op::RemoveAndUndo),
         3 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
         3 * rare => time.clone().prop_map(Op::PopDue),
         3 * rare => (time, 0..most, 0..most).prop_map(|(now, most, back)| Op::PopAllDue(now, most, back)),
@@ -397,7 +379,7 @@ fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value
 struct Sorted {
     entries: Vec<(u64, u64, u32, u32)>,
     insertions: u64,
-    revocable: BTreeSet<u32>,
+    retries: BTreeSet<u32>,
 }
 
 impl Sorted {
@@ -408,7 +390,7 @@ impl Sorted {
     fn insert(&mut self, item: u32, at: u64, policy: SecondAdd) -> Inserted {
         self.insertions += 1;
         let number = self.insertions;
-        self.revocable.remove(&item);
+        self.retries.remove(&item);
         let Some(entry) = self.at(item) else {
             self.entries.push((at, number, item, 1));
             return Inserted::New;
@@ -429,7 +411,7 @@ impl Sorted {
     fn take(&mut self, item: u32) -> Option<(u32, u32, u64)> {
         let at = self.entries.iter().position(|entry| entry.2 == item)?;
         let (deadline, _, item, order) = self.entries.remove(at);
-        self.revocable.remove(&item);
+        self.retries.remove(&item);
         Some((item, order, deadline))
     }
 
@@ -460,26 +442,22 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             Op::Insert(item, at) => {
                 prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
             }
-            Op::InsertRevocable(item, at) => {
-                let was = sorted.revocable.contains(&item);
-                let inserted = insert_by(&mut heap, item, Wish::Revocable(Tick(at), policy));
-                prop_assert_eq!(inserted, sorted.insert(item, at, policy));
+            Op::InsertRetry(item, at) => {
+                let was = sorted.retries.contains(&item);
+                let by = if was { SecondAdd::Replace } else { policy };
+                let inserted = insert_by(&mut heap, item, Wish::Retry(Tick(at), policy));
+                prop_assert_eq!(inserted, sorted.insert(item, at, by));
                 if was || inserted == Inserted::New {
-                    sorted.revocable.insert(item);
+                    sorted.retries.insert(item);
                 }
             }
-            Op::Revoke(item) => {
-                let is_revocable = sorted.revocable.contains(&item);
-                let expected = if is_revocable { sorted.take(item) } else { None };
-                prop_assert_eq!(heap.revoke(hash(item), &item).map(plain), expected);
+            Op::RemoveRetry(item) => {
+                let is_retry = sorted.retries.contains(&item);
+                let expected = if is_retry { sorted.take(item) } else { None };
+                prop_assert_eq!(heap.remove_retry(hash(item), &item).map(plain), expected);
             }
             Op::Remove(item) => {
                 prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
-            }
-            Op::RemoveAndUndo(item) => {
-                let removed = heap.remove(hash(item), &item);
-                prop_assert_eq!(removed.is_some(), sorted.at(item).is_some());
-                removed.into_iter().for_each(|removed| heap.undo_removal(removed));
             }
             Op::Postpone(item, until) => {
                 sorted.insertions += 1;
@@ -511,13 +489,14 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
                 }
             }
             Op::MergeInto(item) => {
-                sorted.revocable.remove(&item);
-                let merged = heap.merge_into(hash(item), &item, 3, |held, new| *held += new).is_ok();
-                prop_assert_eq!(merged, sorted.at(item).map(|entry| entry.3 += 3).is_some());
+                let slot = heap.find(hash(item), &item);
+                slot.into_iter().for_each(|slot| heap.join(slot, 3, |held, new| *held += new));
+                prop_assert_eq!(slot.is_some(), sorted.at(item).map(|entry| entry.3 += 3).is_some());
+                sorted.retries.remove(&item);
             }
             Op::Shrink => heap.shrink(),
             Op::TakeAll => {
-                sorted.revocable.clear();
+                sorted.retries.clear();
                 let mut all: Vec<_> = sorted.entries.drain(..).collect();
                 all.sort_unstable();
                 let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();

@@ -123,15 +123,6 @@ impl<T, O> Timeline<T, O> {
         self.agenda.settle(items, |slot, sequence| slots.deadline(slot, sequence));
     }
 
-    /// Removes the stale nodes that a removed item may have left.
-    pub(super) fn purge(&mut self, deadline: Tick, sequence: u32) {
-        // The slot of those nodes is not known. The highest belongs to the same leaf, also where
-        // the leaf begins with that node.
-        let slots = &self.slots;
-        let node = Node { deadline, slot: u32::MAX, sequence };
-        self.agenda.purge(node, |slot, sequence| slots.deadline(slot, sequence));
-    }
-
     /// Takes all items out, in order, and releases all memory.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Held<T, O>> {
         let nodes = self.sorted();

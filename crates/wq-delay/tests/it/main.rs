@@ -11,7 +11,7 @@ mod one_clock;
 mod one_line;
 mod panics;
 mod policies;
-mod revocable;
+mod retries;
 mod timekeeping;
 #[cfg(feature = "tokio")]
 mod tokio_time;

@@ -164,7 +164,7 @@ fn one_that_is_due_is_queued_with_those_before_it_and_no_others() {
     let looks: [fn(&DelayingQueue<u64>); 3] = [
         |queue| assert_eq!(queue.phase(&500), Some(Phase::Queued)),
         |queue| assert_eq!(queue.add_after(500, hours(1)), Scheduled::Delayed),
-        |queue| assert_eq!(queue.add_by(ImmediateAdd::Merge, 500, ()), Added::Merged),
+        |queue| assert_eq!(queue.add_by(ImmediateAdd::Merge, ImmediateAdd::Merge, 500, ()), Added::Merged),
     ];
     for (which, look) in looks.into_iter().enumerate() {
         let (queue, timer) = queue(SecondAdd::Replace, ImmediateAdd::Keep);

@@ -8,7 +8,7 @@ use wq_ratelimit::{Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimiti
 
 /// client-go counts each `AddRateLimited` and `AddAfter`; here it is each that was let in, by any verb.
 #[test]
-fn each_retry_is_counted_and_a_parked_item_is_none() {
+fn each_retry_is_counted_and_an_item_given_up_is_none() {
     let mut registry = Registry::default();
     let metrics = QueueMetrics::register(&mut registry);
     let second = Duration::from_secs(1);
@@ -16,7 +16,6 @@ fn each_retry_is_counted_and_a_parked_item_is_none() {
     let queue = RateLimitingQueue::builder()
         .name("claims")
         .limiter(ExponentialBackoff::new(second, second).unwrap())
-        .retry_limit(1)
         .timer(timer.clone())
         .observer(metrics.observer("claims"))
         .build()
@@ -31,8 +30,8 @@ fn each_retry_is_counted_and_a_parked_item_is_none() {
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(retries(), 1);
     timer.advance(second);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert_eq!((retries(), queue.parked()), (1, vec![1]));
+    queue.try_get().unwrap().finish(Outcome::GiveUp).unwrap();
+    assert_eq!(retries(), 1);
     queue.add_rate_limited(2);
     queue.add_rate_limited_after(3, second, Combine::Max);
     queue.add_after(4, second);

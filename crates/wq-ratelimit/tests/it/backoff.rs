@@ -1,4 +1,4 @@
-//! Back-off beside events and limits: policies, combined delays, parked items.
+//! Back-off beside events: policies and combined delays.
 
 use std::time::Duration;
 use wq_priority::{Order, Priority};
@@ -54,35 +54,6 @@ fn a_retry_that_is_canceled_takes_its_back_off_along() {
         queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(20)), 2));
     }
-}
-
-#[test]
-fn a_guard_that_cancels_what_waits_leaves_the_back_off_to_its_outcome() {
-    let (queue, timer, _) = event_after_failure(DuringBackoff::Keep);
-    let guard = queue.try_get().unwrap();
-    assert_eq!((guard.cancel(), guard.cancel()), (true, false));
-    guard.finish(Outcome::Retry).unwrap();
-    assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
-    // One that has lost its item has nothing to say.
-    queue.add("a");
-    let stale = queue.try_get().unwrap();
-    assert!(queue.abandon(&"a"));
-    assert_eq!((stale.cancel(), queue.delayed_len()), (false, 1));
-}
-
-#[test]
-fn an_event_that_has_joined_what_a_guard_cancels_runs_the_item_again() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
-    queue.add("a");
-    let guard = queue.try_get().unwrap();
-    assert_eq!(queue.add("a"), Added::Deferred);
-    guard.finish(Outcome::Retry).unwrap();
-    let guard = queue.try_get().unwrap();
-    assert_eq!(queue.add("a"), Added::Merged, "with the retry");
-    assert!(guard.cancel());
-    guard.finish(Outcome::Success).unwrap();
-    assert_eq!((queue.len(), queue.delayed_len()), (1, 0));
 }
 
 #[test]
@@ -252,69 +223,16 @@ fn events_cannot_add_wait_to_wait() {
 }
 
 #[test]
-fn beyond_its_retries_an_item_is_parked_also_with_a_limiter_that_counts_none() {
-    let timer = ManualTimer::new();
-    let queue = RateLimitingQueue::<&str, _>::builder()
-        .limiter(TokenBucket::per_second(1, 100).unwrap())
-        .retry_limit(2)
-        .timer(timer.clone())
-        .build()
-        .unwrap();
-    queue.add("a");
-    for attempt in 0..3 {
-        let guard = queue.try_get().unwrap();
-        assert_eq!(guard.num_requeues(), attempt);
-        assert!(!queue.is_parked(&"a"));
-        assert_eq!(guard.finish(Outcome::Retry).unwrap().is_some(), attempt < 2);
-    }
-    assert_eq!((queue.parked(), queue.len(), queue.num_requeues(&"a")), (vec!["a"], 0, 2));
-    queue.add("a");
-    assert!(queue.parked().is_empty(), "an event brings it back");
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(None), "for one attempt");
-    assert!(queue.is_parked(&"a") && queue.release(&"a") && !queue.release(&"a"));
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some(), "by hand it has all of them");
-    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-    assert_eq!((queue.parked().len(), queue.num_requeues(&"a")), (0, 0));
-}
-
-#[test]
-fn an_event_clears_a_parked_item_by_policy() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).retry_limit(1).during_backoff(DuringBackoff::Clear).build().unwrap();
-    queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
-    assert_eq!(queue.parked(), ["a"]);
-    queue.add("a");
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some());
-}
-
-#[test]
-fn a_parked_item_keeps_its_order() {
-    let queue = RateLimitingQueue::<u64, _>::builder()
-        .limiter(TokenBucket::per_second(1, 1).unwrap())
-        .timer(ManualTimer::new())
-        .backlog(Priority::new())
-        .build()
-        .unwrap();
-    queue.add_with(1, Order::priority(7));
-    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
-    assert!(queue.release(&1));
-    assert_eq!(queue.try_get().unwrap().order().priority, 7);
-}
-
-#[test]
 fn what_a_predicate_wants_is_forgotten() {
     let timer = ManualTimer::new();
-    let queue = builder(&timer).retry_limit(1).build().unwrap();
+    let queue = builder(&timer).build().unwrap();
     for item in ["a/1", "a/2", "b/1"] {
         queue.add_rate_limited(item);
     }
-    queue.add("a/3");
-    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     assert_eq!(queue.remembered().items, 3);
-    assert_eq!(queue.forget_where(|item| item.starts_with("a/")), 3);
+    assert_eq!(queue.forget_where(|item| item.starts_with("a/")), 2);
     let counts = ["a/1", "a/2", "b/1"].map(|item| queue.num_requeues(&item));
-    assert_eq!((counts, queue.parked().len(), queue.remembered().items), ([0, 0, 1], 0, 1));
+    assert_eq!((counts, queue.remembered().items), ([0, 0, 1], 1));
     assert_eq!(queue.delayed_len(), 3, "what waits still comes");
 }
 
@@ -324,10 +242,10 @@ fn a_delay_of_its_own_does_not_keep_failures_from_counting_under_steady_events()
     for combine in [Combine::Max, Combine::Sum, Combine::Override] {
         let counted = |with_events: bool| {
             let timer = ManualTimer::new();
-            let queue = builder(&timer).retry_limit(5).build().unwrap();
+            let queue = builder(&timer).build().unwrap();
             queue.add("a");
             let mut counts = Vec::new();
-            while !queue.is_parked(&"a") {
+            while queue.num_requeues(&"a") < 5 {
                 if with_events {
                     queue.add("a");
                 }
@@ -335,7 +253,7 @@ fn a_delay_of_its_own_does_not_keep_failures_from_counting_under_steady_events()
                     guard.finish(Outcome::RetryWith { delay: ms(30), combine }).unwrap();
                 }
                 counts.push(queue.num_requeues(&"a"));
-                assert!(counts.len() < 1000, "{combine:?}: it is never parked");
+                assert!(counts.len() < 1000, "{combine:?}: it never counts");
                 timer.advance(ms(10));
             }
             counts
@@ -414,35 +332,29 @@ fn a_rate_limited_add_with_a_delay_keeps_its_order() {
 /// An outcome that has no wait leaves no back-off for an event to clear: what a user has asked for stays.
 #[test]
 fn an_outcome_without_a_wait_ends_the_back_off() {
-    for limit in [None, Some(9)] {
-        let timer = ManualTimer::new();
-        let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
-        let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
-        let queue = builder.build().unwrap();
-        queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-        queue.try_add("a").unwrap();
-        let at_once = Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Override };
-        assert_eq!(queue.try_get().unwrap().finish(at_once), Ok(Some(Scheduled::Now(Added::Deferred))));
-        drop(queue.try_get().unwrap());
-        queue.add_after("a", ms(1000));
-        queue.add("a");
-        assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "{limit:?}");
-    }
+    let timer = ManualTimer::new();
+    let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
+    let queue = builder.build().unwrap();
+    queue.add("a");
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
+    queue.try_add("a").unwrap();
+    let at_once = Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Override };
+    assert_eq!(queue.try_get().unwrap().finish(at_once), Ok(Some(Scheduled::Now(Added::Deferred))));
+    drop(queue.try_get().unwrap());
+    queue.add_after("a", ms(1000));
+    queue.add("a");
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
 }
 
 #[test]
 fn a_rate_limited_add_without_a_wait_leaves_the_back_off_of_what_waits() {
-    for limit in [None, Some(9)] {
-        let timer = ManualTimer::new();
-        let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
-        let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
-        let queue = builder.build().unwrap();
-        queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-        queue.add_rate_limited_after("a", Duration::ZERO, Combine::Override);
-        assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
-        queue.add("a");
-        assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "an event clears it: {limit:?}");
-    }
+    let timer = ManualTimer::new();
+    let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
+    let queue = builder.build().unwrap();
+    queue.add("a");
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
+    queue.add_rate_limited_after("a", Duration::ZERO, Combine::Override);
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
+    queue.add("a");
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "an event clears it");
 }

@@ -125,7 +125,6 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
         let bucket = TokenBucket::per_second(10, 100).unwrap();
         let queue = RateLimitingQueue::<u64, _>::builder()
             .limiter(bucket.clone())
-            .retry_limit(15)
             .timer(timer.clone())
             .build()
             .unwrap();
@@ -136,10 +135,10 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
         }
         (0..10_000).for_each(|_| _ = queue.add_rate_limited(1));
         let taken = u32::from(!is_event);
-        assert_eq!(queue.num_requeues(&1), taken);
         assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
+        assert!(!bucket.reserve(timer.now()).is_zero(), "and no others");
         assert!(guard.finish(Outcome::Retry).unwrap().is_some());
-        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1), queue.len()), (taken + 1, false, 1));
+        assert_eq!(queue.len(), 1);
     }
 }
 

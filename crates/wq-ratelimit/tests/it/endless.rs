@@ -16,7 +16,6 @@ struct Seen {
     queued: usize,
     delayed: usize,
     backs_off: usize,
-    is_parked: bool,
 }
 
 /// An item asks for this wait at the end of its first attempt; then an event brings it back, and it fails as it says.
@@ -28,7 +27,6 @@ fn story(
 ) -> Vec<Seen> {
     let queue = RateLimitingQueue::builder()
         .limiter(limiter)
-        .retry_limit(2)
         .during_backoff(policy)
         .timer(ManualTimer::new())
         .build()
@@ -38,7 +36,6 @@ fn story(
         queued: queue.len(),
         delayed: queue.delayed_len(),
         backs_off: queue.remembered_backoffs().items,
-        is_parked: queue.is_parked(&1),
     };
     queue.add(1);
     queue.try_get().unwrap().finish(first).unwrap();
@@ -54,7 +51,7 @@ fn story(
     seen
 }
 
-/// A strict back-off is strict for ever; what waits for an event is parked.
+/// A strict back-off is strict for ever.
 #[test]
 fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_canceled() {
     let timer = ManualTimer::new();
@@ -65,19 +62,15 @@ fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_cancele
         .build()
         .unwrap();
     let endless = Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max };
-    for outcome in [endless, Outcome::Park] {
-        queue.add(1);
-        queue.try_get().unwrap().finish(outcome).unwrap();
-        let is_parked = outcome == Outcome::Park;
-        let told = if is_parked { Added::Queued } else { Added::Merged };
-        assert_eq!(queue.add(1), told, "{outcome:?}");
-        timer.advance(TEN_YEARS);
-        assert_eq!(queue.try_get().is_ok(), is_parked, "{outcome:?}");
-        assert_eq!(queue.cancel(&1), (!is_parked).then_some(1), "{outcome:?}");
-        assert_eq!(queue.add(1), Added::Queued, "{outcome:?}: nothing is left to defer to");
-        queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-        assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?}");
-    }
+    queue.add(1);
+    queue.try_get().unwrap().finish(endless).unwrap();
+    assert_eq!(queue.add(1), Added::Merged);
+    timer.advance(TEN_YEARS);
+    assert!(queue.try_get().is_err());
+    assert_eq!(queue.cancel(&1), Some(1));
+    assert_eq!(queue.add(1), Added::Queued, "nothing is left to defer to");
+    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
+    assert_eq!((queue.len(), queue.delayed_len()), (0, 0));
 }
 
 #[test]

@@ -44,14 +44,42 @@ fn retries_wait_longer_each_time() {
 }
 
 #[test]
-fn retry_not_before_puts_off_what_a_user_waits_for_too() {
+fn retry_not_before_leaves_alone_what_a_user_waits_for() {
     let (queue, timer) = queue();
     queue.add(1);
     let guard = queue.try_get().unwrap();
     queue.add_after(1, ms(5));
-    let later = timer.now() + ms(500);
-    guard.finish(Outcome::RetryNotBefore(later)).unwrap();
-    assert_eq!(queue.deadline(&1), Some(later));
+    guard.finish(Outcome::RetryNotBefore(timer.now() + ms(500))).unwrap();
+    assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
+}
+
+#[test]
+fn a_retry_takes_the_order_that_it_is_finished_with() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(ms(10), ms(1000)).unwrap())
+        .timer(timer.clone())
+        .backlog(wq_priority::Priority::new())
+        .build()
+        .unwrap();
+    queue.add_with(1_u64, wq_priority::Order::priority(7));
+    let order = wq_priority::Order::priority(3);
+    queue.try_get().unwrap().finish_with(Outcome::RetryAfter(ms(1)), order).unwrap();
+    timer.advance(ms(1));
+    assert_eq!(queue.try_get().unwrap().order().priority, 3);
+}
+
+/// Each is asked for before the work ends, and none is the retry that `finish` cancels.
+#[test]
+fn what_a_user_adds_for_later_during_the_work_stays() {
+    for outcome in [Outcome::Success, Outcome::GiveUp] {
+        let (queue, timer) = queue();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        queue.add_after(1, ms(60));
+        guard.finish(outcome).unwrap();
+        assert_eq!(queue.deadline(&1), Some(timer.now() + ms(60)), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -138,7 +166,7 @@ fn a_retry_after_shutdown_hands_the_item_back_and_counts_nothing() {
         assert_eq!((refused.reason(), refused.into_item()), (RejectedReason::ShutDown, 1), "{outcome:?}");
         assert_eq!(queue.num_requeues(&1), 0);
     }
-    for outcome in [Outcome::Success, Outcome::GiveUp, Outcome::Park] {
+    for outcome in [Outcome::Success, Outcome::GiveUp] {
         let (queue, _timer) = queue();
         queue.add(1);
         let guard = queue.try_get().unwrap();

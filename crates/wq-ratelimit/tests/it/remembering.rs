@@ -14,12 +14,11 @@ const MANY: usize = 1 << 18;
 type Queue = RateLimitingQueue<u32, ExponentialBackoff<u32>>;
 type Step = fn(&Queue, u32);
 
-fn queue(retry_limit: Option<u32>) -> (Queue, ManualTimer) {
+fn queue() -> (Queue, ManualTimer) {
     let timer = ManualTimer::new();
     let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
     let builder =
         RateLimitingQueue::builder().limiter(limiter).immediate_add(ImmediateAdd::Merge).timer(timer.clone());
-    let builder = if let Some(limit) = retry_limit { builder.retry_limit(limit) } else { builder };
     (builder.build().unwrap(), timer)
 }
 
@@ -30,27 +29,21 @@ fn fail(queue: &Queue, item: u32, outcome: Outcome) {
 
 #[test]
 fn an_item_that_nothing_is_to_bring_back_is_remembered_for_its_attempts_alone() {
-    let vanish: [(&str, Step); 3] = [
+    let vanish: [(&str, Step); 2] = [
         ("cancelled", |queue, item| assert!(queue.cancel(&item).is_some())),
         ("brought back, and removed", |queue, item| {
             queue.add(item);
             assert!(queue.remove(&item).is_some());
         }),
-        ("brought back, and parked", |queue, item| fail(queue, item, Outcome::Park)),
     ];
     for (way, vanish) in vanish {
-        for (retry_limit, lingers) in [(None, 0), (Some(3), 1000)] {
-            let (queue, timer) = queue(retry_limit);
-            for item in 0..1000 {
-                fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
-                vanish(&queue, item);
-            }
-            assert_eq!(queue.remembered_backoffs().items, lingers, "{way}");
-            assert!((0..1000).all(|item| queue.num_requeues(&item) == 1), "{way}: the attempts stay");
-            timer.advance(Duration::from_secs(600));
-            queue.shrink();
-            assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
+        let (queue, timer) = queue();
+        for item in 0..1000 {
+            fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
+            vanish(&queue, item);
         }
+        assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
+        assert!((0..1000).all(|item| queue.num_requeues(&item) == 1), "{way}: the attempts stay");
     }
 }
 
@@ -58,7 +51,7 @@ fn an_item_that_nothing_is_to_bring_back_is_remembered_for_its_attempts_alone() 
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
-    let (queue, timer) = queue(None);
+    let (queue, timer) = queue();
     let items = u32::try_from(MANY).unwrap() + 1000;
     (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
     let backoffs = queue.remembered_backoffs();
@@ -75,7 +68,7 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
 #[test]
 fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
     for others in [0, 1, 300] {
-        let (queue, timer) = queue(Some(2));
+        let (queue, timer) = queue();
         for _ in 0..2 {
             fail(&queue, 1, Outcome::Retry);
             timer.advance(SECOND * 100);
@@ -92,50 +85,8 @@ fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
         let guard = queue.try_get().unwrap();
         assert_eq!((guard.num_requeues(), queue.num_requeues(&1)), (0, 0), "{others}");
         assert!(guard.finish(Outcome::Retry).unwrap().is_some(), "{others}");
-        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{others}");
+        assert_eq!(queue.num_requeues(&1), 1, "{others}");
     }
-}
-
-/// As the builder says: the time of a count goes on in hand, and a limiter that remembers for longer counts for both.
-#[test]
-fn long_attempts_reach_the_limit_if_the_limiter_remembers_for_longer() {
-    for (idle, parks) in [(None, false), (Some(SECOND * 2000), true)] {
-        let timer = ManualTimer::new();
-        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
-        let limiter = if let Some(idle) = idle { limiter.bounded(100, idle).unwrap() } else { limiter };
-        let builder = RateLimitingQueue::<u32, _>::builder().limiter(limiter).retry_limit(3);
-        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
-        queue.add(1);
-        for attempt in 0..4 {
-            let guard = queue.try_get().unwrap();
-            timer.advance(SECOND * 1300);
-            let is_last = parks && attempt == 3;
-            assert_eq!(guard.finish(Outcome::Retry).unwrap().is_none(), is_last, "{idle:?}, {attempt}");
-            timer.advance(SECOND * 100);
-        }
-        assert_eq!(queue.is_parked(&1), parks);
-    }
-}
-
-/// The same of one whose attempts nobody counts but the queue.
-#[test]
-fn a_silence_gives_all_retries_back_also_with_a_limiter_that_counts_none() {
-    let timer = ManualTimer::new();
-    let bucket = wq_ratelimit::TokenBucket::per_second(1, 100).unwrap();
-    let builder = RateLimitingQueue::<u32, _>::builder().limiter(bucket).retry_limit(2);
-    let queue = builder.timer(timer.clone()).build().unwrap();
-    for _ in 0..2 {
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-        queue.try_get().unwrap().done();
-    }
-    timer.advance(SECOND * 599);
-    assert_eq!(queue.num_requeues(&1), 2);
-    timer.advance(SECOND);
-    assert_eq!(queue.num_requeues(&1), 0);
-    queue.add(1);
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some());
-    assert_eq!(queue.num_requeues(&1), 1);
 }
 
 #[test]
@@ -147,21 +98,19 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
         ("shrunk", RateLimitingQueue::shrink),
     ];
     for (way, ends) in ends {
-        for retry_limit in [None, Some(3)] {
-            let (queue, timer) = queue(retry_limit);
-            for item in 0..1000 {
-                fail(&queue, item, Outcome::Retry);
-                queue.cancel(&item);
-            }
-            timer.advance(SECOND * 1199);
-            ends(&queue);
-            assert_eq!(queue.remembered().items, 1000, "{way}: not for twice the idle time");
-            timer.advance(SECOND * 1200);
-            ends(&queue);
-            let remembered = queue.remembered();
-            assert_eq!((remembered.items, remembered.expired, remembered.evicted), (0, 1000, 0), "{way}");
-            assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
+        let (queue, timer) = queue();
+        for item in 0..1000 {
+            fail(&queue, item, Outcome::Retry);
+            queue.cancel(&item);
         }
+        timer.advance(SECOND * 1199);
+        ends(&queue);
+        assert_eq!(queue.remembered().items, 1000, "{way}: not for twice the idle time");
+        timer.advance(SECOND * 1200);
+        ends(&queue);
+        let remembered = queue.remembered();
+        assert_eq!((remembered.items, remembered.expired, remembered.evicted), (0, 1000, 0), "{way}");
+        assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
     }
 }
 
@@ -170,50 +119,41 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
 fn a_record_is_kept_no_longer_than_something_waits() {
     let never = |combine| Outcome::RetryWith { delay: Duration::MAX, combine };
     for outcome in [never(Combine::Max), never(Combine::Override), Outcome::RetryAfter(Duration::MAX)] {
-        for parks in [false, true] {
-            let (queue, timer) = queue(None);
-            fail(&queue, 1, Outcome::Retry);
-            fail(&queue, 1, Outcome::Retry);
-            fail(&queue, 1, Outcome::Park);
-            queue.cancel(&1);
-            fail(&queue, 1, outcome);
-            for _ in 0..3 {
-                timer.advance(MONTH);
-                queue.shrink();
-                assert_eq!(queue.remembered().items, 1, "{outcome:?}: it waits");
-            }
-            if parks {
-                fail(&queue, 1, Outcome::Park);
-            } else {
-                assert_eq!(queue.cancel(&1), Some(1));
-            }
-            timer.advance(SECOND * 500);
+        let (queue, timer) = queue();
+        fail(&queue, 1, Outcome::Retry);
+        fail(&queue, 1, Outcome::Retry);
+        queue.cancel(&1);
+        fail(&queue, 1, outcome);
+        for _ in 0..3 {
+            timer.advance(MONTH);
             queue.shrink();
-            assert_eq!(queue.remembered().items, 1, "{outcome:?}: for its idle time");
-            timer.advance(SECOND * 1200);
-            queue.shrink();
-            assert_eq!(queue.remembered().items, 0, "{outcome:?}, parked: {parks}");
+            assert_eq!(queue.remembered().items, 1, "{outcome:?}: it waits");
         }
+        assert_eq!(queue.cancel(&1), Some(1));
+        timer.advance(SECOND * 500);
+        queue.shrink();
+        assert_eq!(queue.remembered().items, 1, "{outcome:?}: for its idle time");
+        timer.advance(SECOND * 1200);
+        queue.shrink();
+        assert_eq!(queue.remembered().items, 0, "{outcome:?}");
     }
 }
 
 #[test]
 fn back_offs_that_are_over_are_forgotten_also_if_nothing_else_fails() {
-    for (retry_limit, linger) in [(None, Duration::ZERO), (Some(3), Duration::from_secs(600))] {
-        let (queue, timer) = queue(retry_limit);
-        for item in 0..1000 {
-            fail(&queue, item, Outcome::Retry);
-            queue.add(item);
-            queue.try_get().unwrap().done();
-        }
-        assert_eq!(queue.remembered_backoffs().items, 1000);
-        timer.advance(SECOND + linger);
-        for item in 1000..6000 {
-            fail(&queue, item, Outcome::Success);
-        }
-        let backoffs = queue.remembered_backoffs();
-        assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 1000, 0), "{retry_limit:?}");
+    let (queue, timer) = queue();
+    for item in 0..1000 {
+        fail(&queue, item, Outcome::Retry);
+        queue.add(item);
+        queue.try_get().unwrap().done();
     }
+    assert_eq!(queue.remembered_backoffs().items, 1000);
+    timer.advance(SECOND);
+    for item in 1000..6000 {
+        fail(&queue, item, Outcome::Success);
+    }
+    let backoffs = queue.remembered_backoffs();
+    assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 1000, 0));
 }
 
 #[test]
@@ -247,17 +187,6 @@ fn an_item_whose_retry_was_taken_out_backs_off_no_longer() {
     assert_eq!(queue.num_requeues(&1), 2);
 }
 
-/// What is parked waits for an event and not for its retry: the attempt that this brings counts.
-#[test]
-fn an_item_that_is_parked_backs_off_no_longer() {
-    let (queue, _timer) = queue(Some(5));
-    fail(&queue, 1, Outcome::Retry);
-    fail(&queue, 1, Outcome::Park);
-    assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 0));
-    fail(&queue, 1, Outcome::Retry);
-    assert_eq!(queue.num_requeues(&1), 2);
-}
-
 /// Played by a stage of `--full`: the stage `test` leaves `long` out.
 mod long {
     use super::*;
@@ -267,7 +196,7 @@ mod long {
     #[test]
     #[cfg_attr(miri, ignore = "thousands of items")]
     fn many_items_that_fail_once_and_vanish_do_not_fill_the_queue() {
-        let (queue, timer) = queue(Some(3));
+        let (queue, timer) = queue();
         let items = u32::try_from(MANY).unwrap() + 1000;
         for item in 0..items {
             fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
@@ -321,10 +250,7 @@ mod long {
             assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");
             assert_eq!(queue.deadline(&nightly), Some(timer.now() + SECOND * 3600), "{policy:?}");
             queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-            // The second event on a retry that is known by its deadline alone does what the first did.
-            for _ in 0..2 {
-                queue.add(0);
-            }
+            queue.add(0);
             assert_eq!(queue.len(), usize::from(policy == DuringBackoff::Clear));
             // Also a user's delay has joined it.
             queue.add_after(1, SECOND);

@@ -1,24 +1,23 @@
-//! Backoff: what others do with an item against its failures, and against its being parked and released.
+//! Backoff: what others do with an item against its failures.
 
 use std::time::Duration;
 
 use wq_contract::explore::{poll_once, thread};
 use wq_ratelimit::{
-    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled,
-    Timer,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, ProcessingGuard,
+    RateLimitingQueue, Scheduled, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
 
 type Queue = RateLimitingQueue<u8, ExponentialBackoff<u8>>;
 
-fn queue(policy: DuringBackoff, limit: u32) -> (Queue, ManualTimer) {
+fn queue(policy: DuringBackoff) -> (Queue, ManualTimer) {
     let timer = ManualTimer::new();
     let queue = RateLimitingQueue::builder()
         .limiter(ExponentialBackoff::new(SECOND, SECOND * 100).unwrap())
         .timer(timer.clone())
         .during_backoff(policy)
-        .retry_limit(limit)
         .build();
     (queue.unwrap(), timer)
 }
@@ -33,7 +32,7 @@ fn fail_beside<R: 'static>(queue: &Queue, other: impl FnOnce(&Queue) -> R + 'sta
 }
 
 pub(crate) fn event_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     fail_beside(&queue, |queue| queue.add(1));
     assert_eq!((queue.len(), queue.num_requeues(&1)), (1, 1));
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
@@ -43,7 +42,7 @@ pub(crate) fn event_against_finish() {
 }
 
 pub(crate) fn clear_against_finish() {
-    let (queue, _timer) = queue(DuringBackoff::Clear, 9);
+    let (queue, _timer) = queue(DuringBackoff::Clear);
     fail_beside(&queue, |queue| queue.add(1));
     assert_eq!(queue.len(), 1, "the event is seen");
     // Either the event came first, and the failure counts, or it cleared all of it.
@@ -52,7 +51,7 @@ pub(crate) fn clear_against_finish() {
 }
 
 pub(crate) fn clear_against_a_request() {
-    let (queue, _timer) = queue(DuringBackoff::Clear, 9);
+    let (queue, _timer) = queue(DuringBackoff::Clear);
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let user = thread(&queue, |queue| queue.add_after(1, SECOND * 50));
@@ -62,7 +61,7 @@ pub(crate) fn clear_against_a_request() {
 }
 
 pub(crate) fn defer_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Defer, 9);
+    let (queue, timer) = queue(DuringBackoff::Defer);
     fail_beside(&queue, |queue| queue.add(1));
     assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 1));
     timer.advance(SECOND);
@@ -70,7 +69,7 @@ pub(crate) fn defer_against_finish() {
 }
 
 pub(crate) fn two_failures_at_once() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     let other = thread(&queue, |queue| queue.add_rate_limited(1));
     let mut answers = [queue.add_rate_limited(1), other.join().unwrap()];
     answers.sort_by_key(|answer| *answer != Scheduled::Delayed);
@@ -78,27 +77,8 @@ pub(crate) fn two_failures_at_once() {
     assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + SECOND)));
 }
 
-pub(crate) fn event_against_parking() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
-    fail_beside(&queue, |queue| queue.add(1));
-    assert!(!queue.is_parked(&1) && queue.len() == 1);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert_eq!((queue.parked(), queue.delayed_len()), (vec![1], 0));
-}
-
-pub(crate) fn release_against_event() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert!(queue.is_parked(&1));
-    let event = thread(&queue, |queue| queue.add(1));
-    queue.release(&1);
-    event.join().unwrap();
-    assert!(queue.len() == 1 && queue.parked().is_empty());
-}
-
 pub(crate) fn forget_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     fail_beside(&queue, |queue| queue.forget(&1));
     // The retry waits all the same. Had the count and the back-off parted, this attempt would be taken for what it is not.
     let before = queue.num_requeues(&1);
@@ -108,101 +88,23 @@ pub(crate) fn forget_against_finish() {
     assert_eq!(queue.num_requeues(&1), 1, "{before} before");
 }
 
-/// The other has the item, and has not looked yet whether it was parked, when that is taken away from it and parked.
-pub(crate) fn hand_out_against_abandon() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
-    queue.add(2);
-    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
-    queue.add(1);
-    let other = thread(&queue, |queue| queue.try_get().is_ok_and(|guard| *guard.item() == 1));
-    let mut is_parked = false;
-    if queue.abandon(&1) {
-        queue.add(1);
-        let guard = queue.try_get().unwrap();
-        guard.finish(Outcome::Park).unwrap();
-        is_parked = true;
-    }
-    other.join().unwrap();
-    assert_eq!(queue.is_parked(&1), is_parked);
-}
-
 pub(crate) fn finish_against_drain() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, _timer) = queue(DuringBackoff::Keep);
     let was_over = fail_beside(&queue, |queue| poll_once(&mut queue.drained()).is_ready());
     assert!(!was_over, "the item was in hand, or delayed");
 }
 
 pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add(1);
     let guard = queue.try_get().unwrap();
     timer.advance(SECOND);
-    let other = thread(&queue, |queue| assert!(queue.try_get().is_err(), "the item is in hand, or waits"));
+    let other = thread(&queue, |queue| assert!(queue.try_get().is_err(), "the item is in hand"));
     guard.finish(Outcome::RetryAfter(SECOND * 50)).unwrap();
     other.join().unwrap();
-    assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(timer.now() + SECOND * 50)));
-}
-
-/// An item that was parked is back, and its work ends, while somebody looks who is parked.
-fn look_beside(outcome: Outcome) {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
-    queue.add(1);
-    let other = thread(&queue, move |queue| _ = queue.try_get().unwrap().finish(outcome));
-    assert!(!queue.is_parked(&1), "it is queued, in hand or delayed");
-    assert!(!queue.release(&1));
-    other.join().unwrap();
-    assert!(queue.parked().is_empty());
-}
-
-/// Work began early ends with this outcome while what waits of the item is put off to 50 s: a retry for 1 s, and with it a user's
-/// request if there is one. After how long what it found would have been due.
-fn postpone_beside(
-    queue: &Queue,
-    timer: &ManualTimer,
-    request: Option<Duration>,
-    outcome: Outcome,
-) -> Option<Duration> {
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    if let Some(delay) = request {
-        queue.add_after(1, delay);
-    }
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    let later = timer.now() + SECOND * 50;
-    let other = thread(queue, move |queue| queue.postpone(&1, later));
-    guard.finish(outcome).unwrap();
-    other.join().unwrap().map(|before| before - timer.now())
-}
-
-pub(crate) fn postpone_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
-    let found = postpone_beside(&queue, &timer, None, Outcome::Retry);
-    assert!(found.is_none_or(|found| found == SECOND), "{found:?}");
-    // It does not wait while the one retry gives way to the other.
-    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND * if found.is_some() { 50 } else { 1 }));
-}
-
-pub(crate) fn postpone_of_a_request_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
-    let found = postpone_beside(&queue, &timer, Some(SECOND * 9), Outcome::Retry);
-    assert_eq!(found, Some(SECOND), "it waits all the time");
-    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND * 50));
-}
-
-pub(crate) fn postpone_against_retry_after() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
-    let found = postpone_beside(&queue, &timer, None, Outcome::RetryAfter(SECOND * 10));
-    let wait = queue.deadline(&1).unwrap() - timer.now();
-    assert!([SECOND * 10, SECOND * 50].contains(&wait), "{wait:?} after {found:?}");
-    // Its back-off ends with it: from then on failures count.
-    timer.advance(wait);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert_eq!(queue.num_requeues(&1), 2);
+    assert_eq!((queue.len(), queue.deadline(&1)), (1, Some(timer.now() + SECOND * 50)));
 }
 
 /// Of an item whose retry was canceled the next failure counts; of one that waits for it, none before its time.
@@ -213,7 +115,7 @@ fn next_failure(queue: &Queue, waits: bool) {
 }
 
 pub(crate) fn cancel_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     let canceled = fail_beside(&queue, |queue| queue.cancel(&1));
     // Before the failure there is nothing to cancel.
     let waits = canceled.is_none();
@@ -221,44 +123,8 @@ pub(crate) fn cancel_against_finish() {
     next_failure(&queue, waits);
 }
 
-/// The retry of before is canceled while work that began early ends with another: that waits, or was what was canceled.
-pub(crate) fn cancel_of_a_retry_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    let other = thread(&queue, |queue| queue.cancel(&1).is_some());
-    guard.finish(Outcome::RetryWith { delay: SECOND * 9, combine: Combine::Override }).unwrap();
-    let canceled = other.join().unwrap();
-    let waits = queue.deadline(&1).map(|at| at - timer.now());
-    // Taken before it failed, the attempt counts, and backs off anew.
-    let counted = queue.num_requeues(&1) == 2;
-    assert!(waits == Some(SECOND * 9) || (canceled && waits.is_none()), "{waits:?} of {canceled}");
-    assert!(!counted || (canceled && waits.is_some()));
-    // What waits backs off: before the end of that nothing counts, for as long as failures were not to.
-    let before = queue.num_requeues(&1);
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert_eq!(queue.num_requeues(&1), before + u32::from(waits.is_none()), "{waits:?} of {canceled}");
-}
-
-pub(crate) fn guard_cancel_against_event() {
-    let (queue, _timer) = queue(DuringBackoff::Defer, 9);
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    queue.add(1);
-    guard.finish(Outcome::Retry).unwrap();
-    let guard = queue.try_get().unwrap();
-    let event = thread(&queue, |queue| queue.add(1));
-    guard.cancel();
-    guard.finish(Outcome::Success).unwrap();
-    assert!(event.join().unwrap().is_accepted());
-    assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "the event is seen");
-}
-
 pub(crate) fn cancel_against_add_rate_limited() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     let other = thread(&queue, |queue| queue.cancel(&1));
     assert_eq!(queue.add_rate_limited(1), Scheduled::Delayed);
     let waits = other.join().unwrap().is_none();
@@ -267,7 +133,7 @@ pub(crate) fn cancel_against_add_rate_limited() {
 }
 
 pub(crate) fn remove_against_add_rate_limited() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, timer) = queue(DuringBackoff::Keep);
     queue.add(1);
     let other = thread(&queue, |queue| queue.remove(&1));
     let added = queue.add_rate_limited(1);
@@ -287,7 +153,7 @@ pub(crate) fn remove_against_add_rate_limited() {
 }
 
 pub(crate) fn shutdown_against_finish() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    let (queue, _timer) = queue(DuringBackoff::Keep);
     queue.add(1);
     let guard = queue.try_get().unwrap();
     let other = thread(&queue, |queue| queue.shutdown());
@@ -300,20 +166,43 @@ pub(crate) fn shutdown_against_finish() {
     assert!(poll_once(&mut queue.drained()).is_ready());
 }
 
-pub(crate) fn shutdown_against_release() {
-    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
+/// Item 1 has failed, and an event has brought it back: it is in hand, and its retry waits for a second.
+fn early(queue: &Queue) -> ProcessingGuard<'_, u8> {
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    let other = thread(&queue, |queue| queue.shutdown());
-    let is_released = queue.release(&1);
-    assert!(other.join().unwrap().is_empty(), "nothing was delayed");
-    assert_eq!((queue.len(), queue.is_parked(&1)), (usize::from(is_released), !is_released));
+    queue.try_add(1).unwrap();
+    queue.try_get().unwrap()
 }
 
-pub(crate) fn look_against_success() {
-    look_beside(Outcome::Success);
+pub(crate) fn postpone_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep);
+    let guard = early(&queue);
+    let later = timer.now() + SECOND * 50;
+    let other = thread(&queue, move |queue| queue.postpone(&1, later));
+    guard.finish(Outcome::Retry).unwrap();
+    assert_eq!(other.join().unwrap(), Some(timer.now() + SECOND), "a retry waits all the time");
+    let waits = queue.deadline(&1).unwrap() - timer.now();
+    assert!([SECOND, SECOND * 50].contains(&waits), "{waits:?}");
+    assert_eq!((queue.len(), queue.delayed_len()), (0, 1));
 }
 
-pub(crate) fn look_against_retry() {
-    look_beside(Outcome::RetryAfter(SECOND));
+pub(crate) fn cancel_of_a_retry_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep);
+    let guard = early(&queue);
+    let other = thread(&queue, |queue| queue.cancel(&1).is_some());
+    guard.finish(Outcome::RetryWith { delay: SECOND * 9, combine: Combine::Override }).unwrap();
+    assert!(other.join().unwrap(), "a retry waits all the time");
+    let waits = queue.deadline(&1).map(|at| at - timer.now());
+    assert!([None, Some(SECOND * 9)].contains(&waits), "{waits:?}");
+    assert!(queue.num_requeues(&1) <= 2 && queue.len() == 0);
+}
+
+pub(crate) fn success_against_event() {
+    let (queue, timer) = queue(DuringBackoff::Defer);
+    let guard = early(&queue);
+    let event = thread(&queue, |queue| queue.add(1));
+    guard.finish(Outcome::Success).unwrap();
+    assert!(event.join().unwrap().is_accepted());
+    timer.advance(SECOND);
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "the event is seen");
 }

@@ -72,22 +72,12 @@ pub(crate) enum Second {
     Replace,
 }
 
-/// Who has asked for a run after the one that goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Again {
-    Nobody,
-    /// Earlier outcomes alone.
-    Outcome,
-    Somebody,
-}
-
 #[derive(Debug)]
 pub(crate) struct Naive {
     pub(crate) now: Nanos,
     pub(crate) event: Event,
     pub(crate) immediate: Immediate,
     pub(crate) second: Second,
-    pub(crate) limit: Option<u32>,
     pub(crate) counts_early: bool,
     pub(crate) is_down: bool,
     adds: u64,
@@ -95,42 +85,30 @@ pub(crate) struct Naive {
     attempts: BTreeMap<u8, u32>,
     /// End of the back-off of each item, and from when on its failures count.
     until: BTreeMap<u8, (Nanos, Nanos)>,
-    marked: BTreeSet<u8>,
     /// Deadline, number, item.
     pub(crate) delayed: Vec<(Nanos, u64, u8)>,
     /// Those of them that only outcomes have asked for.
-    own: BTreeSet<u8>,
-    /// Those whose deadline only outcomes have asked for, and which an event has joined.
-    joined: BTreeSet<u8>,
+    retries: BTreeSet<u8>,
     pub(crate) queued: Vec<u8>,
-    /// Items in hand, why they run again, and which hand-out it is.
-    processing: BTreeMap<u8, (Again, u64)>,
+    /// Items in hand, whether they run again, and which hand-out it is.
+    processing: BTreeMap<u8, (bool, u64)>,
     hand_outs: u64,
 }
 
 impl Naive {
-    pub(crate) fn new(
-        event: Event,
-        immediate: Immediate,
-        second: Second,
-        limit: Option<u32>,
-        counts_early: bool,
-    ) -> Self {
+    pub(crate) fn new(event: Event, immediate: Immediate, second: Second, counts_early: bool) -> Self {
         Self {
             now: 0,
             event,
             immediate,
             second,
-            limit,
             counts_early,
             is_down: false,
             adds: 0,
             attempts: BTreeMap::new(),
             until: BTreeMap::new(),
-            marked: BTreeSet::new(),
             delayed: Vec::new(),
-            own: BTreeSet::new(),
-            joined: BTreeSet::new(),
+            retries: BTreeSet::new(),
             queued: Vec::new(),
             processing: BTreeMap::new(),
             hand_outs: 0,
@@ -145,13 +123,6 @@ impl Naive {
         self.delayed.iter().find(|entry| entry.2 == item).map(|entry| entry.0)
     }
 
-    pub(crate) fn parked(&self) -> Vec<u8> {
-        let is_elsewhere = |item: &u8| {
-            self.queued.contains(item) || self.processing.contains_key(item) || self.deadline(*item).is_some()
-        };
-        self.marked.iter().copied().filter(|item| !is_elsewhere(item)).collect()
-    }
-
     /// An add without a delay.
     pub(crate) fn add(&mut self, item: u8) -> Added {
         self.settle();
@@ -162,7 +133,7 @@ impl Naive {
         match self.event {
             Event::Clear => {
                 self.forget(item);
-                if is_backing_off && (self.own.contains(&item) || self.joined.contains(&item)) {
+                if is_backing_off && self.retries.contains(&item) {
                     return self.add_by(Immediate::Merge, item);
                 }
             }
@@ -175,32 +146,32 @@ impl Naive {
     fn add_by(&mut self, immediate: Immediate, item: u8) -> Added {
         match immediate {
             Immediate::Defer if self.deadline(item).is_some() => {
-                if self.own.remove(&item) {
-                    self.joined.insert(item);
-                }
+                self.retries.remove(&item); // A user's from now on.
                 return Added::Merged;
             }
             Immediate::Merge => self.take_delayed(item),
             Immediate::Keep | Immediate::Defer => {}
         }
-        self.add_now(item, Again::Somebody)
+        self.add_now(item)
     }
 
     /// The item waits for no deadline, whoever asked for it.
     fn take_delayed(&mut self, item: u8) {
         self.delayed.retain(|entry| entry.2 != item);
-        self.own.remove(&item);
-        self.joined.remove(&item);
+        self.retries.remove(&item);
     }
 
-    fn add_now(&mut self, item: u8, by: Again) -> Added {
+    fn add_now(&mut self, item: u8) -> Added {
         if self.is_down {
             return Added::ShutDown;
         }
         match self.processing.get_mut(&item) {
             Some((again, _)) => {
-                let before = std::mem::replace(again, by.max(*again));
-                if before == Again::Nobody { Added::Deferred } else { Added::Merged }
+                if std::mem::replace(again, true) {
+                    Added::Merged
+                } else {
+                    Added::Deferred
+                }
             }
             None if self.queued.contains(&item) => Added::Merged,
             None => {
@@ -217,16 +188,14 @@ impl Naive {
             && at != NEVER
         {
             self.delayed.remove(0);
-            self.joined.remove(&item);
-            let by = if self.own.remove(&item) { Again::Outcome } else { Again::Somebody };
-            self.add_now(item, by);
+            self.retries.remove(&item);
+            self.add_now(item);
         }
     }
 
     /// Whether it runs (again) as soon as somebody takes it.
     fn is_queued(&self, item: u8) -> bool {
-        let again = self.processing.get(&item).map_or(Again::Nobody, |(again, _)| *again);
-        self.queued.contains(&item) || again != Again::Nobody
+        self.queued.contains(&item) || self.processing.get(&item).is_some_and(|(again, _)| *again)
     }
 
     /// A user's add for later.
@@ -234,29 +203,11 @@ impl Naive {
         self.add_later(item, at, false)
     }
 
-    /// The retry that waits, if nobody but outcomes has asked for it.
-    fn take_back_delayed(&mut self, item: u8) {
-        if self.own.remove(&item) {
-            self.delayed.retain(|entry| entry.2 != item);
-        }
-    }
-
-    /// What an outcome has asked for, and nobody else: no longer.
-    fn take_back(&mut self, item: u8) {
-        self.take_back_delayed(item);
-        if let Some((again, _)) = self.processing.get_mut(&item)
-            && *again == Again::Outcome
-        {
-            *again = Again::Nobody;
-        }
-    }
-
-    /// The item is not tried again, and no event waits for a retry of it.
-    fn end_retries(&mut self, item: u8) {
-        self.take_back(item);
-        if self.joined.remove(&item) {
-            self.delayed.retain(|entry| entry.2 != item);
-            self.add_now(item, Again::Somebody);
+    /// The retry that waits, if nobody but outcomes has asked for it, waits no longer. One that is due is queued.
+    fn cancel_retry(&mut self, item: u8) {
+        self.settle();
+        if self.retries.contains(&item) {
+            self.take_delayed(item);
         }
     }
 
@@ -265,7 +216,6 @@ impl Naive {
             return Scheduled::ShutDown;
         }
         self.end_back_off(item, self.end_of(at));
-        self.take_back(item);
         self.add_later(item, at, true)
     }
 
@@ -274,19 +224,25 @@ impl Naive {
         if at < FOREVER { at } else { self.now + FAR }
     }
 
-    fn add_later(&mut self, item: u8, at: Nanos, own: bool) -> Scheduled {
+    fn add_later(&mut self, item: u8, at: Nanos, is_retry: bool) -> Scheduled {
         if self.is_down {
             return Scheduled::ShutDown;
         }
         if at <= self.now {
-            return Scheduled::Now(self.add_by(if own { Immediate::Keep } else { self.immediate }, item));
+            if is_retry {
+                self.cancel_retry(item);
+                return Scheduled::Now(self.add_now(item));
+            }
+            return Scheduled::Now(self.add_by(self.immediate, item));
         }
         self.settle();
+        let replaces = is_retry && self.retries.contains(&item);
         self.adds += 1;
         let (at, number) = (at.min(NEVER), self.adds);
         let scheduled = match self.delayed.iter_mut().find(|entry| entry.2 == item) {
             Some(entry) => {
                 let moved = match self.second {
+                    _ if replaces => at,
                     Second::Earliest => entry.0.min(at),
                     Second::Latest => entry.0.max(at),
                     Second::Replace => at,
@@ -300,23 +256,22 @@ impl Naive {
             }
             None => {
                 self.delayed.push((at, number, item));
-                if own {
-                    self.own.insert(item);
+                if is_retry {
+                    self.retries.insert(item);
                 }
                 Scheduled::Delayed
             }
         };
-        if !own {
-            self.own.remove(&item);
-            self.joined.remove(&item);
+        if !is_retry {
+            self.retries.remove(&item);
         }
         scheduled
     }
 
-    /// A failed attempt. Says when the item is tried again, if it is.
-    pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> Option<Scheduled> {
+    /// A failed attempt, at its `end` or by an add. Says when the item is tried again.
+    pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> Scheduled {
         if self.is_down {
-            return Some(Scheduled::ShutDown);
+            return Scheduled::ShutDown;
         }
         let now = self.now;
         let window = self.until.get(&item).copied();
@@ -334,10 +289,7 @@ impl Naive {
             self.until.insert(item, (until, counts_from));
             at
         } else if !ends && self.is_queued(item) && !self.counts_early {
-            return Some(Scheduled::Now(self.add_by(self.immediate, item)));
-        } else if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) {
-            self.park(item);
-            return None;
+            return Scheduled::Now(self.add_by(self.immediate, item));
         } else {
             let count = self.attempts.entry(item).or_default();
             let (base, max) = PACE;
@@ -350,14 +302,7 @@ impl Naive {
             self.until.insert(item, (left, end));
             at
         };
-        if ends {
-            self.marked.remove(&item);
-            self.take_back(item);
-        }
-        if let Some(floor) = ask.floor() {
-            self.move_behind(item, floor);
-        }
-        Some(self.add_later(item, at, ends))
+        self.add_later(item, at, ends)
     }
 
     /// What waits of the item waits until then. Says when it was due, if it waits.
@@ -389,31 +334,14 @@ impl Naive {
         }
     }
 
-    pub(crate) fn park(&mut self, item: u8) {
-        self.marked.insert(item);
-        self.end_back_off(item, self.now);
-        self.end_retries(item);
-    }
-
     pub(crate) fn end(&mut self, item: u8) {
         self.forget(item);
-        self.end_retries(item);
-    }
-
-    pub(crate) fn release(&mut self, item: u8) -> bool {
-        self.settle();
-        let is_parked = !self.is_down && self.parked().contains(&item);
-        if is_parked {
-            self.forget(item);
-            self.add_now(item, Again::Somebody);
-        }
-        is_parked
+        self.cancel_retry(item);
     }
 
     pub(crate) fn forget(&mut self, item: u8) {
         self.attempts.remove(&item);
         self.until.remove(&item);
-        self.marked.remove(&item);
     }
 
     /// The item, and the number of its hand-out.
@@ -423,9 +351,8 @@ impl Naive {
             return None;
         }
         let item = self.queued.remove(0);
-        self.marked.remove(&item);
         self.hand_outs += 1;
-        assert!(self.processing.insert(item, (Again::Nobody, self.hand_outs)).is_none());
+        assert!(self.processing.insert(item, (false, self.hand_outs)).is_none());
         Some((item, self.hand_outs))
     }
 
@@ -440,20 +367,6 @@ impl Naive {
         self.taken_out(item, self.delayed.len() < before)
     }
 
-    /// By who has it in hand: its back-off goes on.
-    pub(crate) fn cancel_in_hand(&mut self, item: u8) -> bool {
-        self.settle();
-        let was_there = self.deadline(item).is_some();
-        let event = self.joined.contains(&item);
-        self.take_delayed(item);
-        if event {
-            self.add_now(item, Again::Somebody);
-        } else if was_there {
-            self.marked.remove(&item);
-        }
-        was_there
-    }
-
     pub(crate) fn remove(&mut self, item: u8) -> bool {
         self.settle();
         let before = self.queued.len();
@@ -462,11 +375,8 @@ impl Naive {
     }
 
     fn taken_out(&mut self, item: u8, was_there: bool) -> bool {
-        if was_there {
-            self.marked.remove(&item);
-            if self.deadline(item).is_none() {
-                self.end_back_off(item, self.now);
-            }
+        if was_there && self.deadline(item).is_none() {
+            self.end_back_off(item, self.now);
         }
         was_there
     }
@@ -474,7 +384,7 @@ impl Naive {
     /// Whether somebody had it.
     pub(crate) fn done(&mut self, item: u8) -> bool {
         let held = self.processing.remove(&item);
-        if held.is_some_and(|(again, _)| again != Again::Nobody) {
+        if held.is_some_and(|(again, _)| again) {
             self.queued.push(item);
         }
         held.is_some()
@@ -484,10 +394,7 @@ impl Naive {
     pub(crate) fn shutdown(&mut self) -> Vec<u8> {
         self.settle();
         self.is_down = true;
-        self.own.clear();
-        self.joined.clear();
-        let left: Vec<u8> = self.delayed.drain(..).map(|entry| entry.2).collect();
-        self.marked.retain(|item| !left.contains(item));
-        left
+        self.retries.clear();
+        self.delayed.drain(..).map(|entry| entry.2).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
+//! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted.
 
 use crate::naive::{Ask, Event, Immediate, Naive, Nanos, PACE, Second};
 use proptest::prelude::*;
@@ -27,8 +27,6 @@ enum Op {
     Finish(usize, u8, Duration),
     /// Time goes by, and nobody looks at the queue before an item is finished.
     AdvanceAndFinish(u64, usize, u8, Duration),
-    /// By who has it in hand.
-    CancelInHand(usize),
     /// A guard is dropped, and nobody says how it went.
     Drop(usize),
     Abandon(u8),
@@ -36,7 +34,6 @@ enum Op {
     Cancel(u8),
     Forget(u8),
     ForgetSome(u8),
-    Release(u8),
     Advance(u64),
     Shutdown,
 }
@@ -69,14 +66,12 @@ fn op() -> impl Strategy<Value = Op> {
         40 => (any::<usize>(), 0..12_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
         10 => (0..20_u64, any::<usize>(), 0..12_u8, wait())
             .prop_map(|(by, at, how, wait)| Op::AdvanceAndFinish(by, at, how, wait)),
-        4 => any::<usize>().prop_map(Op::CancelInHand),
         8 => any::<usize>().prop_map(Op::Drop),
         3 => item().prop_map(Op::Abandon),
         4 => item().prop_map(Op::Remove),
         4 => item().prop_map(Op::Cancel),
         5 => item().prop_map(Op::Forget),
         2 => item().prop_map(Op::ForgetSome),
-        8 => item().prop_map(Op::Release),
         40 => (0..20_u64).prop_map(Op::Advance),
         1 => Just(Op::Shutdown),
     ]
@@ -100,7 +95,6 @@ fn finish((guard, hand_out): Held<'_>, how: u8, wait: Duration, now: Instant, na
         0 => (Outcome::Success, None),
         1 => (Outcome::GiveUp, None),
         2 => (Outcome::RetryAfter(wait), None),
-        3 => (Outcome::Park, None),
         4 => (Outcome::RetryNotBefore(not_before), Some(Ask::NotBefore(floor))),
         5 => (with(Combine::Min), Some(Ask::Min(time))),
         6 => (with(Combine::Max), Some(Ask::Max(time))),
@@ -117,12 +111,8 @@ fn finish((guard, hand_out): Held<'_>, how: u8, wait: Duration, now: Instant, na
         return;
     }
     let expected = match (outcome, ask) {
-        (_, Some(ask)) => naive.retry(item, ask, true),
+        (_, Some(ask)) => Some(naive.retry(item, ask, true)),
         (Outcome::RetryAfter(_), _) => Some(naive.retry_after(item, naive.now + time)),
-        (Outcome::Park, _) => {
-            naive.park(item);
-            None
-        }
         _ => {
             naive.end(item);
             None
@@ -136,7 +126,6 @@ fn play(
     event: Event,
     immediate: Immediate,
     second: Second,
-    limit: Option<u32>,
     counts_early: bool,
     ops: Vec<Op>,
 ) -> Result<(), TestCaseError> {
@@ -166,9 +155,8 @@ fn play(
         .during_backoff(policy)
         .immediate_add(immediate_add)
         .second_add(second_add);
-    let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
     let queue: Queue = builder.build().unwrap();
-    let mut naive = Naive::new(event, immediate, second, limit, counts_early);
+    let mut naive = Naive::new(event, immediate, second, counts_early);
     let mut guards: Vec<Held<'_>> = Vec::new();
     for op in ops {
         match op {
@@ -181,7 +169,7 @@ fn play(
             }
             Op::AddRateLimited(item) => {
                 let scheduled = queue.add_rate_limited(item);
-                prop_assert_eq!(Some(scheduled), naive.retry(item, Ask::Limiter, false));
+                prop_assert_eq!(scheduled, naive.retry(item, Ask::Limiter, false));
             }
             Op::AddRateLimitedAfter(item, delay, max) => {
                 let time = delay.as_nanos();
@@ -191,7 +179,7 @@ fn play(
                     (Combine::Override, Ask::Override(time))
                 };
                 let scheduled = queue.add_rate_limited_after(item, delay, combine);
-                prop_assert_eq!(Some(scheduled), naive.retry(item, ask, false));
+                prop_assert_eq!(scheduled, naive.retry(item, ask, false));
             }
             Op::AddAt(item, until) => {
                 let scheduled = queue.add_at(item, timer.now() + until);
@@ -226,13 +214,7 @@ fn play(
                     naive.done(item);
                 }
             }
-            Op::CancelInHand(which) if !guards.is_empty() => {
-                let (guard, hand_out) = &guards[which % guards.len()];
-                let item = *guard.item();
-                let is_there = naive.is_in_hand(item, *hand_out) && naive.cancel_in_hand(item);
-                prop_assert_eq!(guard.cancel(), is_there);
-            }
-            Op::Finish(..) | Op::AdvanceAndFinish(..) | Op::CancelInHand(_) | Op::Drop(_) => {}
+            Op::Finish(..) | Op::AdvanceAndFinish(..) | Op::Drop(_) => {}
             Op::Remove(item) => prop_assert_eq!(queue.remove(&item).is_some(), naive.remove(item)),
             Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item).is_some(), naive.cancel(item)),
             Op::Abandon(item) => prop_assert_eq!(queue.abandon(&item), naive.done(item)),
@@ -244,7 +226,6 @@ fn play(
                 queue.forget_where(|item| *item >= from);
                 (from..ITEMS).for_each(|item| naive.forget(item));
             }
-            Op::Release(item) => prop_assert_eq!(queue.release(&item), naive.release(item)),
             Op::Advance(by) => {
                 timer.advance(nanos(by));
                 naive.now += Nanos::from(by);
@@ -257,9 +238,6 @@ fn play(
         naive.settle();
         prop_assert_eq!(queue.len(), naive.queued.len());
         prop_assert_eq!(queue.delayed_len(), naive.delayed.len());
-        let mut parked = queue.parked();
-        parked.sort_unstable();
-        prop_assert_eq!(parked, naive.parked());
         for item in 0..ITEMS {
             prop_assert_eq!(queue.num_requeues(&item), naive.attempts(item));
             prop_assert_eq!(queue.deadline(&item), naive.deadline(item).map(at));
@@ -276,10 +254,9 @@ proptest! {
         event in prop_oneof![2 => Just(Event::Keep), 1 => Just(Event::Clear), 1 => Just(Event::Defer)],
         immediate in prop_oneof![2 => Just(Immediate::Keep), 1 => Just(Immediate::Merge), 1 => Just(Immediate::Defer)],
         second in prop_oneof![2 => Just(Second::Earliest), 1 => Just(Second::Latest), 1 => Just(Second::Replace)],
-        limit in prop::option::of(0..4_u32),
         counts_early in prop::bool::weighted(0.25),
         ops in prop::collection::vec(op(), 0..120),
     ) {
-        play(event, immediate, second, limit, counts_early, ops)?;
+        play(event, immediate, second, counts_early, ops)?;
     }
 }

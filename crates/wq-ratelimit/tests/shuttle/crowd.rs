@@ -1,4 +1,4 @@
-//! Crowd: workers who fail in every way, beside events, forgets and releases.
+//! Crowd: workers who fail in every way, beside events and forgets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -39,7 +39,6 @@ fn outcome(timer: &ManualTimer) -> Outcome {
     match roll(12) {
         0 => Outcome::Success,
         1 => Outcome::GiveUp,
-        2 => Outcome::Park,
         4 => Outcome::RetryAfter(delay),
         5 => Outcome::RetryNotBefore(timer.now() + delay),
         6 => Outcome::RetryWith { delay, combine: Combine::Min },
@@ -71,8 +70,6 @@ fn events(queue: &Queue, books: &Books) {
         let item = roll(ITEMS);
         match roll(9) {
             0 => queue.forget(&item),
-            3 => drop(queue.parked()),
-            1 => drop(queue.release(&item)),
             2 => drop(queue.add_rate_limited(item)),
             _ => {
                 books.changed[usize::from(item)].fetch_add(1, SeqCst);
@@ -89,7 +86,6 @@ pub(crate) fn workers_who_fail() {
         .limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap())
         .timer(timer.clone())
         .during_backoff(policies[usize::from(roll(3))])
-        .retry_limit(u32::from(roll(4)))
         .build()
         .unwrap();
     let books = Arc::new(Books::default());
@@ -117,7 +113,6 @@ pub(crate) fn workers_who_fail() {
         assert_eq!(books.seen[at].load(SeqCst), books.changed[at].load(SeqCst), "an event was lost");
         queue.forget(&item);
         assert_eq!(queue.num_requeues(&item), 0);
-        assert!(!queue.is_parked(&item));
     }
 }
 

@@ -46,7 +46,7 @@ fn fail_and_ask(queue: &Queue, delay: Duration, before: bool) {
 }
 
 /// What ends an attempt without another.
-const LAST: [Outcome; 3] = [Outcome::Success, Outcome::GiveUp, Outcome::Park];
+const LAST: [Outcome; 2] = [Outcome::Success, Outcome::GiveUp];
 
 /// What asks for an hour.
 fn hours(timer: &ManualTimer) -> [Outcome; 4] {
@@ -60,16 +60,39 @@ fn hours(timer: &ManualTimer) -> [Outcome; 4] {
 }
 
 #[test]
-fn the_end_of_the_attempts_takes_the_waiting_retry_with_it() {
+fn the_end_of_the_attempts_cancels_the_waiting_retry() {
     for outcome in LAST {
-        for wait in [ms(0), ms(5)] {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        let guard = queue.try_get().unwrap();
+        timer.advance(ms(5) - Duration::from_nanos(1));
+        guard.finish(outcome).unwrap();
+        assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?}");
+    }
+}
+
+/// As in client-go: the loop of its queue has moved it by then.
+#[test]
+fn a_retry_that_falls_due_during_the_work_runs_the_item_once_more() {
+    let (_, timer) = builder();
+    for which in 0..LAST.len() + hours(&timer).len() {
+        for somebody_looks in [false, true] {
             let (builder, timer) = builder();
             let queue = event_before_retry(builder);
             let guard = queue.try_get().unwrap();
-            timer.advance(wait);
+            timer.advance(ms(5));
+            if somebody_looks {
+                assert!(queue.try_get().is_err(), "it is in hand");
+                assert_eq!((queue.delayed_len(), queue.counts().to_run_again), (0, 1));
+            }
+            let outcome = LAST.into_iter().chain(hours(&timer)).nth(which).unwrap();
             guard.finish(outcome).unwrap();
-            assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?} after {wait:?}");
-            assert_eq!(queue.is_parked(&1), outcome == Outcome::Park);
+            let case = (outcome, somebody_looks);
+            assert_eq!((queue.len(), queue.in_flight()), (1, 0), "{case:?}");
+            assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{case:?}");
+            // And no more than once.
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
+            assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{case:?}");
         }
     }
 }
@@ -96,25 +119,21 @@ fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() 
     assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + ms(1))));
 }
 
-/// What was accepted before is handed out, unless the outcome says that there is nothing more to do.
+/// What was accepted before is handed out.
 #[test]
 fn a_retry_that_is_refused_replaces_nothing() {
     let (_, timer) = builder();
     let retries = [Outcome::Retry, Outcome::RetryAfter(ms(0))];
-    for outcome in LAST.into_iter().chain(retries).chain(hours(&timer)) {
+    for outcome in retries.into_iter().chain(hours(&timer)) {
         let (builder, timer) = builder();
         let queue = event_before_retry(builder);
         let guard = queue.try_get().unwrap();
         timer.advance(ms(5));
         queue.move_due(); // The retry from before: behind this attempt.
         assert_eq!(queue.shutdown(), []);
-        let scheduled = guard.finish(outcome);
-        if LAST.contains(&outcome) {
-            assert_eq!((scheduled, queue.len()), (Ok(None), 0), "{outcome:?}");
-        } else {
-            assert_eq!((scheduled.unwrap_err().into_item(), queue.len()), (1, 1), "{outcome:?}");
-            assert_eq!(queue.num_requeues(&1), 1, "{outcome:?}");
-        }
+        let refused = guard.finish(outcome).unwrap_err();
+        assert_eq!((refused.into_item(), queue.len()), (1, 1), "{outcome:?}");
+        assert_eq!(queue.num_requeues(&1), 1, "{outcome:?}");
     }
 }
 
@@ -185,45 +204,57 @@ fn an_event_on_what_a_user_has_delayed_too_is_as_immediate_add_says() {
 }
 
 #[test]
-fn an_event_that_joined_a_retry_is_not_taken_back_with_it() {
-    for outcome in LAST {
-        let (builder, _timer) = builder();
-        let queue = event_before_retry(builder.during_backoff(DuringBackoff::Defer));
-        assert_eq!(queue.len(), 0, "deferred");
-        let guard = {
-            queue.try_add(1).unwrap();
-            queue.try_get().unwrap()
-        };
-        guard.finish(outcome).unwrap();
-        assert_eq!((queue.len(), queue.deadline(&1)), (1, None), "{outcome:?}: nothing is left to defer to");
-    }
-}
-
-#[test]
-fn a_floor_holds_whatever_became_of_the_retry_from_before() {
+fn a_floor_holds_for_the_retry_that_replaces_another() {
     let (_, timer) = builder();
     for which in 0..hours(&timer).len() {
-        for wait in [ms(0), ms(5), ms(6)] {
-            let (builder, timer) = builder();
-            let queue = event_before_retry(builder);
-            let guard = queue.try_get().unwrap();
-            timer.advance(wait);
-            let outcome = hours(&timer)[which];
-            assert_eq!(guard.finish(outcome), Ok(Some(Scheduled::Delayed)), "{outcome:?}");
-            assert_eq!(queue.len(), 0, "{outcome:?} after {wait:?}");
-            assert!(queue.deadline(&1).unwrap() >= timer.now() + HOUR, "{outcome:?} after {wait:?}");
-        }
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        let guard = queue.try_get().unwrap();
+        timer.advance(ms(2));
+        let outcome = hours(&timer)[which];
+        assert_eq!(guard.finish(outcome), Ok(Some(Scheduled::Moved)), "{outcome:?}");
+        assert_eq!(queue.len(), 0, "{outcome:?}");
+        assert!(queue.deadline(&1).unwrap() >= timer.now() + HOUR - ms(2), "{outcome:?}");
     }
 }
 
+/// An event that joins a retry asks for a run, so that no outcome cancels it.
 #[test]
-fn the_limit_holds_although_the_retry_fell_due_during_the_work() {
-    let (builder, timer) = builder();
-    let queue = event_before_retry(builder.retry_limit(1));
-    let guard = queue.try_get().unwrap();
-    timer.advance(ms(5));
-    assert_eq!(guard.finish(Outcome::Retry), Ok(None));
-    assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
+fn an_event_that_has_joined_a_retry_comes_at_its_deadline_whatever_the_outcome() {
+    for outcome in [Outcome::Success, Outcome::GiveUp, Outcome::Retry] {
+        for joins in ["event", "two events", "add_after", "nothing"] {
+            let timer = ManualTimer::new();
+            let queue = RateLimitingQueue::builder()
+                .limiter(ExponentialBackoff::new(HOUR, HOUR).unwrap())
+                .during_backoff(DuringBackoff::Defer)
+                .timer(timer.clone())
+                .backlog(Priority::new())
+                .build()
+                .unwrap();
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
+            let until = queue.deadline(&1);
+            assert!(queue.try_add(1).is_ok());
+            let guard = queue.try_get().unwrap();
+            if joins != "nothing" {
+                assert_eq!(queue.add_with(1, Order::priority(3)), Added::Merged);
+            }
+            match joins {
+                "two events" => assert_eq!(queue.add_with(1, Order::priority(2)), Added::Merged),
+                "add_after" => assert_eq!(queue.add_after(1, HOUR * 5), Scheduled::Kept),
+                _ => {}
+            }
+            guard.finish(outcome).unwrap();
+            let is_over = outcome != Outcome::Retry && joins == "nothing";
+            let expected = if is_over { None } else { until };
+            assert_eq!((queue.len(), queue.deadline(&1)), (0, expected), "{outcome:?} {joins}");
+            timer.advance(HOUR);
+            assert_eq!(queue.len(), usize::from(!is_over), "{outcome:?} {joins}");
+            if joins != "nothing" {
+                assert_eq!(queue.try_get().unwrap().order().priority, 3, "{outcome:?} {joins}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -259,7 +290,7 @@ fn an_add_does_not_put_off_what_waits() {
 }
 
 #[test]
-fn an_outcome_does_not_put_off_what_a_user_has_asked_for_unless_it_says_so() {
+fn no_outcome_puts_off_what_a_user_has_asked_for() {
     let (builder, timer) = builder();
     let queue = builder.build().unwrap();
     queue.add(1);
@@ -286,8 +317,8 @@ fn a_retry_that_is_replaced_leaves_its_order() {
     let guard = queue.try_get().unwrap();
     timer.advance(ms(9));
     assert!(queue.try_get().is_err(), "moved");
-    guard.finish(Outcome::Park).unwrap();
-    assert!(queue.release(&1));
+    guard.finish(Outcome::Retry).unwrap();
+    timer.advance(HOUR);
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
 
@@ -304,76 +335,8 @@ fn a_guard_whose_item_was_abandoned_has_no_effect() {
         queue.add(1);
         queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!(stale.finish(outcome), Ok(None), "{outcome:?}");
-        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{outcome:?}");
+        assert_eq!(queue.num_requeues(&1), 1, "{outcome:?}");
         assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)), "{outcome:?}");
-    }
-}
-
-#[test]
-fn parked_items_survive_what_a_shutdown_refuses() {
-    for policy in [DuringBackoff::Keep, DuringBackoff::Clear, DuringBackoff::Defer] {
-        let (builder, _) = builder();
-        let queue = builder.during_backoff(policy).build().unwrap();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
-        assert_eq!(queue.shutdown(), []);
-        assert!(!queue.release(&1));
-        assert!(!queue.add(1).is_accepted());
-        assert!(!queue.add_rate_limited(1).is_accepted());
-        assert_eq!(queue.parked(), [1], "{policy:?}");
-    }
-}
-
-/// Time goes by until the retry of the item in hand is due, and another get moves it.
-fn another_get_moves_the_retry(queue: &Queue, timer: &ManualTimer) {
-    timer.advance(ms(5));
-    assert!(queue.try_get().is_err(), "it is in hand");
-    assert_eq!((queue.delayed_len(), queue.counts().to_run_again), (0, 1));
-}
-
-#[test]
-fn an_outcome_replaces_a_retry_that_another_get_has_moved() {
-    let (_, timer) = builder();
-    for which in 0..LAST.len() + hours(&timer).len() {
-        let (builder, timer) = builder();
-        let queue = event_before_retry(builder);
-        let guard = queue.try_get().unwrap();
-        another_get_moves_the_retry(&queue, &timer);
-        let outcome = LAST.into_iter().chain(hours(&timer)).nth(which).unwrap();
-        guard.finish(outcome).unwrap();
-        assert_eq!((queue.len(), queue.in_flight()), (0, 0), "{outcome:?}");
-        assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{outcome:?}");
-        assert!(queue.deadline(&1).is_none_or(|at| at >= timer.now() + HOUR), "{outcome:?}");
-    }
-}
-
-#[test]
-fn the_limit_holds_although_another_get_has_moved_the_retry() {
-    let (builder, timer) = builder();
-    let queue = event_before_retry(builder.retry_limit(1));
-    let guard = queue.try_get().unwrap();
-    another_get_moves_the_retry(&queue, &timer);
-    assert_eq!(guard.finish(Outcome::Retry), Ok(None));
-    assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
-}
-
-#[test]
-fn a_retry_that_another_get_has_moved_stays_with_the_event_beside_it() {
-    for outcome in LAST {
-        for before in [false, true] {
-            let (builder, timer) = builder();
-            let queue = event_before_retry(builder);
-            let guard = queue.try_get().unwrap();
-            if before {
-                queue.add(1);
-            }
-            another_get_moves_the_retry(&queue, &timer);
-            if !before {
-                queue.add(1);
-            }
-            guard.finish(outcome).unwrap();
-            assert_eq!(queue.len(), 1, "{outcome:?}, {before}");
-        }
     }
 }
 
@@ -383,7 +346,8 @@ fn a_retry_that_another_get_has_moved_comes_if_nobody_says_how_it_went() {
         let (builder, timer) = builder();
         let queue = event_before_retry(builder);
         let guard = queue.try_get().unwrap();
-        another_get_moves_the_retry(&queue, &timer);
+        timer.advance(ms(5));
+        queue.move_due();
         if is_forgotten {
             std::mem::forget(guard);
             assert!(queue.abandon(&1));
@@ -417,44 +381,4 @@ fn a_rate_limited_add_lets_an_item_back_off_whatever_has_put_it_off() {
     let due = queue.deadline(&1);
     assert_eq!(queue.add_rate_limited(1), Scheduled::Kept);
     assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (due, 1));
-}
-
-/// An event that came during the work and joined a retry has nothing left to wait for once that is out of the question.
-#[test]
-fn an_event_that_has_joined_a_retry_is_seen_at_once_when_that_is_needed_no_longer() {
-    for outcome in [Outcome::Success, Outcome::GiveUp, Outcome::Park, Outcome::Retry] {
-        for joins in ["event", "add_after", "nothing"] {
-            let timer = ManualTimer::new();
-            let queue = RateLimitingQueue::builder()
-                .limiter(ExponentialBackoff::new(HOUR, HOUR).unwrap())
-                .during_backoff(DuringBackoff::Defer)
-                .timer(timer.clone())
-                .backlog(Priority::new())
-                .build()
-                .unwrap();
-            queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-            let until = queue.deadline(&1);
-            assert!(queue.try_add(1).is_ok());
-            let guard = queue.try_get().unwrap();
-            if joins != "nothing" {
-                assert_eq!(queue.add_with(1, Order::priority(3)), Added::Merged);
-            }
-            if joins == "add_after" {
-                queue.add_after(1, HOUR * 5);
-            }
-            guard.finish(outcome).unwrap();
-            let is_over = outcome != Outcome::Retry;
-            let expected = match joins {
-                "event" if is_over => (1, None),
-                "nothing" if is_over => (0, None),
-                _ => (0, until),
-            };
-            assert_eq!((queue.len(), queue.deadline(&1)), expected, "{outcome:?} {joins}");
-            if expected.0 == 1 {
-                assert!(!queue.is_parked(&1));
-                assert_eq!(queue.try_get().unwrap().order().priority, 3, "{outcome:?}");
-            }
-        }
-    }
 }

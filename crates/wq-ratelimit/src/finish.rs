@@ -1,0 +1,59 @@
+//! The end of an attempt: what its outcome counts and forgets, and the retry that it asks for.
+
+use crate::control::Ask;
+use crate::limiter::RateLimiter;
+use crate::outcome::Outcome;
+use crate::planted::planted;
+use crate::queue::Inner;
+use std::hash::{BuildHasher, Hash};
+use wq_delay::{Backlog, Rejected, RejectedReason, Scheduled};
+
+/// What a guard needs of its queue, without the types of the limiter and the hasher.
+pub(crate) trait Finish<T, B: Backlog> {
+    /// The item is still in hand, so that it is never nowhere.
+    fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>>;
+    fn num_requeues(&self, item: &T) -> u32;
+    fn move_due(&self);
+}
+
+impl<T, L, B, S> Finish<T, B> for Inner<T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    /// The limiter counts first: if it panics, the retry from before still waits.
+    fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>> {
+        match outcome {
+            Outcome::Success if planted("success-keeps-attempts") => return Ok(None),
+            Outcome::Success | Outcome::GiveUp => {
+                self.forget(item);
+                if planted("finish-cancels-requests") {
+                    self.queue.cancel(item);
+                }
+                self.queue.cancel_retry(item);
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let refused = || Rejected::new(item.clone(), RejectedReason::ShutDown);
+        if self.queue.is_shutting_down() {
+            return Err(refused());
+        }
+        let deadline = match outcome {
+            Outcome::RetryAfter(delay) => self.uncounted(item, delay),
+            _ => self.failed(item, Ask::of(outcome)),
+        };
+        let scheduled = self.queue.add_retry(item.clone(), deadline, order);
+        if scheduled.is_accepted() { Ok(Some(scheduled)) } else { Err(refused()) }
+    }
+
+    fn num_requeues(&self, item: &T) -> u32 {
+        self.attempts(item)
+    }
+
+    fn move_due(&self) {
+        self.queue.move_due();
+    }
+}
