@@ -16,9 +16,8 @@ macro_rules! room_contract_tests {
             let queue = $queue;
             assert_eq!(queue.try_add(1).unwrap(), Added::Queued);
             assert_eq!(queue.try_add(1).unwrap(), Added::Merged);
-            assert_eq!(queue.try_add_with(1, Default::default()).unwrap(), Added::Merged);
             assert_eq!(queue.remove(&1), Some(1));
-            assert_eq!(queue.try_add_with(2, Default::default()).unwrap(), Added::Queued);
+            assert_eq!(queue.try_add(2).unwrap(), Added::Queued);
             assert_eq!(queue.len(), 1);
         }
 
@@ -26,12 +25,9 @@ macro_rules! room_contract_tests {
         fn an_item_that_finds_no_room_is_handed_back() {
             let queue = $queue;
             queue.add(1);
-            for rejected in
-                [queue.try_add(2).unwrap_err(), queue.try_add_with(2, Default::default()).unwrap_err()]
-            {
-                assert_eq!(*rejected.item(), 2);
-                assert!(matches!(rejected.reason(), RejectedReason::Full { capacity } if capacity.get() == 1));
-            }
+            let rejected = queue.try_add(2).unwrap_err();
+            assert_eq!(*rejected.item(), 2);
+            assert!(matches!(rejected.reason(), RejectedReason::Full { capacity } if capacity.get() == 1));
             let guard = queue.try_get().unwrap();
             assert_eq!(*guard.item(), 1);
             assert_eq!(queue.try_add(2).unwrap(), Added::Queued, "an item in hand takes no room");

@@ -55,22 +55,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         T: Borrow<Q> + for<'q> From<&'q Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.add_ref_with(item, B::Order::default())
-    }
-
-    /// As [`add_ref`](Self::add_ref), with an order.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
-    #[inline]
-    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
         let hash = ItemHash::of(item, &self.hasher);
-        self.shared.add(&mut Borrowed::new(item), hash, order)
+        self.shared.add(&mut Borrowed::new(item), hash, B::Order::default())
     }
 
     /// Adds an item unless the queue is full: as many items as its capacity are queued or will run again.
@@ -85,24 +71,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// As [`add`](Self::add).
     pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
-        self.try_add_with(item, B::Order::default())
-    }
-
-    /// As [`try_add`](Self::try_add), with an order.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_add`](Self::try_add).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
         let hash = ItemHash::of(&item, &self.hasher);
         let now = self.shared.now();
         let mut item = Some(item);
         let mut core = self.shared.lock();
-        let answer = core.state.add(&mut item, hash, order, true, now);
+        let answer = core.state.add(&mut item, hash, B::Order::default(), true, now);
         let capacity = core.state.capacity();
         release(core, answer.map_or(News::NONE, News::of_add));
         self.shared.observe(|observer| match answer {

@@ -29,12 +29,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         Drained { shared: self.shared_ref(), key: None }
     }
 
-    /// As [`drained`](Self::drained), blocking the thread.
-    pub fn drained_blocking(&self) {
-        block_on(&mut self.drained(), Deadline::NEVER);
-    }
-
-    /// As [`drained_blocking`](Self::drained_blocking), for at most this long.
+    /// As [`drained`](Self::drained), blocking the thread for at most this long.
     ///
     /// # Errors
     ///

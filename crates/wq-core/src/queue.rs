@@ -71,12 +71,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.len() == 0
     }
 
-    /// How many items are in the hands of guards.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.counts().in_flight
-    }
-
     /// How many items are where, counted under one lock, in constant time.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -157,12 +151,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         core.getters.call_for(queued, 0, &mut wakes);
         drop(core);
         wakes.fire();
-    }
-
-    /// Whether hand-outs are paused.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.shared.lock().state.is_paused()
     }
 
     /// Whether the queue was shut down. It never comes back from that.
@@ -269,21 +257,6 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let (item, _order) = removed?;
         self.shared.observe(|observer| observer.removed());
         Some(item)
-    }
-
-    /// Merges an order into that of an item that still has to be handed out, queued or to run again, as another add would, but
-    /// without one: nothing is queued by it, and nothing counted. Says whether there was such an item.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics, or the backlog.
-    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = ItemHash::of(item, &self.hasher);
-        self.shared.lock().state.reorder(item, hash, order)
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held

@@ -322,21 +322,6 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// Merges an order into that of an item that still has to be handed out. Says whether there is one.
-    pub(crate) fn reorder<Q>(&mut self, item: &Q, hash: ItemHash, new: B::Order) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let Some((index, meta)) = self.find(item, hash) else { return false };
-        match (meta.phase(), self.slab.get_mut(index)) {
-            (Phase::Queued, _) => self.backlog.touch(SlotId::from_index(index), &new),
-            (Phase::ProcessingDirty, Some(Slot::Held { order, .. })) => B::merge(order, new),
-            _ => return false,
-        }
-        true
-    }
-
     /// Takes a queued item out.
     pub(crate) fn remove<Q>(&mut self, item: &Q, hash: ItemHash) -> Option<(T, B::Order)>
     where

@@ -97,35 +97,21 @@ impl fmt::Display for DebounceError {
 impl Error for DebounceError {}
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item once it has been quiet: puts its deadline off to the end of a quiet period that begins now, but no
-    /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item, and what is
-    /// remembered of an item leaves with it.
+    /// Adds an item once it has been quiet: moves its deadline to the end of a quiet period that begins now, but no
+    /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item.
     ///
-    /// This holds whatever was asked for before: a later deadline of [`add_after`](Self::add_after) or
-    /// [`postpone`](Self::postpone) is brought forward, whatever the queue's [`SecondAdd`](crate::SecondAdd), and one that is
-    /// earlier is never put off. What is asked for afterwards counts as for any item that waits: with
-    /// [`SecondAdd::Earliest`](crate::SecondAdd::Earliest) a deadline is one more end of the putting off, and a later one than
-    /// `max_wait` changes nothing. With [`Latest`](crate::SecondAdd::Latest) or [`Replace`](crate::SecondAdd::Replace), which say
-    /// so of each add, and by a postponement the item may come later than `max_wait`; the next debounced add brings it forward
-    /// again, and its `max_wait` counts from there. An add without a delay does what
+    /// A later deadline of [`add_after`](Self::add_after) is brought forward, and an earlier one is kept, whatever the
+    /// queue's [`SecondAdd`](crate::SecondAdd) is. An `add_after` that comes later follows `SecondAdd`: with
+    /// [`Latest`](crate::SecondAdd::Latest) or [`Replace`](crate::SecondAdd::Replace) the item may come later than
+    /// `max_wait`, until the next debounced add brings it forward again. An add without a delay does what
     /// [`immediate_add`](crate::Builder::immediate_add) says. While the item is being processed, its adds are debounced alike.
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item panics.
     pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
-        self.add_debounced_with(item, debounce, B::Order::default())
-    }
-
-    /// As [`add_debounced`](Self::add_debounced), with an order for the backlog. Orders of adds that lead to one hand-out are
-    /// merged.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_debounced`](Self::add_debounced), and if the backlog panics.
-    pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
         let now = self.shared.now();
         let (quiet, limit) = (now.after(debounce.quiet), now.after(debounce.max_wait));
-        self.schedule(item, order, Wish::Debounced { quiet, limit }, now)
+        self.schedule(item, B::Order::default(), Wish::Debounced { quiet, limit }, now)
     }
 }

@@ -4,7 +4,6 @@ use crate::parking::wait_until;
 use crate::planted::planted;
 use crate::queue::DelayingQueue;
 use crate::scheduled::NotDrained;
-use crate::tick::Tick;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
@@ -33,16 +32,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         Drained { queue: self, core: self.core.drained(), empty_since: None, id: None }
     }
 
-    /// As [`drained`](Self::drained), blocking the thread.
-    ///
-    /// # Panics
-    ///
-    /// As [`drained`](Self::drained) when polled.
-    pub fn drained_blocking(&self) {
-        wait_until(&self.shared, &mut self.drained(), Tick::NEVER);
-    }
-
-    /// As [`drained_blocking`](Self::drained_blocking), for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's timer.
     ///
     /// # Errors
     ///

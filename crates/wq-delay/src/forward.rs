@@ -41,22 +41,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q> + for<'q> From<&'q Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.add_ref_with(item, B::Order::default())
-    }
-
-    /// As [`add_ref`](Self::add_ref), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
-    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
         match self.shared.immediate_add {
-            ImmediateAdd::Keep => self.core.add_ref_with(item, order),
-            ImmediateAdd::Merge | ImmediateAdd::Defer => self.add_now(T::from(item), order),
+            ImmediateAdd::Keep => self.core.add_ref(item),
+            ImmediateAdd::Merge | ImmediateAdd::Defer => self.add_now(T::from(item), B::Order::default()),
         }
     }
 
@@ -76,28 +63,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        self.try_add_with(item, B::Order::default())
-    }
-
-    /// As [`try_add`](Self::try_add), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_add`](Self::try_add).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
         if self.shared.immediate_add == ImmediateAdd::Defer {
             let hash = self.core.item_hash(&item);
             self.settle_now(hash, &item);
             let mut pending = self.shared.lock();
             if let Some(slot) = pending.heap.find(hash, &item) {
-                pending.heap.join(slot, order, B::merge);
+                pending.heap.join(slot, B::Order::default(), B::merge);
                 drop(pending);
                 return Ok(Added::Merged);
             }
@@ -105,7 +76,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.shared.move_due(&self.core, None);
         let takes_along = self.shared.immediate_add == ImmediateAdd::Merge;
         let taken_along = takes_along.then(|| (self.core.item_hash(&item), item.clone()));
-        let added = self.core.try_add_with(item, order)?;
+        let added = self.core.try_add(item)?;
         if let Some((hash, item)) = taken_along {
             self.join_added(hash, item);
         }
@@ -269,25 +240,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.gauges()
     }
 
-    /// Merges an order into that of an item that still has to be handed out: queued or to run again, as
-    /// [`wq_core::WorkQueue::reorder`], or delayed, whose deadline stays. One that is delayed besides is looked at in one moment,
-    /// and its order merged in both places. Says whether there was such an item.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics, or the backlog.
-    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.core.item_hash(item);
-        self.settled(|pending, _| {
-            let is_delayed = pending.heap.reorder(hash, item, order.clone(), B::merge);
-            self.core.reorder(item, order) || is_delayed
-        })
-    }
-
     /// Clones everything that is queued or in flight, under one lock: as [`wq_core::WorkQueue::snapshot`], which says what `Clone` may
     /// not do there.
     ///
@@ -311,12 +263,6 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
         self.core.name()
     }
 
-    /// How many items are in the hands of guards.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.core.in_flight()
-    }
-
     /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
     pub fn pause(&self) {
         self.core.pause();
@@ -325,12 +271,6 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
     /// Ends a pause.
     pub fn resume(&self) {
         self.core.resume();
-    }
-
-    /// Whether hand-outs are paused.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.core.is_paused()
     }
 
     /// Whether the queue was shut down.

@@ -178,25 +178,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(Waiting::of(held))
     }
 
-    /// Moves the deadline of a waiting item to `until` if that is later. Returns the old deadline,
-    /// or `None` if the item does not wait.
-    pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> Option<Tick>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.timeline.refresh_sequences();
-        let slot = self.find(hash, item)?;
-        let held = self.timeline.get_mut(slot)?;
-        let before = held.deadline;
-        let term = Term { deadline: before, limit: held.limit.tick() }.postponed(until);
-        held.limit = Limit::of(term, held.limit.is_retry());
-        if term.deadline != before {
-            self.move_to(slot, term.deadline);
-        }
-        Some(before)
-    }
-
     /// The deadline of an item that waits.
     pub(crate) fn deadline<Q>(&self, hash: ItemHash, item: &Q) -> Option<Tick>
     where
@@ -213,25 +194,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
             held.limit = held.limit.of_user();
             merge(&mut held.order, order);
         }
-    }
-
-    /// Merges a change of order that is no add. `false` if the item does not wait.
-    pub(crate) fn reorder<Q>(
-        &mut self,
-        hash: ItemHash,
-        item: &Q,
-        order: O,
-        merge: impl FnOnce(&mut O, O),
-    ) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let Some(held) = self.find(hash, item).and_then(|slot| self.timeline.get_mut(slot)) else {
-            return false;
-        };
-        merge(&mut held.order, order);
-        true
     }
 
     /// Moves at most `most` items that are due at `now` to `due`, in the order of their deadlines,

@@ -132,28 +132,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         taken.map(|waiting| waiting.item)
     }
 
-    /// Sees to it that a delayed item is not due before this instant: a later deadline stays. Tells the deadline that it
-    /// had; `None` if the item is not delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond
-    /// its longest wait too, until it is debounced once more.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> Option<Instant>
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = self.core.item_hash(item);
-        let until = self.shared.line.tick(until);
-        let before = self.settled(|pending, after| {
-            let before = pending.heap.postpone(hash, item, until);
-            self.shared.changed(pending, &self.core, after);
-            before
-        })?;
-        Some(self.shared.line.instant(before))
-    }
-
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.
     ///
     /// # Panics
@@ -178,17 +156,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.settled(|pending, _| pending.heap.len())
-    }
-
-    /// When the next item will be due. `None` if none is delayed, or none will ever be due.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Instant> {
-        let earliest = self.settled(|pending, _| pending.earliest())?;
-        (earliest != Tick::NEVER).then(|| self.shared.line.instant(earliest))
     }
 
     /// Queues what is due. All getters and all verbs that look at queued items do this first; only

@@ -83,9 +83,4 @@ impl Wish {
     }
 }
 
-impl Term {
-    /// Not before this.
-    pub(crate) fn postponed(self, until: Tick) -> Self {
-        Self { deadline: self.deadline.max(until), limit: self.limit.max(until) }
-    }
-}
+impl Term {}

@@ -41,20 +41,10 @@ where
         T: Borrow<Q> + for<'q> From<&'q Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.add_ref_with(item, B::Order::default())
-    }
-
-    /// As [`add_ref`](Self::add_ref), with an order for the backlog.
-    #[inline]
-    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
         if self.inner.minds_events() {
-            return self.add_with(T::from(item), order);
+            return self.add_with(T::from(item), B::Order::default());
         }
-        self.inner.queue.add_ref_with(item, order)
+        self.inner.queue.add_ref(item)
     }
 
     /// Adds items in their order, under one lock if the policies of the builder are the default ones: as
@@ -82,15 +72,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.try_add(item)
     }
 
-    /// As [`try_add`](Self::try_add), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
-        self.inner.queue.try_add_with(item, order)
-    }
-
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
@@ -107,19 +88,9 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.add_at(item, deadline)
     }
 
-    /// As [`add_at`](Self::add_at), with an order for the backlog.
-    pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
-        self.inner.queue.add_at_with(item, deadline, order)
-    }
-
     /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts no attempt. One that is
     /// backing off comes at the end of its back-off at the latest, or earlier.
     pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
         self.inner.queue.add_debounced(item, debounce)
-    }
-
-    /// As [`add_debounced`](Self::add_debounced), with an order for the backlog.
-    pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
-        self.inner.queue.add_debounced_with(item, debounce, order)
     }
 }

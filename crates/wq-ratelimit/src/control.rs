@@ -5,7 +5,6 @@ use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::planted::planted;
 use crate::windows::{Window, Windows};
-use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::iter::successors;
 use std::time::{Duration, Instant};
@@ -205,17 +204,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
     /// Something waits that brings the item back then.
     pub(crate) fn waits_until(&mut self, item: &T, until: Instant, now: Instant) {
         if until > now {
-            self.limiter.keep_until(item, until, now);
-        }
-    }
-
-    /// What was to bring the item back at `from` does so later. If that was its retry, its back-off is as long.
-    pub(crate) fn postponed<Q>(&mut self, item: &Q, from: Instant, until: Instant, now: Instant)
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        if let Some(item) = self.windows.put_off(item, from, until) {
             self.limiter.keep_until(item, until, now);
         }
     }

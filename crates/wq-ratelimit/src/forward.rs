@@ -26,24 +26,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         Some(item)
     }
 
-    /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
-    /// delayed. If its back-off was to end at that instant, it lasts as long: failures before do not count, as after
-    /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
-    ///
-    /// Work that fails at this very moment may replace the retry by one that is due as the limiter says.
-    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> Option<Instant>
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let before = self.inner.queue.postpone(item, until)?;
-        if before < until {
-            let now = self.now();
-            self.inner.controlled(|control, _| control.postponed(item, before, until, now));
-        }
-        Some(before)
-    }
-
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.
     #[must_use]
     pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
@@ -58,12 +40,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.inner.queue.delayed_len()
-    }
-
-    /// When the next item will be due. `None` if none is delayed, or none will ever be due.
-    #[must_use]
-    pub fn next_deadline(&self) -> Option<Instant> {
-        self.inner.queue.next_deadline()
     }
 
     /// Queues what is due; see [`wq_delay::DelayingQueue::move_due`].
@@ -158,16 +134,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.gauges()
     }
 
-    /// Merges an order into that of an item that still has to be handed out, as [`wq_delay::DelayingQueue::reorder`]: also of one
-    /// that is delayed or backing off, and its deadline stays.
-    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.inner.queue.reorder(item, order)
-    }
-
     /// Clones everything that is queued or in flight, under one lock: as wq-core's `WorkQueue::snapshot`, which says what `Clone` may
     /// not do there.
     #[must_use]
@@ -204,12 +170,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.drained()
     }
 
-    /// As [`drained`](Self::drained), blocking the thread.
-    pub fn drained_blocking(&self) {
-        self.inner.queue.drained_blocking();
-    }
-
-    /// As [`drained_blocking`](Self::drained_blocking), for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's timer.
     ///
     /// # Errors
     ///
@@ -241,12 +202,6 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
         self.inner.queue.reader()
     }
 
-    /// How many items are in the hands of guards.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.inner.queue.in_flight()
-    }
-
     /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
     pub fn pause(&self) {
         self.inner.queue.pause();
@@ -255,12 +210,6 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
     /// Ends a pause.
     pub fn resume(&self) {
         self.inner.queue.resume();
-    }
-
-    /// Whether hand-outs are paused.
-    #[must_use]
-    pub fn is_paused(&self) -> bool {
-        self.inner.queue.is_paused()
     }
 
     /// Whether the queue was shut down.

@@ -23,10 +23,9 @@ use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Phase, Schedu
 /// [`during_backoff`](crate::Builder::during_backoff) or [`count_early_attempts`](crate::Builder::count_early_attempts)
 /// asks for it.
 ///
-/// What waits and what is remembered of failures are under two locks. Where two verbs change both for one item at one moment (a
-/// postponement or a cancel beside the end of its work, a forget beside the last one), the one may come between the steps of the
-/// other. No item is lost by that, or in the hands of two workers; its attempts, its back-off and its deadline
-/// among those asked for may be as if one of the two had not been.
+/// Delayed items and records of failures are under two locks. Two verbs that change both for one item at the same moment may
+/// interleave: a cancel or a forget beside the end of the work. No item is lost or handed to two workers by that. Its attempts,
+/// its back-off and its deadline may be as if one of the two verbs had not been called.
 ///
 /// Times are those of a program's life: a failure is remembered for 136 years at most, and a back-off without an end lasts for 200.
 ///
@@ -86,18 +85,8 @@ where
     /// that waits already the earlier time counts.
     #[doc(alias = "AddWithOpts")]
     pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
-        self.add_rate_limited_after_with(item, delay, combine, B::Order::default())
-    }
-
-    /// As [`add_rate_limited_after`](Self::add_rate_limited_after), with an order for the backlog.
-    pub fn add_rate_limited_after_with(
-        &self,
-        item: T,
-        delay: Duration,
-        combine: Combine,
-        order: B::Order,
-    ) -> Scheduled {
-        self.inner.add_asking(item, order, Ask { own: Some((delay, combine)), ..Ask::default() })
+        let ask = Ask { own: Some((delay, combine)), ..Ask::default() };
+        self.inner.add_asking(item, B::Order::default(), ask)
     }
 
     /// Forgets the attempts of an item: the next counts as the first. Does not take the item out of the queue, and does

@@ -9,7 +9,6 @@
 
 use crate::remembered::Remembered;
 use hashbrown::HashMap;
-use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 
@@ -161,20 +160,6 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         if let Some(held) = self.held.get_mut(item) {
             (held.until, held.counts_from) = (until, counts_from);
         }
-    }
-
-    /// The item's window lasts longer, if it was to end at `from`: not before the end do failures count.
-    pub(crate) fn put_off<Q>(&mut self, item: &Q, from: Instant, until: Instant) -> Option<&T>
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        if self.held.is_empty() {
-            return None;
-        }
-        let (item, window) = self.held.get_key_value_mut(item).filter(|(_, window)| window.until == from)?;
-        (window.until, window.counts_from) = (until, until);
-        Some(item)
     }
 
     /// Nothing is to bring the item back at the end of its window any more: that is over, at `at` at the latest.

@@ -105,7 +105,7 @@ ours! {
     "add_at(item, instant)": |queue: &Queue, instant: Instant| queue.add_at(1, instant);
     "add_debounced": Queue::add_debounced;
     "add_rate_limited(item)": |queue: &Queue| queue.add_rate_limited(1);
-    "add_rate_limited_after_with": Queue::add_rate_limited_after_with;
+    "add_rate_limited_after": Queue::add_rate_limited_after;
     "add_rate_limited_with": Queue::add_rate_limited_with;
     "add_with": |queue: &Queue| queue.add_with(1, ());
     "build()": ReadyBuilder::build;
@@ -116,7 +116,6 @@ ours! {
     "deadline": Queue::deadline::<u64>;
     "delayed_len": Queue::delayed_len;
     "drained().await": |queue: &Queue| drop(queue.drained());
-    "drained_blocking()": Queue::drained_blocking;
     "drained_timeout(timeout)": |queue: &Queue, timeout| queue.drained_timeout(timeout);
     "forget": <TokenBucket as RateLimiter<u64>>::forget;
     "gauges()": Queue::gauges;
@@ -132,11 +131,9 @@ ours! {
     "item_default()": item_default::<u64>();
     "len": <Fifo as Backlog>::len;
     "len()": Queue::len;
-    "next_deadline": Queue::next_deadline;
     "next_delay": <TokenBucket as RateLimiter<u64>>::next_delay;
     "num_requeues": <TokenBucket as RateLimiter<u64>>::num_requeues;
     "pop": <Fifo as Backlog>::pop;
-    "postpone": Queue::postpone::<u64>;
     "push": <Fifo as Backlog>::push;
     "remove": <Fifo as Backlog>::remove;
     "shutdown()": Queue::shutdown;

@@ -105,7 +105,7 @@ fn a_panic_in_clone_leaves_the_item_queued_and_lets_others_pass() {
     queue.add_all([Item(1), Item(2), Item(3)]);
     set(Some((Trap::Clone, 1)));
     assert!(panics(|| queue.try_get().is_ok()));
-    assert_eq!((queue.len(), queue.in_flight()), (3, 0));
+    assert_eq!((queue.len(), queue.counts().in_flight), (3, 0));
     assert_eq!(queue.try_get().unwrap().item().0, 2);
     assert_eq!(queue.add(Item(1)), Added::Merged);
     assert_eq!(rest(&queue), [3, 1]);
@@ -208,7 +208,7 @@ fn a_panic_in_clone_in_done_and_get_ends_the_first_item_all_the_same() {
     let guard = queue.try_get().unwrap();
     set(Some((Trap::Clone, 2)));
     assert!(panics(|| guard.done_and_get().is_ok()));
-    assert_eq!((queue.len(), queue.in_flight()), (1, 0));
+    assert_eq!((queue.len(), queue.counts().in_flight), (1, 0));
     assert_eq!(rest(&queue), [2]);
 }
 

@@ -28,7 +28,7 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     let _ = queue.try_get().map(|guard| queue.add(guard.item().clone()));
     let _ = queue.get_timeout(Duration::ZERO).map(|guard| queue.add(guard.item().clone()));
     drop((queue.snapshot(), queue.gauges(), queue.counts(), queue.drained_timeout(Duration::ZERO)));
-    if !queue.is_paused() {
+    if !queue.snapshot().is_paused {
         queue.pause();
         queue.resume();
     }

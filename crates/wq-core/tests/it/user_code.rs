@@ -32,7 +32,7 @@ fn panics<R>(call: impl FnOnce() -> R) -> bool {
 
 /// That nothing is stuck, and that of these items at most one is lost.
 fn goes_on(queue: &WorkQueue<u32>, items: usize, case: &str) {
-    assert_eq!(queue.in_flight(), 0, "{case}");
+    assert_eq!(queue.counts().in_flight, 0, "{case}");
     let left = queue.len();
     assert!(left + 1 >= items, "{case}: {left} of {items} are left");
     assert_eq!(queue.add(99), Added::Queued, "{case}");
@@ -134,7 +134,7 @@ fn an_item_whose_drop_panics_costs_the_next_item_at_most() {
     queue.add_all([Bomb(13), Bomb(2), Bomb(3)]);
     let guard = queue.try_get().unwrap();
     assert!(panics(|| guard.done_and_get().map(ProcessingGuard::done).is_ok()));
-    assert_eq!(queue.in_flight(), 0);
+    assert_eq!(queue.counts().in_flight, 0);
     assert!(!queue.is_empty());
     assert_eq!(queue.try_get().unwrap().item().0, 3);
 }

@@ -300,7 +300,6 @@ enum Op {
     InsertRetry(u32, u64),
     RemoveRetry(u32),
     Remove(u32),
-    Postpone(u32, u64),
     PopDue(u64),
     /// The time, the most items to pop, and how many of them are put back.
     PopAllDue(u64, usize, usize),
@@ -341,7 +340,6 @@ impl Course {
         match op {
             Op::Insert(item, at) => Op::Insert(item, self.time(at)),
             Op::InsertRetry(item, at) => Op::InsertRetry(item, self.time(at)),
-            Op::Postpone(item, until) => Op::Postpone(item, self.time(until)),
             Op::PopDue(now) => Op::PopDue(self.time(now)),
             Op::PopAllDue(now, most, back) => Op::PopAllDue(self.time(now), most, back),
             other => other,
@@ -364,7 +362,6 @@ fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value
         5 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRetry(item, at)),
         3 * rare => item.clone().prop_map(Op::RemoveRetry),
         3 * rare => item.clone().prop_map(Op::Remove),
-        3 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
         3 * rare => time.clone().prop_map(Op::PopDue),
         3 * rare => (time, 0..most, 0..most).prop_map(|(now, most, back)| Op::PopAllDue(now, most, back)),
         rare => item.prop_map(Op::MergeInto),
@@ -458,18 +455,6 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             }
             Op::Remove(item) => {
                 prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
-            }
-            Op::Postpone(item, until) => {
-                sorted.insertions += 1;
-                let number = sorted.insertions;
-                let before = sorted.at(item).map(|entry| {
-                    let before = Tick(entry.0);
-                    if entry.0 < until {
-                        (entry.0, entry.1) = (until, number);
-                    }
-                    before
-                });
-                prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), before);
             }
             Op::PopDue(now) => {
                 prop_assert_eq!(pop_due(&mut heap, now).map(plain), sorted.pop_due(now));

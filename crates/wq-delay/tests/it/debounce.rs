@@ -116,10 +116,9 @@ type PutOff = fn(&DelayingQueue<u8>);
 
 #[test]
 fn what_is_put_off_by_other_means_may_come_later_until_it_is_debounced_once_more() {
-    let ways: [(SecondAdd, PutOff); 3] = [
+    let ways: [(SecondAdd, PutOff); 2] = [
         (SecondAdd::Latest, |queue| assert_eq!(queue.add_after(1, SECOND * 60), Scheduled::Moved)),
         (SecondAdd::Replace, |queue| assert_eq!(queue.add_after(1, SECOND * 60), Scheduled::Moved)),
-        (SecondAdd::Earliest, |queue| assert!(queue.postpone(&1, queue.now() + SECOND * 60).is_some())),
     ];
     for (policy, put_off) in ways {
         let (queue, timer) = queue(policy);
@@ -154,17 +153,6 @@ fn with_earliest_a_later_deadline_moves_no_limit() {
         timer.advance(SECOND / 2);
     }
     assert_eq!(queue.now() - begin, SECOND * 5);
-}
-
-#[test]
-fn postponing_moves_the_limit_with_it() {
-    let (queue, timer) = queue(SecondAdd::default());
-    queue.add_debounced(1, debounce());
-    assert!(queue.postpone(&1, queue.now() + SECOND * 7).is_some());
-    timer.advance(SECOND * 6);
-    assert_eq!(runs(&queue), 0);
-    timer.advance(SECOND);
-    assert_eq!(runs(&queue), 1);
 }
 
 #[test]

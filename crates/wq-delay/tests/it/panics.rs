@@ -65,7 +65,7 @@ fn in_each_call(policy: ImmediateAdd, step: impl Fn(&Queue)) {
 fn a_panic_in_an_add_costs_no_request_that_waits() {
     for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {
         in_each_call(policy, |queue| _ = queue.add_with(Fragile(1), Votes(2)));
-        in_each_call(policy, |queue| _ = queue.try_add_with(Fragile(1), Votes(2)));
+        in_each_call(policy, |queue| _ = queue.try_add(Fragile(1)));
         in_each_call(policy, |queue| _ = queue.add_after_with(Fragile(1), SECOND / 2, Votes(2)));
         // Beside one that runs, and has been added since.
         in_each_call(policy, |queue| {
@@ -102,7 +102,7 @@ fn a_getter_whose_successor_has_a_waker_that_panics_costs_the_item_at_hand_at_mo
     let poll = || first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
     assert!(catch_unwind(AssertUnwindSafe(poll)).is_err(), "nobody was woken");
     drop(first);
-    assert_eq!(queue.in_flight(), 0);
+    assert_eq!(queue.counts().in_flight, 0);
     let mut poll = || second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
     let has_the_first = poll();
     queue.add(2);

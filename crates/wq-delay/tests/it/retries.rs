@@ -17,10 +17,8 @@ fn a_retry_is_canceled_unless_a_user_has_asked_for_the_item_too() {
     let debounce = |queue: &DelayingQueue<u64>| {
         queue.add_debounced(1, Debounce::new(SECOND, SECOND * 3).unwrap());
     };
-    let others: [(Other, bool); 8] = [
+    let others: [(Other, bool); 6] = [
         (|_| (), true),
-        (|queue| assert!(queue.postpone(&1, queue.now() + SECOND * 3).is_some()), true),
-        (|queue| assert!(queue.reorder(&1, ())), true),
         (|queue| assert_eq!(queue.add_retry(1, None, ()), Scheduled::Moved), true),
         (|queue| assert_eq!(queue.add_after(1, SECOND), Scheduled::Moved), false),
         (|queue| assert_eq!(queue.add_after(1, SECOND * 9), Scheduled::Kept), false),
@@ -155,7 +153,7 @@ fn a_canceled_retry_ends_a_drain_that_waits_for_nothing_else() {
 fn a_retry_without_an_end_never_comes_and_none_is_taken_after_shutdown() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
     queue.add_retry(1, None, ());
-    assert_eq!((queue.delayed_len(), queue.next_deadline()), (1, None));
+    assert_eq!(queue.delayed_len(), 1);
     timer.advance(SECOND * 1000);
     assert_eq!(queue.len(), 0);
     assert!(queue.cancel_retry(&1));

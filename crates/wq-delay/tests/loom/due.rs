@@ -16,31 +16,6 @@ pub(crate) fn cancel_against_due() {
     assert_eq!(got + cancelled + ready(&queue).len(), 1);
 }
 
-pub(crate) fn postpone_against_due() {
-    let (queue, timer) = world();
-    let start = queue.now();
-    queue.add_after(1, SECOND);
-    let clock = clock(&timer, SECOND);
-    let getter = thread(&queue, |queue| ready(queue).len());
-    let is_postponed = queue.postpone(&1, start + SECOND * 2).is_some();
-    clock.join().unwrap();
-    let now = getter.join().unwrap() + ready(&queue).len();
-    assert_eq!(now, usize::from(!is_postponed), "at the first deadline");
-    timer.advance(SECOND);
-    assert_eq!(ready(&queue).len(), usize::from(is_postponed), "at the second");
-}
-
-pub(crate) fn reorder_against_due() {
-    let (queue, timer) = world();
-    queue.add_after(1, SECOND);
-    let clock = clock(&timer, SECOND);
-    let other = thread(&queue, |queue| queue.move_due());
-    assert!(queue.reorder(&1, ()), "it was neither delayed nor queued");
-    clock.join().unwrap();
-    other.join().unwrap();
-    assert_eq!(ready(&queue), [1]);
-}
-
 pub(crate) fn second_add_against_due() {
     let (queue, timer) = with(SecondAdd::Replace, ImmediateAdd::Keep);
     queue.add_after(1, SECOND);

@@ -43,8 +43,6 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(keepers::dedicated_keeper_dropped, "a keep_time that is dropped hands the job to a getter"),
     scenario!(keepers::get_timeout_against_due, "a get that times out while an item becomes due leaves it in the queue"),
     scenario!(due::cancel_against_due, "a cancel against the deadline: one of them has the item"),
-    scenario!(due::postpone_against_due, "a postponement against the deadline: if it was in time, the item comes at the new one"),
-    scenario!(due::reorder_against_due, "a reorder against the deadline: the item is delayed or queued, and never neither"),
     scenario!(due::second_add_against_due, "a second delayed add against the deadline: no request is lost, none runs early"),
     scenario!(due::keep_against_a_delayed_twin, "an immediate add against the deadline of its twin with Keep: both requests are seen"),
     scenario!(due::merge_with_a_delayed_twin, "an immediate add against the deadline of its twin with Merge: seen, and nothing stays delayed"),

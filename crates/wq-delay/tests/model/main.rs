@@ -62,8 +62,6 @@ enum Op {
     /// Item, quiet, how much longer at most.
     AddDebounced(u8, u64, u64),
     Cancel(u8),
-    Postpone(u8, u64),
-    Reorder(u8),
     Advance(u64),
     Pause,
     Resume,
@@ -80,7 +78,6 @@ fn op() -> impl Strategy<Value = Op> {
     let far = || prop::sample::select(vec![YEAR, YEAR * 300, u64::MAX - 1, u64::MAX]);
     let longer = prop_oneof![8 => 0..20_u64, 1 => far()];
     let delay = prop_oneof![8 => 0..12_u64, 1 => far()];
-    let later = prop_oneof![8 => 0..12_u64, 1 => far()];
     let at = prop_oneof![8 => 0..60_u64, 1 => far()];
     let step = prop_oneof![400 => 0..6_u64, 2 => 0..YEAR, 1 => Just(YEAR * 250)];
     prop_oneof![
@@ -91,8 +88,6 @@ fn op() -> impl Strategy<Value = Op> {
         20 => (item.clone(), at).prop_map(|(item, at)| Op::AddAt(item, at)),
         60 => (item.clone(), quiet, longer).prop_map(|(item, quiet, longer)| Op::AddDebounced(item, quiet, longer)),
         20 => item.clone().prop_map(Op::Cancel),
-        20 => (item.clone(), later).prop_map(|(item, later)| Op::Postpone(item, later)),
-        20 => item.clone().prop_map(Op::Reorder),
         80 => step.prop_map(Op::Advance),
         3 => Just(Op::Pause),
         10 => Just(Op::Resume),
@@ -156,8 +151,8 @@ proptest! {
                     prop_assert_eq!(all, items.into_iter().map(|item| oracle.add(item, order.clone())).collect());
                 }
                 Op::TryAdd(item) => {
-                    let added = queue.try_add_with(item, order.clone());
-                    let expected = oracle.try_add(item, order, CAPACITY);
+                    let added = queue.try_add(item);
+                    let expected = oracle.try_add(item, Vec::new(), CAPACITY);
                     prop_assert_eq!(added.map_err(|rejected| (rejected.reason(), rejected.into_item())), expected.map_err(|reason| (reason, item)));
                 }
                 Op::AddAfter(item, after) => {
@@ -177,8 +172,8 @@ proptest! {
                     let longest = quiet.saturating_add(longer);
                     let debounce = Debounce::new(delay(quiet), delay(longest)).unwrap();
                     prop_assert_eq!(
-                        queue.add_debounced_with(item, debounce, order.clone()),
-                        oracle.add_debounced(item, quiet, longest, order)
+                        queue.add_debounced(item, debounce),
+                        oracle.add_debounced(item, quiet, longest, Vec::new())
                     );
                 }
                 Op::Pause => {
@@ -190,14 +185,6 @@ proptest! {
                     oracle.is_paused = false;
                 }
                 Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),
-                Op::Postpone(item, later) => {
-                    let until = timer.now() + ahead(later);
-                    let before = oracle.postpone(item, later).map(|at| start + Duration::from_nanos(at));
-                    prop_assert_eq!(queue.postpone(&item, until), before);
-                }
-                Op::Reorder(item) => {
-                    prop_assert_eq!(queue.reorder(&item, order.clone()), oracle.reorder(item, &order));
-                }
                 // Not to where the time line ends: what is due then never is.
                 Op::Advance(by) if oracle.now.checked_add(by).is_some_and(|now| now < YEAR * 584) => {
                     timer.advance(Duration::from_nanos(by));
@@ -223,7 +210,7 @@ proptest! {
             if oracle.now.is_multiple_of(3) {
                 prop_assert_eq!(queue.len(), oracle.len());
                 prop_assert_eq!(queue.delayed_len(), oracle.delayed.len());
-                prop_assert_eq!(queue.in_flight(), oracle.processing.len());
+                prop_assert_eq!(queue.counts().in_flight, oracle.processing.len());
                 for item in 0..8 {
                     let deadline = oracle.deadline(item).map(|at| start + Duration::from_nanos(at));
                     prop_assert_eq!(queue.deadline(&item), deadline);

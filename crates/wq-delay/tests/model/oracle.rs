@@ -206,27 +206,6 @@ impl Oracle {
         self.take_delayed(item).map(|entry| entry.2)
     }
 
-    pub(crate) fn postpone(&mut self, item: u8, later: u64) -> Option<u64> {
-        self.settle();
-        self.adds += 1;
-        let (number, until) = (self.adds, self.now.saturating_add(later));
-        let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
-        let before = entry.0;
-        entry.4 = limited(entry.4.max(until));
-        if entry.0 < until {
-            (entry.0, entry.1) = (until, number);
-        }
-        Some(before)
-    }
-
-    pub(crate) fn reorder(&mut self, item: u8, order: &Order) -> bool {
-        self.settle();
-        let delayed = self.delayed.iter_mut().filter(|entry| entry.2 == item).map(|entry| &mut entry.3);
-        let queued = self.queued.iter_mut().filter(|(held, _)| *held == item).map(|(_, held)| held);
-        let again = self.processing.get_mut(&item).and_then(Option::as_mut);
-        delayed.chain(queued).chain(again).map(|held| merge(held, order.clone())).count() > 0
-    }
-
     pub(crate) fn pause(&mut self) {
         self.is_paused = !self.is_shut_down;
     }

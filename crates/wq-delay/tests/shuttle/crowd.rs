@@ -76,13 +76,7 @@ fn meddler(queue: &Queue) {
                     reached::CANCELLED.note();
                 }
             }
-            1 => {
-                let until = queue.now() + STEP;
-                if queue.postpone(&item, until).is_some() {
-                    reached::POSTPONED.note();
-                }
-            }
-            2 => {
+            1 | 2 => {
                 let _ = queue.deadline(&item);
             }
             3 => queue.shrink(),

@@ -139,26 +139,6 @@ fn orders_merge_while_the_item_is_in_hand_and_leave_raising() {
 }
 
 #[test]
-fn an_item_is_reordered_by_hand_without_an_add() {
-    let queue = WorkQueue::<u32>::builder().backlog(Priority::new()).build().unwrap();
-    assert!(!queue.reorder(&1, Order::priority(5)), "it is not there");
-    queue.add(1);
-    queue.add(2);
-    assert!(queue.reorder(&2, Order::priority(5)));
-    assert_eq!(queue.len(), 2);
-    let two = queue.try_get().unwrap();
-    assert_eq!((*two.item(), two.order().priority), (2, 5));
-    assert!(!queue.reorder(&2, Order::priority(7)), "nobody waits for it");
-    queue.add(2);
-    assert!(queue.reorder(&2, Order::priority(7)), "it will run again");
-    assert_eq!(queue.counts().to_run_again, 1);
-    two.done();
-    assert!(queue.reorder(&2, Order::priority(-1).on_merge(OnMerge::Set)));
-    assert_eq!(*queue.try_get().unwrap().item(), 1);
-    assert_eq!(queue.try_get().unwrap().order().priority, -1);
-}
-
-#[test]
 fn what_is_due_is_found_and_what_is_delayed_is_not_and_both_are_reordered() {
     let timer = ManualTimer::new();
     let second = Duration::from_secs(1);
@@ -171,7 +151,7 @@ fn what_is_due_is_found_and_what_is_delayed_is_not_and_both_are_reordered() {
     queue.add_after_with(1, second, Order::priority(3));
     queue.add_after_with(2, second, Order::priority(3));
     assert_eq!(queue.survey().total(), 0, "they are delayed");
-    assert!(queue.reorder(&1, Order::priority(4)));
+    queue.add_after_with(1, second, Order::priority(4));
     timer.advance(second);
     let mut found = queue.survey();
     assert_eq!(found.total(), 2, "they are due, and nobody has got any");
@@ -180,46 +160,12 @@ fn what_is_due_is_found_and_what_is_delayed_is_not_and_both_are_reordered() {
     assert_eq!((queued, found.of(3), found.of(4)), (2, Some(1), Some(1)));
     queue.add_after(3, second);
     timer.advance(second);
-    assert!(queue.reorder(&3, Order::priority(9)), "it is due");
+    queue.add_with(3, Order::priority(9));
     let came: Vec<u32> = (0..3).map(|_| *queue.try_get().unwrap().item()).collect();
     assert_eq!(came, [3, 1, 2]);
     queue.add_after(4, second);
     timer.advance(second);
     assert_eq!(queue.gauges().counts.queued, 1);
-}
-
-#[test]
-fn a_delayed_item_is_reordered_as_by_an_add_and_keeps_its_deadline() {
-    let (timer, second) = (ManualTimer::new(), Duration::from_secs(1));
-    let builder = DelayingQueue::<u32>::builder().timer(timer.clone()).backlog(Priority::new());
-    let queue = builder.build().unwrap();
-    queue.add_after_with(1, second, Order::priority(3));
-    let deadline = queue.deadline(&1);
-    assert!(queue.reorder(&1, Order::priority(2)), "it raises to no less than it has");
-    assert!(queue.reorder(&1, Order::priority(5)));
-    assert!(queue.reorder(&1, Order::priority(4).on_merge(OnMerge::Set).in_group(GroupId::new(7))));
-    assert!(!queue.reorder(&2, Order::priority(9)), "it is not there");
-    assert_eq!((queue.len(), queue.delayed_len(), queue.deadline(&1)), (0, 1, deadline));
-    timer.advance(second);
-    assert_eq!(*queue.try_get().unwrap().order(), Order::priority(4).in_group(GroupId::new(7)));
-}
-
-#[test]
-fn an_item_that_waits_twice_is_reordered_in_both_places() {
-    let (timer, second) = (ManualTimer::new(), Duration::from_secs(1));
-    let builder = DelayingQueue::<u32>::builder().timer(timer.clone()).backlog(Priority::new());
-    let queue = builder.build().unwrap();
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    queue.add_after(1, second);
-    assert!(queue.reorder(&1, Order::priority(1)), "in hand and delayed");
-    queue.add(1);
-    assert!(queue.reorder(&1, Order::priority(2)), "to run again and delayed");
-    guard.done();
-    assert!(queue.reorder(&1, Order::priority(3)), "queued and delayed");
-    assert_eq!(queue.try_get().unwrap().order().priority, 3);
-    timer.advance(second);
-    assert_eq!(queue.try_get().unwrap().order().priority, 3);
 }
 
 #[test]

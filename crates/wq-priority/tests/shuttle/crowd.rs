@@ -1,4 +1,4 @@
-//! Crowd: threads that add, reorder, work and survey at the same time.
+//! Crowd: threads that add, work and survey at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -56,7 +56,7 @@ fn changes(queue: &Queue, books: &Books) {
     for _ in 0..12 {
         let item = roll(ITEMS);
         match roll(8) {
-            0 => _ = queue.reorder(&item, order()),
+            0 => _ = queue.add_with(item, order()),
             1 => {
                 books.removed[usize::from(item)].store(true, SeqCst);
                 queue.remove(&item);

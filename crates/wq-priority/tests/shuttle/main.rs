@@ -26,6 +26,6 @@ fn main() -> std::process::ExitCode {
 #[cfg(wq_shuttle)]
 #[rustfmt::skip] // One line a scenario: this is the list that people read.
 const SCENARIOS: &[Scenario] = &[
-    scenario!(crowd::orders_of_every_kind, "7 threads add, reorder, remove and work under 30 priorities: never in two hands, no event lost, every survey is of one moment"),
+    scenario!(crowd::orders_of_every_kind, "7 threads add, remove and work under 30 priorities: never in two hands, no event lost, every survey is of one moment"),
     scenario!(turns::the_lowest_and_the_quiet, "5 threads add above one item and around another that changes its group: both come within their bounds"),
 ];

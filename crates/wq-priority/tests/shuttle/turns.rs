@@ -33,9 +33,6 @@ pub(crate) fn the_lowest_and_the_quiet() {
         thread::spawn(move || {
             queue.add_with(item, order);
             there[at].store(true, SeqCst);
-            if item == QUIET {
-                (0..5).for_each(|_| _ = queue.reorder(&QUIET, quiet()));
-            }
         })
     };
     let mut threads = vec![lone(0, LOWEST, Order::priority(-1)), lone(1, QUIET, quiet())];

@@ -110,68 +110,6 @@ fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
     }
 }
 
-/// A retry that is put off is waited for, by policy, until it comes.
-#[test]
-fn a_back_off_lasts_until_the_retry_that_was_postponed() {
-    for rate_limited in [false, true] {
-        for policy in [DuringBackoff::Keep, DuringBackoff::Clear, DuringBackoff::Defer] {
-            let timer = ManualTimer::new();
-            let queue = builder(&timer).during_backoff(policy).build().unwrap();
-            if rate_limited {
-                queue.add_rate_limited("a");
-            } else {
-                queue.add("a");
-                queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-            }
-            let due = timer.now() + ms(60);
-            assert!(queue.postpone(&"a", due).is_some());
-            timer.advance(ms(20));
-            let added = queue.add("a");
-            if policy == DuringBackoff::Defer {
-                assert_eq!((added, queue.len(), queue.deadline(&"a")), (Added::Merged, 0, Some(due)));
-                continue;
-            }
-            assert_eq!((added, queue.len()), (Added::Queued, 1));
-            let left = policy == DuringBackoff::Keep || rate_limited;
-            assert_eq!(queue.deadline(&"a"), left.then_some(due), "{policy:?}");
-            // An attempt before its time, unless it is the first again.
-            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-            let until = if policy == DuringBackoff::Keep { due } else { timer.now() + ms(10) };
-            assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(until), 1), "{policy:?}");
-        }
-    }
-}
-
-/// However long it is put off: the limiter knows of the failure when the retry comes.
-#[test]
-fn a_failure_is_remembered_while_its_retry_is_postponed() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).build().unwrap();
-    queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    let day = ms(86_400_000);
-    assert_eq!(queue.postpone(&"a", timer.now() + day), Some(timer.now() + ms(10)));
-    timer.advance(day);
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(Some(Scheduled::Delayed)));
-    assert_eq!((queue.num_requeues(&"a"), queue.deadline(&"a")), (2, Some(timer.now() + ms(20))));
-}
-
-/// What a user has delayed was no back-off before.
-#[test]
-fn a_postponed_request_of_a_user_is_no_back_off() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
-    queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    queue.add_after("a", ms(5));
-    let put_off = timer.now() + ms(60);
-    assert_eq!(queue.postpone(&"a", put_off), Some(timer.now() + ms(5)));
-    assert_eq!(queue.postpone(&"a", timer.now() + ms(10)), Some(put_off), "no later, but it is delayed");
-    timer.advance(ms(20));
-    assert_eq!(queue.add("a"), Added::Queued);
-    assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(40)));
-}
-
 /// What is delayed for another reason than a failure is not a back-off.
 #[test]
 fn an_item_that_did_not_fail_has_no_back_off_to_defer_to() {
@@ -316,7 +254,7 @@ fn a_rate_limited_add_without_a_wait_is_an_add() {
 }
 
 #[test]
-fn a_rate_limited_add_with_a_delay_keeps_its_order() {
+fn a_rate_limited_add_keeps_its_order() {
     let timer = ManualTimer::new();
     let queue = RateLimitingQueue::<u64, _>::builder()
         .limiter(TokenBucket::per_second(1, 1).unwrap())
@@ -324,7 +262,7 @@ fn a_rate_limited_add_with_a_delay_keeps_its_order() {
         .backlog(Priority::new())
         .build()
         .unwrap();
-    queue.add_rate_limited_after_with(1, ms(5), Combine::Max, Order::priority(7));
+    queue.add_rate_limited_with(1, Order::priority(7));
     timer.advance(ms(5));
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }

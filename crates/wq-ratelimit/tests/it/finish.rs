@@ -26,7 +26,7 @@ fn success_forgets() {
     assert_eq!(guard.num_requeues(), 1);
     assert_eq!(guard.finish(Outcome::Success), Ok(None));
     assert_eq!(queue.num_requeues(&1), 0);
-    assert_eq!((queue.len(), queue.in_flight(), queue.delayed_len()), (0, 0, 0));
+    assert_eq!((queue.len(), queue.counts().in_flight, queue.delayed_len()), (0, 0, 0));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_dropped_guard_ends_without_a_retry() {
     let (queue, _timer) = queue();
     queue.add(1);
     drop(queue.try_get().unwrap());
-    assert_eq!((queue.in_flight(), queue.delayed_len(), queue.num_requeues(&1)), (0, 0, 0));
+    assert_eq!((queue.counts().in_flight, queue.delayed_len(), queue.num_requeues(&1)), (0, 0, 0));
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod finish;
 mod forwards;
 mod limiters;
 mod panics;
-mod put_off;
+mod amid_a_failure;
 mod recorded;
 mod remembering;
 mod replaced;

@@ -36,7 +36,7 @@ fn in_each_call(policy: DuringBackoff, what: &str, step: impl Fn(&Queue)) {
         let went_well = catch_unwind(AssertUnwindSafe(|| step(&queue))).is_ok();
         let is_over = Fuse::put_out().is_some();
         assert_eq!(went_well, is_over, "{what}");
-        assert_eq!(queue.in_flight(), 0, "{what}: call {fuse}");
+        assert_eq!(queue.counts().in_flight, 0, "{what}: call {fuse}");
         timer.advance(SECOND * 100);
         queue.add(Fragile(1));
         let mut items: Vec<u32> = std::iter::from_fn(|| {

@@ -88,7 +88,7 @@ fn a_retry_that_falls_due_during_the_work_runs_the_item_once_more() {
             let outcome = LAST.into_iter().chain(hours(&timer)).nth(which).unwrap();
             guard.finish(outcome).unwrap();
             let case = (outcome, somebody_looks);
-            assert_eq!((queue.len(), queue.in_flight()), (1, 0), "{case:?}");
+            assert_eq!((queue.len(), queue.counts().in_flight), (1, 0), "{case:?}");
             assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{case:?}");
             // And no more than once.
             queue.try_get().unwrap().finish(Outcome::Success).unwrap();

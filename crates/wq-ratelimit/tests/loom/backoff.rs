@@ -174,18 +174,6 @@ fn early(queue: &Queue) -> ProcessingGuard<'_, u8> {
     queue.try_get().unwrap()
 }
 
-pub(crate) fn postpone_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep);
-    let guard = early(&queue);
-    let later = timer.now() + SECOND * 50;
-    let other = thread(&queue, move |queue| queue.postpone(&1, later));
-    guard.finish(Outcome::Retry).unwrap();
-    assert_eq!(other.join().unwrap(), Some(timer.now() + SECOND), "a retry waits all the time");
-    let waits = queue.deadline(&1).unwrap() - timer.now();
-    assert!([SECOND, SECOND * 50].contains(&waits), "{waits:?}");
-    assert_eq!((queue.len(), queue.delayed_len()), (0, 1));
-}
-
 pub(crate) fn cancel_of_a_retry_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Keep);
     let guard = early(&queue);

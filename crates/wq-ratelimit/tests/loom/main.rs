@@ -35,7 +35,6 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::two_failures_at_once, "one item fails in two places at once: one attempt is counted, one deadline set"),
     scenario!(backoff::forget_against_finish, "a forget while its item fails: all of the failure is forgotten, or nothing"),
     scenario!(backoff::outcome_against_a_get_that_moves_the_retry, "a retry falls due and is moved while its item is finished with another: both come, each once"),
-    scenario!(backoff::postpone_against_finish, "a retry is put off while work ends that came before it: one retry waits, until then or as the limiter says"),
     scenario!(backoff::cancel_against_finish, "a retry is canceled while its item fails: it is found, and gone with its back-off, or waits"),
     scenario!(backoff::cancel_of_a_retry_against_finish, "the same of a retry from before, beside work that began early: the later of the two decides"),
     scenario!(backoff::success_against_event, "work succeeds beside a waiting retry that an event joins, with Defer: the event runs the item"),

@@ -317,16 +317,6 @@ impl Naive {
         Some(before)
     }
 
-    pub(crate) fn postpone(&mut self, item: u8, at: Nanos) -> Option<Nanos> {
-        let before = self.move_behind(item, at)?;
-        if before < at
-            && let Some(window) = self.until.get_mut(&item).filter(|(until, _)| *until == before)
-        {
-            *window = (at, at);
-        }
-        Some(before)
-    }
-
     /// Its back-off is over then at the latest.
     fn end_back_off(&mut self, item: u8, at: Nanos) {
         if let Some((until, counts_from)) = self.until.get_mut(&item) {

@@ -22,7 +22,6 @@ enum Op {
     /// From now.
     AddAt(u8, Duration),
     /// Until so long from now.
-    Postpone(u8, Duration),
     Get,
     Finish(usize, u8, Duration),
     /// Time goes by, and nobody looks at the queue before an item is finished.
@@ -61,7 +60,6 @@ fn op() -> impl Strategy<Value = Op> {
         14 => item().prop_map(Op::AddRateLimited),
         4 => (item(), wait(), any::<bool>()).prop_map(|(item, delay, max)| Op::AddRateLimitedAfter(item, delay, max)),
         6 => (item(), until()).prop_map(|(item, until)| Op::AddAt(item, until)),
-        4 => (item(), until()).prop_map(|(item, until)| Op::Postpone(item, until)),
         40 => Just(Op::Get),
         40 => (any::<usize>(), 0..12_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
         10 => (0..20_u64, any::<usize>(), 0..12_u8, wait())
@@ -184,11 +182,6 @@ fn play(
             Op::AddAt(item, until) => {
                 let scheduled = queue.add_at(item, timer.now() + until);
                 prop_assert_eq!(scheduled, naive.add_at(item, naive.now + until.as_nanos()));
-            }
-            Op::Postpone(item, until) => {
-                let before = queue.postpone(&item, timer.now() + until);
-                let expected = naive.postpone(item, naive.now + until.as_nanos());
-                prop_assert_eq!(before, expected.map(at));
             }
             Op::Get => {
                 let got = queue.try_get().ok();

@@ -1,4 +1,4 @@
-//! A postponement beside everything else that moves an item: at each look at the clock the one is in the middle of the other.
+//! Amid a failure: at each look at the clock during `finish` a user asks for the item, or the clock panics.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -87,25 +87,6 @@ fn at_each_look(mut play: impl FnMut(usize) -> bool) {
 }
 
 #[test]
-fn what_a_user_asks_for_amid_a_postponement_is_not_put_off() {
-    at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add_after(1, SECOND * 5);
-        let other = queue.clone();
-        timer.after(looks, move || {
-            other.cancel(&1);
-            other.add_after(1, SECOND * 10);
-        });
-        let before = queue.postpone(&1, start + SECOND * 50);
-        let is_over = timer.is_over();
-        let until = if is_over && before == Some(start + SECOND * 5) { 10 } else { 50 };
-        assert_eq!(queue.deadline(&1), Some(start + SECOND * until), "after {looks} looks: {before:?}");
-        is_over
-    });
-}
-
-#[test]
 fn a_back_off_that_a_user_began_amid_a_failure_puts_nothing_off() {
     at_each_look(|looks| {
         let (queue, timer, start) = failed();
@@ -131,31 +112,11 @@ fn a_clock_that_panics_amid_a_failure_neither_loses_the_retry_nor_doubles_it() {
         timer.after(looks, || panic!("what is the time?"));
         let finished = catch_unwind(AssertUnwindSafe(|| guard.finish(Outcome::Retry)));
         assert_eq!(finished.is_err(), timer.is_over(), "after {looks} looks");
-        assert_eq!((queue.len() + queue.delayed_len(), queue.in_flight()), (1, 0), "after {looks} looks");
+        assert_eq!(
+            (queue.len() + queue.delayed_len(), queue.counts().in_flight),
+            (1, 0),
+            "after {looks} looks"
+        );
         finished.is_err()
     });
-}
-
-/// Later than any deadline that a queue tells from never.
-fn far() -> Duration {
-    Duration::from_secs(600 * 365 * 24 * 3600)
-}
-
-#[test]
-fn a_retry_that_is_put_off_for_ever_never_comes_and_its_failures_never_count() {
-    let (queue, timer, start) = failed();
-    assert_eq!(queue.postpone(&1, start + far()), Some(start + SECOND));
-    timer.timer.advance(SECOND * 1000);
-    assert_eq!((queue.len(), queue.delayed_len(), queue.next_deadline()), (0, 1, None));
-    fail(&queue);
-    assert_eq!(queue.num_requeues(&1), 1);
-}
-
-#[test]
-fn what_never_comes_is_put_off_in_vain() {
-    let (queue, timer) = queue();
-    queue.add_after(1, Duration::MAX);
-    let before = queue.postpone(&1, timer.timer.now() + far());
-    assert!(before.is_some_and(|before| before < timer.timer.now() + far()), "{before:?}");
-    assert_eq!((queue.delayed_len(), queue.next_deadline()), (1, None));
 }
