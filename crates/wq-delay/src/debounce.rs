@@ -36,7 +36,7 @@ pub struct Debounce {
 }
 
 impl Debounce {
-    /// Both are counted on the queue's timer. With a `max_wait` of [`Duration::MAX`] there is no end, nor with one that ends later than 146 years
+    /// Both are counted on the queue's timer. With a `max_wait` of [`Duration::MAX`] there is no end, nor with one that ends later than 292 years
     /// after the queue was built.
     ///
     /// # Errors

@@ -82,5 +82,3 @@ impl Wish {
         }
     }
 }
-
-impl Term {}

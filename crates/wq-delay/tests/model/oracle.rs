@@ -10,9 +10,9 @@ pub(crate) fn merge(held: &mut Order, new: Order) {
     held.extend(new);
 }
 
-/// How far debounced adds may put an item off: a limit beyond 146 years of the queue's life is none.
+/// How far debounced adds may put an item off: a limit beyond 292 years of the queue's life is none.
 const fn limited(limit: u64) -> u64 {
-    if limit < (1 << 62) - 1 { limit } else { u64::MAX }
+    if limit < (1 << 63) - 1 { limit } else { u64::MAX }
 }
 
 #[derive(Debug)]

@@ -4,7 +4,6 @@ wq_contract::states! {
     EARLY_LOOKS: "gets that found only delayed items",
     MOVED: "deadlines that moved",
     CANCELLED: "delayed items taken out",
-    POSTPONED: "delayed items put off",
     GAVE_UP: "waits for an item dropped",
     GAVE_UP_WOKEN: "waits for an item dropped after they were woken",
     TIMED_OUT: "gets that timed out",
