@@ -118,9 +118,8 @@ pub(crate) struct Context {
     on_disk: Arc<Mutex<HashSet<String>>>,
     /// The term that this process has begun on the root.
     begun_term: Mutex<Option<Fence>>,
-    /// The term in which the server's revision has been compared with the disk's. Held meanwhile, so that no read
-    /// revision is compared with a later note.
-    compared: tokio::sync::Mutex<Option<Fence>>,
+    /// Held while the server's revision is compared with the disk's, so that no read revision is compared with a later note.
+    compares: tokio::sync::Mutex<()>,
 }
 
 impl fmt::Debug for Context {
@@ -135,7 +134,7 @@ impl fmt::Debug for Context {
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { us, owner, identity, root, client, caches, limits, events, metrics, pause } = parts;
-        let (begun, on_disk, begun_term, compared) = Default::default();
+        let (begun, on_disk, begun_term, compares) = Default::default();
         Self {
             us,
             identity,
@@ -150,7 +149,7 @@ impl Context {
             begun,
             on_disk,
             begun_term,
-            compared,
+            compares,
         }
     }
 
@@ -246,27 +245,10 @@ impl Context {
 }
 
 impl Context {
-    /// Compares the server's revision with the greatest that the root has seen, unless this term has done so. Comes before the
-    /// first removal of a term.
-    pub(crate) async fn compare_once(
-        self: &Arc<Self>,
-        term: &Term,
-        tracker: &TaskTracker,
-    ) -> Result<(), Problem> {
-        let mut compared = self.compared.lock().await;
-        if compared.as_ref() != Some(term.fence()) {
-            self.compare_revision(term, tracker).await?;
-            *compared = Some(term.fence().clone());
-        }
-        Ok(())
-    }
-
-    /// [`Context::compare_once`], whether it has been done or not.
+    /// Compares the server's revision with the greatest that the root has seen. Comes before each removal.
     pub(crate) async fn compare(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {
-        let mut compared = self.compared.lock().await;
-        self.compare_revision(term, tracker).await?;
-        *compared = Some(term.fence().clone());
-        Ok(())
+        let _alone = self.compares.lock().await;
+        self.compare_revision(term, tracker).await
     }
 
     async fn compare_revision(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {

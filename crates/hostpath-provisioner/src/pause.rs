@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::metrics::Metrics;
 
@@ -10,6 +11,7 @@ use crate::metrics::Metrics;
 #[derive(Clone, Debug)]
 pub(crate) struct Pause {
     why: Arc<Mutex<Option<String>>>,
+    begun: Arc<Notify>,
     metrics: Metrics,
 }
 
@@ -23,7 +25,7 @@ pub(crate) enum PauseNews {
 
 impl Pause {
     pub(crate) fn new(metrics: Metrics) -> Self {
-        Self { why: Arc::default(), metrics }
+        Self { why: Arc::default(), begun: Arc::default(), metrics }
     }
 
     /// Takes over what the disk says, and says what is new in the log.
@@ -38,11 +40,19 @@ impl Pause {
         drop(known);
         self.metrics.removals_paused(why.is_some());
         match (news, why) {
-            (PauseNews::Begins, Some(why)) => tracing::error!(%why, "removals are paused"),
+            (PauseNews::Begins, Some(why)) => {
+                tracing::error!(%why, "removals are paused");
+                self.begun.notify_one();
+            }
             (PauseNews::Ends, _) => tracing::info!("removals go on"),
             _ => {}
         }
         news
+    }
+
+    /// Ends when a pause has begun since the last call: the sweep looks for its end from then on.
+    pub(crate) async fn begins(&self) {
+        self.begun.notified().await;
     }
 
     /// Another replica leads now, and knows better.

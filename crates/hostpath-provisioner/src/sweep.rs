@@ -13,7 +13,7 @@ use crate::directory::{DirectoryError, Listed};
 use crate::marker::Fence;
 use crate::metrics::Kept;
 use crate::outcome::{Problem, Reason};
-use crate::volumes::{VolumeStep, decide};
+use crate::volumes::{VolumeStep, decide, living};
 
 /// Why a directory stays, or that it shall be looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,8 @@ impl Sweep {
     pub(crate) async fn run(&self, task: LeaderTask) -> Result<(), BoxError> {
         let (mut named, mut was_paused) = (HashSet::new(), false);
         loop {
-            let swept = self.sweep(&task, &mut named).await;
+            let mut has_cleared = false;
+            let swept = self.sweep(&task, &mut named, &mut has_cleared).await;
             let is_paused = self.context.pause.why().is_some();
             match &swept {
                 Ok(swept) => tracing::info!(%swept, "compared the disk with the server"),
@@ -85,7 +86,6 @@ impl Sweep {
                     tracing::warn!(error = %problem, "the disk could not be compared with the server")
                 }
             }
-            let has_cleared = swept.as_ref().is_ok_and(|swept| swept.leftovers > 0);
             if (was_paused && !is_paused) || has_cleared {
                 (self.resume)();
             }
@@ -94,15 +94,25 @@ impl Sweep {
             let pause = if is_easy { self.interval } else { self.interval.min(UNEASY) };
             tokio::select! {
                 () = task.cancellation().cancelled() => break,
+                () = self.context.pause.begins() => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
         self.context.pause.forget();
+        // Another replica leads now, and counts.
+        Kept::ALL.into_iter().for_each(|why| self.context.metrics.kept(why, 0));
+        self.context.metrics.leftovers_stuck(0);
         Ok(())
     }
 
-    /// One sweep. `named`: the kept directories that the log has named already.
-    async fn sweep(&self, task: &LeaderTask, named: &mut HashSet<String>) -> Result<Swept, Problem> {
+    /// One sweep. `named`: the kept directories that the log has named already. `has_cleared`: whether a leftover went, also if
+    /// the sweep fails afterwards.
+    async fn sweep(
+        &self,
+        task: &LeaderTask,
+        named: &mut HashSet<String>,
+        has_cleared: &mut bool,
+    ) -> Result<Swept, Problem> {
         let context = &self.context;
         let term = term_of_task(task);
         let fence = term.fence().clone();
@@ -117,11 +127,13 @@ impl Sweep {
             let context = Arc::clone(context);
             task.tracker().spawn_blocking(move || {
                 let cleared = context.root.clear_leftovers(&term)?;
-                Ok::<_, DirectoryError>((cleared, context.root.list()?))
+                Ok::<_, DirectoryError>((cleared, context.root.list()))
             })
         };
         let (cleared, listing) = work.await.map_err(|_| broken_off())??;
         context.metrics.leftovers_cleared(cleared.removed);
+        *has_cleared = cleared.removed > 0;
+        let listing = listing?;
         let stuck: Vec<DirectoryError> = cleared.stuck.into_iter().chain(listing.skipped).collect();
         context.metrics.leftovers_stuck(stuck.len());
         for error in stuck.iter().take(NAMED_MAX) {
@@ -139,7 +151,10 @@ impl Sweep {
             let uid = found.location.claim_uid();
             let volume_known =
                 context.caches.volumes.get(&ObjectKey::cluster(found.location.name())).is_some();
-            let judgement = judge(&found, &fence, context.claim_of(uid).is_some(), volume_known);
+            let claim_known = context.claim_of(uid).is_some();
+            let is_used = || living::other_volume(context, &found.location).is_some();
+            let volume_known = volume_known || (!claim_known && is_used());
+            let judgement = judge(&found, &fence, claim_known, volume_known);
             match (judgement, &found.marker) {
                 (Judgement::Known, _) => {}
                 // While nothing is removed, nothing is handed over.

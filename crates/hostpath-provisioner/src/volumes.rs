@@ -1,6 +1,7 @@
 //! Volumes: what is to be done about one (`decide`, pure) and doing it (`reconcile`).
 
 mod decide;
+pub(crate) mod living;
 mod reconcile;
 #[cfg(test)]
 mod tests;

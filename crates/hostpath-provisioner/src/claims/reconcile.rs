@@ -14,6 +14,7 @@ use crate::events::Told;
 use crate::marker::Marker;
 use crate::names::volume_name;
 use crate::outcome::{Problem, Reason, Retry};
+use crate::volumes::living::check_no_other_volume;
 
 /// Gives claims their directory and volume.
 #[derive(Clone, Debug)]
@@ -28,7 +29,9 @@ impl Reconciler for ClaimReconciler {
         let context = &self.context;
         let uid = request.key().as_str();
         let claim = context.claim_of(uid);
-        let volume = context.caches.volumes.get(&ObjectKey::cluster(volume_name(uid)));
+        let bound = claim.as_ref().and_then(|claim| claim.spec.as_ref()?.volume_name.clone());
+        let name = bound.filter(|name| !name.is_empty()).unwrap_or_else(|| volume_name(uid));
+        let volume = context.caches.volumes.get(&ObjectKey::cluster(name));
         let step = decide(&context.us, claim.as_deref(), context.class().as_deref(), volume.as_deref());
         match (step, &claim) {
             (ClaimStep::Idle(_), Some(claim)) => {
@@ -196,6 +199,7 @@ impl ClaimReconciler {
                 "the claim is gone in the cache and there on the server",
             ));
         }
+        check_no_other_volume(context, &begun.location)?;
         context.compare(&term_of(request), request.tracker()).await?;
         let location = begun.location.clone();
         let removed = context

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
-use super::tree::remove_tree;
+use super::tree::remove_leftover;
 use super::walk::{self, Found};
 use super::{DirectoryError, Root};
 use crate::fence::Term;
@@ -69,13 +69,32 @@ impl Root {
                 }
                 let path = path.join(&*shown);
                 self.check(term, &path)?;
-                match self.step_on("clear-leftover", &path, || remove_tree(&folder, name, &path)) {
+                match self.step_on("clear-leftover", &path, || remove_leftover(&folder, name, &path)) {
                     Ok(()) => cleared.removed += 1,
                     Err(error) => cleared.stuck.push(error),
                 }
             }
         }
         Ok(cleared)
+    }
+
+    /// The marker of a directory; `None` if it has no readable one of its claim, or is not there.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    pub fn marker(&self, location: &Location) -> Result<Option<Marker>, DirectoryError> {
+        let path = location.below(self.path());
+        let Some(parent) = self.open_folders(location.subdir(), false)? else { return Ok(None) };
+        let cannot = |error: std::io::Error| DirectoryError::io(&path, "its marker cannot be read", error);
+        let directory = match walk::open_folder(&parent, location.name()) {
+            Ok(directory) => directory,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+            Err(error) => return Err(cannot(error.into())),
+        };
+        match walk::read_marker(&directory).map_err(cannot)? {
+            Found::Marker(marker) if marker.claim_uid == location.claim_uid() => Ok(Some(marker)),
+            _ => Ok(None),
+        }
     }
 
     /// Lists the directories that are named like ours, wherever a `subdir` may have put them. Passes over folders that it

@@ -7,7 +7,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::mount::Mount;
-use super::tree::remove_tree;
+use super::tree::{ORPHAN, remove_leftover};
 use super::walk::{self, Found};
 use super::{Authority, DirectoryError, Removed, Root, Trouble, c_name};
 use crate::fence::Term;
@@ -49,9 +49,12 @@ impl Root {
         self.check(term, &path)?;
         self.check_not_paused()?;
         let trash = self.open_state(TRASH_FOLDER)?;
-        let entry = format!("gone-{}", location.claim_uid());
+        let entry = match authority {
+            Authority::Volume => format!("gone-{}", location.claim_uid()),
+            Authority::Marker => format!("{ORPHAN}{}", location.claim_uid()),
+        };
         let entry_path = self.state_path(TRASH_FOLDER).join(&entry);
-        let remove_entry = || remove_tree(&trash, &c_name(&entry), &entry_path);
+        let remove_entry = || remove_leftover(&trash, &c_name(&entry), &entry_path);
         let mut removed = Removed::Absent;
         if self.step("look-in-trash", &entry_path, || walk::exists(&trash, &entry))? {
             self.step_on("empty-trash", &entry_path, remove_entry)?;

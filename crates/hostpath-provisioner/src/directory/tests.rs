@@ -188,6 +188,24 @@ fn a_directory_that_holds_data_is_removed_on_the_word_of_its_volume_alone() {
     assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
 }
 
+/// A pod of a volume that the server has forgotten can write at any moment.
+#[test]
+fn data_that_is_written_while_an_orphan_is_removed_stays() {
+    let (folder, root, term) = begun();
+    let location = at(&[], "u-1");
+    root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
+    let written = location.below(root.path()).join("precious");
+    let probe: Probe = Box::new(move |step, moment| {
+        if step == "condemn" && moment == Moment::Before { fs::write(&written, "x") } else { Ok(()) }
+    });
+    let second = Root::with_probe(folder.path(), probe).unwrap();
+    let refused = second.remove(&location, Authority::Marker, &term).unwrap_err();
+    assert!(refused.trouble() == Trouble::Foreign && refused.to_string().contains("by hand"), "{refused}");
+    let cleared = root.clear_leftovers(&term).unwrap();
+    assert_eq!((cleared.removed, cleared.stuck.len()), (0, 1));
+    assert!(root.state_path(TRASH_FOLDER).join("orphan-u-1").join("precious").exists());
+}
+
 #[test]
 fn a_directory_whose_marker_names_another_claim_is_never_removed() {
     let (_folder, root, term) = begun();

@@ -11,13 +11,47 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode};
 use rustix::io::Errno;
 
 use super::mount::Mount;
-use super::{DirectoryError, RESTARTS, walk};
+use super::{DirectoryError, RESTARTS, Trouble, walk};
+use crate::names::MARKER_FILE;
 
 /// The most folders that are open at once, with two descriptors each. A deeper folder is moved to the top before it is removed:
 /// a pod may make folders of any depth.
 const DEPTH: usize = 64;
 /// The most passes through a tree: enough for 640,000 levels.
 const PASSES: u64 = 10_000;
+
+/// How the name of an orphan in the trash begins: it is removed only if it holds nothing but its marker.
+pub(super) const ORPHAN: &str = "orphan-";
+
+/// Removes an entry of the trash or of the half-made directories.
+///
+/// # Errors
+/// As [`remove_tree`]; of an orphan also if it holds data: a pod can have written it meanwhile.
+pub(super) fn remove_leftover(parent: impl AsFd, name: &CStr, path: &Path) -> Result<(), DirectoryError> {
+    if !name.to_bytes().starts_with(ORPHAN.as_bytes()) {
+        return remove_tree(parent, name, path);
+    }
+    let parent = parent.as_fd();
+    let holds_data =
+        || DirectoryError::new(Trouble::Foreign, path, "it holds data: move it out of the trash by hand");
+    let directory = match rustix::fs::openat(parent, name, walk::FOLDER, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(failed(path, error)),
+    };
+    if walk::holds_data(&directory).map_err(|error| failed(path, error))? {
+        return Err(holds_data());
+    }
+    match rustix::fs::unlinkat(&directory, MARKER_FILE, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(failed(path, error)),
+    }
+    match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(Errno::NOTEMPTY) => Err(holds_data()),
+        Err(error) => Err(failed(path, error)),
+    }
+}
 
 /// Removes the entry `name` of `parent`, whatever it is, with all that is below it. `path` is what it is called in errors.
 ///

@@ -21,6 +21,8 @@ pub enum VolumeStep {
     SetApart(Location),
     /// It seems to be wanted no more. [`TakingBack`] asks the server, and takes it back if that agrees.
     TakeBack(Location),
+    /// It is being deleted, and its directory is not to be removed with it: take the finalizer off.
+    LetGo,
     /// It is ours, something is to be done, and it must not be.
     Refuse(Problem),
 }
@@ -36,12 +38,17 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
     }
     let protected = has_finalizer(volume);
     let deleting = volume.metadata.deletion_timestamp.is_some();
-    let with_location = |step: fn(Location) -> VolumeStep| match locate(us, volume) {
-        Ok(location) => step(location),
-        Err(problem) => VolumeStep::Refuse(problem),
+    let refused = |problem: Problem| {
+        if deleting && protected { VolumeStep::LetGo } else { VolumeStep::Refuse(problem) }
     };
+    let with_location = |step: fn(Location) -> VolumeStep| locate(us, volume).map_or_else(refused, step);
     if spec.persistent_volume_reclaim_policy.as_deref() != Some("Delete") {
-        return if protected { with_location(VolumeStep::SetApart) } else { VolumeStep::Idle };
+        // Whose claim it is does not matter to what stays.
+        return match place(us, volume) {
+            _ if !protected => VolumeStep::Idle,
+            Ok(location) => VolumeStep::SetApart(location),
+            Err(problem) => refused(problem),
+        };
     }
     if deleting && !protected {
         // Somebody else's finalizer holds what we are done with.
@@ -55,6 +62,8 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
         "Pending" | "Available" | "" if claimed && !claim_known => with_location(VolumeStep::TakeBack),
         // One that is used by another claim than it was made for is refused when it is to be taken back, not before.
         _ if !protected => locate(us, volume).map_or(VolumeStep::Idle, VolumeStep::AddFinalizer),
+        // Freed for another claim, and deleted before there was one.
+        _ if deleting && !claimed => VolumeStep::LetGo,
         _ => VolumeStep::Idle,
     }
 }
@@ -62,27 +71,34 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
 /// The directory that is this volume's, if the volume tells a consistent story: its path, its name and its claim must agree,
 /// or a volume made by hand could have another's directory removed.
 fn locate(us: &Us, volume: &PersistentVolume) -> Result<Location, Problem> {
-    let refuse = |why: String| {
-        Problem::lasting(
-            Reason::DirectoryForeign,
-            &format!("the directory of this PersistentVolume is left alone, since {why}"),
-        )
-    };
+    let location = place(us, volume)?;
     let spec = volume.spec.as_ref();
-    let path = spec.and_then(|spec| spec.host_path.as_ref()).map(|source| source.path.as_str());
-    let path = path.ok_or_else(|| refuse("it has no hostPath".to_owned()))?;
-    let location = Location::of_host_path(&us.root, path).map_err(|error| refuse(error.to_string()))?;
-    if volume.metadata.name.as_deref() != Some(location.name()) {
-        return Err(refuse(format!("the path {path:?} does not end in the volume's name")));
-    }
     let claim_uid = spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
     if claim_uid.is_some_and(|uid| uid != location.claim_uid()) {
-        return Err(refuse(
-            "it was made for another claim than it refers to: delete the volume, and remove the directory by hand"
-                .to_owned(),
+        return Err(left_alone(
+            "it was made for another claim than it refers to: delete the volume, and remove the directory by hand",
         ));
     }
     Ok(location)
+}
+
+/// The same, whatever claim the volume refers to.
+fn place(us: &Us, volume: &PersistentVolume) -> Result<Location, Problem> {
+    let spec = volume.spec.as_ref();
+    let path = spec.and_then(|spec| spec.host_path.as_ref()).map(|source| source.path.as_str());
+    let path = path.ok_or_else(|| left_alone("it has no hostPath"))?;
+    let location = Location::of_host_path(&us.root, path).map_err(|error| left_alone(&error.to_string()))?;
+    if volume.metadata.name.as_deref() != Some(location.name()) {
+        return Err(left_alone(&format!("the path {path:?} does not end in the volume's name")));
+    }
+    Ok(location)
+}
+
+fn left_alone(why: &str) -> Problem {
+    Problem::lasting(
+        Reason::DirectoryForeign,
+        &format!("the directory of this PersistentVolume is left alone, since {why}"),
+    )
 }
 
 /// A claim, by its names and its UID.
@@ -101,8 +117,8 @@ pub struct ClaimName {
 pub enum TakingBackStep {
     /// Read the volume from the server.
     ReadVolume,
-    /// Read from the server whether this claim exists.
-    ReadClaim(ClaimName),
+    /// Read from the server whether this claim exists, for which the directory was made.
+    ReadClaim(ClaimName, Location),
     /// Look whether the directory may be removed.
     Inspect(Location),
     /// Put the finalizer on, on condition that the volume has not changed.
@@ -156,7 +172,7 @@ impl TakingBack {
             ));
         };
         match self.claim_is_gone {
-            None => return TakingBackStep::ReadClaim(claim),
+            None => return TakingBackStep::ReadClaim(claim, location),
             Some(true) => {}
             Some(false) if self.removed => return directory_lost(),
             Some(false) if phase_of(volume) == "Released" => {

@@ -10,6 +10,7 @@ use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
 use tokio::time::Instant;
 
 use super::decide::{TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch};
+use super::living;
 use crate::context::{Context, Refused, failure, term_of, within};
 use crate::directory::{Authority, Root};
 use crate::events::Told;
@@ -146,25 +147,14 @@ impl VolumeReconciler {
                         Ok(())
                     }
                 },
-                TakingBackStep::ReadClaim(claim) => {
-                    let claims = context.claims_api(&claim.namespace);
-                    let found = context.look("read the claim", claims.get(&claim.name)).await?;
-                    let mut uid = found.and_then(|found| found.metadata.uid);
-                    // The reference may have been changed since: a claim of this UID is asked for by its own name, too.
-                    let own = context.claim_of(&claim.uid).map(|known| known.metadata.clone());
-                    if let Some((namespace, name)) = own.and_then(|own| own.namespace.zip(own.name))
-                        && (&namespace, &name) != (&claim.namespace, &claim.name)
-                        && uid.as_ref() != Some(&claim.uid)
-                    {
-                        let claims = context.claims_api(&namespace);
-                        let found = context.look("read the claim", claims.get(&name)).await?;
-                        uid = found.and_then(|found| found.metadata.uid);
-                    }
+                TakingBackStep::ReadClaim(claim, location) => {
+                    let uid = living::claim_uid(context, request, &claim, &location).await?;
                     taking.claim_read(uid.as_deref());
                     Ok(())
                 }
                 TakingBackStep::Inspect(location) => {
-                    context.compare_once(&term_of(request), request.tracker()).await?;
+                    living::check_no_other_volume(context, &location)?;
+                    context.compare(&term_of(request), request.tracker()).await?;
                     let uid = location.claim_uid().to_owned();
                     let inspect =
                         move |root: &Root, term: &Term| root.inspect(&location, Authority::Volume, term);
@@ -255,6 +245,10 @@ impl VolumeReconciler {
             VolumeStep::AddFinalizer(location) => {
                 self.set_finalizer(volume, true).await?;
                 self.set_retained(request, location, false).await?;
+                Ok(Settled::Done)
+            }
+            VolumeStep::LetGo => {
+                self.set_finalizer(volume, false).await?;
                 Ok(Settled::Done)
             }
             VolumeStep::SetApart(location) => {

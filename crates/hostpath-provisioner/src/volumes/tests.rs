@@ -46,6 +46,7 @@ fn word(step: &VolumeStep) -> &'static str {
         VolumeStep::AddFinalizer(_) => "protect",
         VolumeStep::SetApart(_) => "set apart",
         VolumeStep::TakeBack(_) => "take back",
+        VolumeStep::LetGo => "let go",
         VolumeStep::Refuse(_) => "refuse",
     }
 }
@@ -203,7 +204,8 @@ fn deleting() -> PersistentVolume {
 fn at_step(taking: &TakingBack) -> &'static str {
     match taking.next(&us()) {
         TakingBackStep::ReadVolume => "read the volume",
-        TakingBackStep::ReadClaim(claim) => {
+        TakingBackStep::ReadClaim(claim, location) => {
+            assert_eq!(location.claim_uid(), claim.uid);
             let wanted = ClaimName { namespace: "shop".into(), name: "data".into(), uid: "u-1".into() };
             assert_eq!(claim, wanted);
             "read the claim"
@@ -359,7 +361,7 @@ fn live(others: &[Other; 12], claim: bool) -> bool {
         }
         match taking.next(&us()) {
             TakingBackStep::ReadVolume => taking.volume_read(server.volume.clone()),
-            TakingBackStep::ReadClaim(_) => taking.claim_read(server.claim.then_some("u-1")),
+            TakingBackStep::ReadClaim(..) => taking.claim_read(server.claim.then_some("u-1")),
             TakingBackStep::Inspect(_) => taking.inspected(),
             TakingBackStep::Protect | TakingBackStep::DeclareDeletion | TakingBackStep::Free
                 if !server.has(&taking) =>
@@ -444,7 +446,7 @@ proptest! {
             }
             VolumeStep::SetApart(_) => prop_assert!(policy != Some("Delete") && has_finalizer(&volume)),
             VolumeStep::AddFinalizer(_) => prop_assert!(policy == Some("Delete") && !has_finalizer(&volume) && !deleting),
-            VolumeStep::Idle | VolumeStep::Refuse(_) => {}
+            VolumeStep::Idle | VolumeStep::LetGo | VolumeStep::Refuse(_) => {}
         }
     }
 }

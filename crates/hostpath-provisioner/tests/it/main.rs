@@ -10,6 +10,7 @@ mod phases;
 mod mounts;
 mod kept;
 mod leaders;
+mod living;
 mod permissions;
 mod manifest;
 mod program;

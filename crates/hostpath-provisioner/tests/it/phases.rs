@@ -19,7 +19,7 @@ pub(crate) async fn say_phase(world: &World, uid: &str, phase: &str) {
     let _: PersistentVolume = done.unwrap();
 }
 
-async fn notes(world: &World, reason: &str) -> Vec<String> {
+pub(crate) async fn notes(world: &World, reason: &str) -> Vec<String> {
     let mut notes = Vec::new();
     for namespace in [NAMESPACE, "default"] {
         let api: Api<Event> = Api::namespaced(world.server.client(), namespace);
