@@ -1,4 +1,4 @@
-//! Add: the ways to put an item into the queue.
+//! Add: the ways to add an item to the queue.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -15,40 +15,40 @@ use crate::shared::{Core, Shared, release};
 use crate::waiters::Wakes;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
-    /// Adds an item, to be handed out once after this call.
+    /// Adds an item, which is handed out once after this call. Never waits, and ignores the
+    /// capacity.
     ///
-    /// If it waits already, nothing changes; if it is being processed, it runs again afterwards. Never waits and never
-    /// refuses for want of capacity; after shutdown the item is dropped. The answer may be ignored.
+    /// An item that is queued already stays as it is. An item that is being processed runs again
+    /// afterwards. After shutdown the item is dropped. Only a worker that adds a failed item again
+    /// needs the answer.
     ///
-    /// # Panics
+    /// ```
+    /// use wq_core::{Added, WorkQueue};
     ///
-    /// If `Hash` or `Eq` of the item panics; the queue is then unchanged. If the waker of one who waits for an item panics, or the
-    /// observer; the item has then been added, and the observer has been told.
+    /// let queue = WorkQueue::new();
+    /// assert_eq!(queue.add("a"), Added::Queued);
+    /// assert_eq!(queue.add("a"), Added::Merged);
+    /// let guard = queue.try_get()?;
+    /// assert_eq!(queue.add("a"), Added::Deferred); // Runs again after `guard`.
+    /// # Ok::<(), wq_core::TryGetError>(())
+    /// ```
     #[doc(alias = "Add")]
     pub fn add(&self, item: T) -> Added {
         self.add_with(item, B::Order::default())
     }
 
-    /// As [`add`](Self::add), with an order that the backlog understands. Orders of adds that lead to one hand-out are
-    /// merged.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if the backlog panics.
+    /// As [`add`](Self::add), with an order for the backlog. Orders of adds that lead to one
+    /// hand-out are merged.
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         let hash = ItemHash::of(&item, &self.hasher);
         self.shared.add(&mut Some(item), hash, order)
     }
 
-    /// Adds an item by what it is known by, as a `&str` for a `String` or an `Arc<str>`: the item is made only if the queue
-    /// does not hold it. Otherwise as [`add`](Self::add), for adds that mostly find their item there already.
+    /// As [`add`](Self::add), by a borrowed key, such as `&str` for `String` or `Arc<str>`. Makes
+    /// the item only if the queue does not hold it, which is cheaper if most adds are merged.
     ///
-    /// The item is made under the queue's lock: `From` must be quick, and must not call the queue.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if `From` panics.
+    /// `From` runs under the queue's lock: it must be quick and must not call the queue.
     #[inline]
     pub fn add_ref<Q>(&self, item: &Q) -> Added
     where
@@ -59,17 +59,24 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         self.shared.add(&mut Borrowed::new(item), hash, B::Order::default())
     }
 
-    /// Adds an item unless the queue is full: as many items as its capacity are queued or will run again.
+    /// Adds an item unless the queue is full: as many items as its capacity are queued or will run
+    /// again.
     ///
-    /// An item that waits already needs no room. Without a capacity a queue is never full.
+    /// An item that is queued already needs no room. A queue without a capacity is never full.
+    ///
+    /// ```
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::builder().capacity(1).build()?;
+    /// queue.try_add("a")?;
+    /// let refused = queue.try_add("b").unwrap_err();
+    /// assert_eq!(refused.into_item(), "b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add).
+    /// [`Rejected`] returns the item if there is no room, and after shutdown.
     pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
         let hash = ItemHash::of(&item, &self.hasher);
         let now = self.shared.now();
@@ -87,19 +94,27 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
             (None, None) | (Some(Added::ShutDown), _) => RejectedReason::ShutDown,
             (Some(added), _) => return Ok(added),
         };
-        // The item of a refused add was not taken, so it is here.
+        // The item of a refused add is still here.
         item.map_or(Ok(Added::Merged), |item| Err(Rejected::new(item, reason)))
     }
 
-    /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
+    /// Adds items in order under one lock, then wakes getters. Otherwise as [`add`](Self::add) for
+    /// each item.
     ///
-    /// The iterator is run, and all items are hashed, before the lock is taken.
+    /// The iterator and `Hash` of all items run before the lock.
+    ///
+    /// ```
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::new();
+    /// let added = queue.add_all(["a", "b", "a"]);
+    /// assert_eq!((added.queued, added.merged), (2, 1));
+    /// ```
     ///
     /// # Panics
     ///
-    /// If the iterator or `Hash` of an item panics; nothing has then been added. If `Eq` of an item panics; the items before that
-    /// one have then been added, whoever waits for them is woken, and the observer is told. If a waker or the observer panics; all
-    /// have then been added.
+    /// If the iterator or `Hash` of an item panics: nothing was added. If `Eq` of an item panics:
+    /// the items before it were added, their getters are woken, and the observer is notified.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
@@ -108,9 +123,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// As [`add_all`](Self::add_all), and if the backlog panics.
+    /// As [`add_all`](Self::add_all).
     pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
-        // What is not taken into the queue stays in this Vec, to be dropped after the lock.
+        // Items that the queue does not take stay in this Vec, and are dropped after the lock.
         let hashed = items.into_iter().map(|(item, order)| {
             let hash = ItemHash::of(&item, &self.hasher);
             (Some(item), hash, order)
@@ -127,7 +142,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                 wakes: Wakes::new(),
             };
             let mut core = sweep.shared.lock();
-            // Under one lock: it stays so, and no memory is to be given back in between.
+            // One look is enough under one lock, and no memory is to be released in between.
             if core.state.is_open() {
                 for (item, hash, order) in &mut items {
                     let order = std::mem::take(order);
@@ -153,17 +168,17 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     }
 }
 
-/// The one wake-up sweep of a batch, and what its observer is told; also when an item in its middle panics.
+/// Wakes getters and notifies the observer for a whole batch, also if an item in its middle panics.
 struct Sweep<'q, T, B: Backlog> {
     shared: &'q Shared<T, B>,
     added: AddedAll,
-    /// One by one, if somebody is told of them.
+    /// The result of each add, if there is an observer.
     answers: Vec<Added>,
     is_over: bool,
     wakes: Wakes,
 }
 
-/// How many of a batch brought nothing new ([`News::of_add`]).
+/// How many adds of a batch brought nothing new ([`News::of_add`]).
 fn again(added: AddedAll) -> usize {
     added.merged + added.deferred
 }
@@ -182,7 +197,7 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
 }
 
 impl<T, B: Backlog> Shared<T, B> {
-    /// Adds without a bound. What the queue does not take is left in the offer.
+    /// Adds without a bound. An item that the queue does not take stays in the offer.
     #[inline]
     fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
         match self.now() {

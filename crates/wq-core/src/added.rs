@@ -1,45 +1,47 @@
-//! What an add answers.
+//! Added: the result of an add.
 
 use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-/// What became of an item given to [`add`](crate::WorkQueue::add).
+/// The result of [`add`](crate::WorkQueue::add).
 ///
-/// Before shutdown it may be ignored. A worker that adds a failed item again checks [`is_accepted`](Self::is_accepted): after shutdown the queue does not
-/// take the item, and it is lost unless the worker keeps it.
+/// A worker that adds a failed item again must check [`is_accepted`](Self::is_accepted). After
+/// shutdown the queue refuses the item, and only the worker still has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Added {
-    /// It was not in the queue and now waits in it.
+    /// The item was not in the queue and is queued now.
     Queued,
-    /// It was waiting already (queued, or marked to run again): the two adds lead to one hand-out, which is yet to come.
+    /// The item was queued already, or marked to run again. Both adds lead to one hand-out, still
+    /// to come.
     Merged,
-    /// It is being processed: it runs again when that is done.
+    /// The item is being processed and runs again afterwards.
     Deferred,
-    /// The queue was shut down: nothing was added.
+    /// The queue is shut down and refused the item.
     ShutDown,
 }
 
 impl Added {
-    /// Whether the item will be handed out after this add: anything but [`ShutDown`](Self::ShutDown).
+    /// Whether the item will be handed out after this add: false for [`ShutDown`](Self::ShutDown)
+    /// only.
     #[must_use]
     pub const fn is_accepted(self) -> bool {
         !matches!(self, Self::ShutDown)
     }
 }
 
-/// What became of the items given to [`add_all`](crate::WorkQueue::add_all), counted by [`Added`].
+/// The result of [`add_all`](crate::WorkQueue::add_all): the number of items for each [`Added`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct AddedAll {
-    /// Items now waiting that were not there before.
+    /// Items that were not in the queue and are queued now.
     pub queued: usize,
-    /// Items that were waiting already.
+    /// Items that were queued already, or marked to run again.
     pub merged: usize,
-    /// Items being processed, which run again.
+    /// Items that are being processed and run again afterwards.
     pub deferred: usize,
-    /// Items refused because the queue was shut down: all or none.
+    /// Items refused because the queue is shut down: all or none.
     pub shut_down: usize,
 }
 
@@ -54,7 +56,7 @@ impl AddedAll {
     }
 }
 
-/// Counts what became of adds one by one.
+/// Counts the results of single adds.
 impl FromIterator<Added> for AddedAll {
     fn from_iter<I: IntoIterator<Item = Added>>(added: I) -> Self {
         added.into_iter().fold(Self::default(), |mut all, added| {
@@ -68,16 +70,16 @@ impl FromIterator<Added> for AddedAll {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RejectedReason {
-    /// As many items are queued or marked to run again as the queue's capacity allows.
+    /// The queue is full: as many items as its capacity are queued or marked to run again.
     Full {
         /// The capacity given to the builder.
         capacity: NonZeroUsize,
     },
-    /// The queue was shut down.
+    /// The queue is shut down.
     ShutDown,
 }
 
-/// An add that was refused, with the item handed back.
+/// A refused add, with its item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rejected<T> {
     item: T,
@@ -85,7 +87,7 @@ pub struct Rejected<T> {
 }
 
 impl<T> Rejected<T> {
-    /// For the layers above, which refuse in the same words.
+    /// For layers above that refuse an add themselves.
     #[must_use]
     pub const fn new(item: T, reason: RejectedReason) -> Self {
         Self { item, reason }

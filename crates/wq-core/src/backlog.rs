@@ -1,18 +1,18 @@
-//! Backlog: the one extension point, which decides the order in which queued items come out; and [`Fifo`], the default.
+//! Backlog: the extension point for the order of hand-outs, and [`Fifo`], the default.
 //!
-//! What an item is, whether it is queued and who holds it is not known here: that is `state`.
+//! A backlog knows ids only. Items, phases and holders are in `state`.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-/// The queue's name for one of the items it holds: a small index, dense from zero, reused after the item has left.
+/// The id of an item in the queue: a small index, dense from zero, reused after the item has left.
 ///
-/// A backlog may keep whatever it knows of an item in a `Vec` indexed by it.
+/// A backlog can keep its data of an item in a `Vec` indexed by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(u32);
 
 impl SlotId {
-    /// The id with this index. Only the tests of a backlog need it; the queue makes its own.
+    /// The id with this index. Only tests of a backlog need it.
     #[must_use]
     pub const fn from_index(index: u32) -> Self {
         Self(index)
@@ -27,17 +27,18 @@ impl SlotId {
 
 /// The order in which queued items are handed out.
 ///
-/// A backlog holds ids, never items. The queue pushes an id when its item becomes queued, and pops one for each
-/// item that it hands out; an id is in the backlog at most once. All methods run under the queue's lock: they must
-/// be quick, and must not call back into the queue.
+/// A backlog holds ids, never items. The queue pushes an id when its item becomes queued, and pops
+/// one for each hand-out. An id is in the backlog at most once.
 ///
-/// The repository's crate `wq-contract` asks yours for every rule that the queue rests on. It is not published: take it as a
-/// dev-dependency from git.
+/// All methods run under the queue's lock: they must be quick and must not call the queue.
+///
+/// `wq_contract::backlog::check` tests a backlog for each rule that the queue relies on. That crate
+/// is not published: take it as a dev-dependency from git.
 ///
 /// ```
 /// use wq_core::{Backlog, SlotId, WorkQueue};
 ///
-/// /// Last in, first out. A second add brings an item to the top; what rides along counts its adds.
+/// /// Last in, first out. A second add brings an item to the top; the order counts its adds.
 /// #[derive(Default)]
 /// struct Stack(Vec<(SlotId, u32)>);
 ///
@@ -89,65 +90,70 @@ impl SlotId {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A backlog that breaks the rules can lose an item, but cannot make the queue hand one item to two holders: a get that is
-/// given an id whose item is not queued finds nothing.
+/// A backlog that breaks the rules can lose an item. It cannot make the queue hand one item to two
+/// holders: the queue ignores a popped id whose item is not queued.
 ///
 /// # Panics
 ///
-/// A panic in a method reaches the caller of the queue, which stays usable. Items that the call was about may be lost, or stay
-/// in flight until [`abandon`](crate::WorkQueue::abandon).
+/// A panic in a method reaches the caller of the queue, which stays usable. Items of that call may
+/// be lost, or stay in flight until [`abandon`](crate::WorkQueue::abandon).
 #[doc(alias = "Queue")]
 pub trait Backlog {
-    /// What rides with an item from its add to its hand-out: a priority, a group, the reasons of the trigger. `()` for
+    /// Data that an item keeps from its add to its hand-out: a priority, a group, reasons. `()` for
     /// [`Fifo`].
     ///
-    /// Its code runs under the queue's lock, `Drop` too: it must be quick, and must not call the queue.
+    /// Its code runs under the queue's lock, `Drop` too: it must be quick and must not call the
+    /// queue.
     type Order: Clone + Default + Send;
 
-    /// Joins the order of a second add into the order held from the first, wherever both adds end in one hand-out: while
-    /// the item is queued, delayed, or marked to run again.
+    /// Merges the order of a second add into the order of the first, if both lead to one hand-out.
+    ///
+    /// The item is then queued, delayed, or marked to run again.
     fn merge(held: &mut Self::Order, new: Self::Order);
 
-    /// Takes in an id that is not here.
+    /// Inserts an id that is not in the backlog.
     fn push(&mut self, id: SlotId, order: Self::Order);
 
-    /// The item of an id that is here was added once more, with `order`: [`merge`](Self::merge) it into what is held,
-    /// and move the id if that changes its place.
+    /// Called after another add of a queued item. [Merges](Self::merge) `order` into the held
+    /// order, and moves the id if that changes its place.
     #[doc(alias = "Touch")]
     fn touch(&mut self, id: SlotId, order: &Self::Order);
 
-    /// Takes out the id whose turn it is, with its merged order. `None` exactly when nothing is here.
+    /// Removes the next id, and returns it with its merged order. `None` exactly if the backlog is
+    /// empty.
     fn pop(&mut self) -> Option<(SlotId, Self::Order)>;
 
-    /// Takes out this id, wherever it is. `None` if it is not here.
+    /// Removes this id. `None` if it is not in the backlog.
     fn remove(&mut self, id: SlotId) -> Option<Self::Order>;
 
-    /// How many ids are here.
+    /// The number of ids.
     fn len(&self) -> usize;
 
-    /// Whether no id is here.
+    /// Whether the backlog has no ids.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Gives back memory that is not in use.
+    /// Releases unused memory.
     fn shrink(&mut self) {}
 }
 
-/// A backlog that can tell what is queued by kind, as by priority: what a scrape of metrics reads of it.
+/// A backlog that can count its items by kind, such as priority, for metrics.
 pub trait Survey: Backlog {
-    /// What it tells. `Default` is what there is to tell of nothing.
+    /// The result. `Default` is the result of an empty backlog.
     type Found: Default;
 
-    /// Adds to `found` what is here, together with the orders of those items in hand that will run again. What `found` holds
-    /// already is what this one or another told before. Runs under the queue's lock: it must be quick, and must not call
-    /// the queue.
+    /// Adds the ids of this backlog to `found`, and the orders of items in flight that will run
+    /// again.
+    ///
+    /// `found` may hold earlier results, also of other backlogs. The method runs under the queue's
+    /// lock: it must be quick and must not call the queue.
     fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Self::Order>, found: &mut Self::Found);
 }
 
-/// First in, first out: the item that has been queued for the longest time comes next.
+/// First in, first out: the item that was queued first comes next.
 ///
-/// `push`, `touch` and `pop` take constant time, `remove` looks through the ids.
+/// `push`, `touch` and `pop` take constant time, `remove` takes linear time.
 #[derive(Clone, Default)]
 pub struct Fifo {
     ids: VecDeque<u32>,
@@ -183,7 +189,7 @@ impl Backlog for Fifo {
     }
 
     fn shrink(&mut self) {
-        // Half of it is left free: who shrinks often does not copy often.
+        // Leaves half of it free, so that repeated shrinks seldom copy it.
         if self.ids.capacity() / 4 > self.ids.len() {
             self.ids.shrink_to(2 * self.ids.len());
         }

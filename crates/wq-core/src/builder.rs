@@ -1,4 +1,4 @@
-//! Builder: everything that is settled before a queue exists.
+//! Builder: the settings of a queue before it exists.
 
 use std::error::Error;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::observer::Observer;
 use crate::queue::WorkQueue;
 use crate::shared::Shared;
 
-/// Settings of a queue to be; see [`WorkQueue::builder`].
+/// The settings of a queue; see [`WorkQueue::builder`].
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     name: Option<String>,
@@ -42,54 +42,55 @@ impl<T> Builder<T> {
 }
 
 impl<T, B: Backlog, S> Builder<T, B, S> {
-    /// A name to tell the queue from others, in `Debug` and in metrics. None by default.
+    /// Sets a name for `Debug` and metrics. None by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Who is told of each event: give an `Arc` to keep hold of it, and a pair to tell two. Nobody by default, and then no clock is
-    /// read.
+    /// Sets the observer, which is notified of each event. None by default, and the queue then
+    /// measures no times.
+    ///
+    /// Give an `Arc` to keep access to the observer, and a pair for two observers.
     #[doc(alias = "MetricsProvider")]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }
 
-    /// The clock for the durations that the observer is told, and for the ages in gauges and snapshots. The machine's by default. Without an observer it
-    /// is never read. Time-outs of blocking calls go by the machine's clock.
+    /// Sets the clock for the observer's durations and for ages in gauges and snapshots. The
+    /// machine's clock by default.
     ///
-    /// It must never go backwards. It is read outside the queue's lock.
+    /// It must never go backwards. The queue reads it outside its lock, and only with an observer.
+    /// Time-outs of blocking calls use the machine's clock.
     #[doc(alias = "Clock")]
     pub fn clock(mut self, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         self.clock = Some(Box::new(clock));
         self
     }
 
-    /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
+    /// Sets the backlog, which decides the order of hand-outs. [`Fifo`] by default. It must be
+    /// empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
         let Self { name, observer, clock, backlog: _, capacity, hasher, item } = self;
         Builder { name, observer, clock, backlog, capacity, hasher, item }
     }
 
-    /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add)
-    /// refuses; [`add`](WorkQueue::add) does not ask. Unbounded by default.
+    /// Sets how many items may be queued or marked to run again. Unbounded by default.
+    ///
+    /// [`try_add`](WorkQueue::try_add) refuses items beyond it; [`add`](WorkQueue::add) ignores it.
     pub const fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = Some(capacity);
         self
     }
 
-    /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
+    /// Sets the hasher of items: [`DefaultHasher`] by default. Its clones must return equal hashes.
     pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
         let Self { name, observer, clock, backlog, capacity, hasher: _, item } = self;
         Builder { name, observer, clock, backlog, capacity, hasher, item }
     }
 
-    /// The queue.
-    ///
-    /// # Errors
-    ///
-    /// [`BuildError`] names the setting at fault.
+    /// Builds the queue.
     pub fn build(self) -> Result<WorkQueue<T, B, S>, BuildError> {
         let capacity = match self.capacity {
             None => None,
@@ -113,15 +114,15 @@ impl<T, B: fmt::Debug, S> fmt::Debug for Builder<T, B, S> {
     }
 }
 
-/// A setting that no queue can be built with.
+/// An invalid setting of a [`Builder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The capacity is zero.
     ZeroCapacity,
-    /// The backlog holds ids that are not this queue's.
+    /// The backlog already holds ids.
     BacklogNotEmpty {
-        /// How many.
+        /// The number of ids.
         len: usize,
     },
 }

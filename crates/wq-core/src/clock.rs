@@ -1,10 +1,10 @@
-//! Time, as the queue uses it: read for observers, for time-outs of blocking calls, and to measure the length of a pause.
+//! Clock: time for observers, for time-outs of blocking calls, and to measure a pause.
 
 use std::time::{Duration, Instant};
 
 pub(crate) use crate::platform::now;
 
-/// The end of a wait; never, where the time-out is too long to be added to the clock.
+/// The end of a wait. A time-out that is too long for the clock never ends.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 
@@ -15,7 +15,7 @@ impl Deadline {
         Self(now().checked_add(timeout))
     }
 
-    /// How long is left: `Some(ZERO)` at and after the deadline, `None` for ever.
+    /// The time that is left: zero at and after the deadline, `None` without a deadline.
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.map(|deadline| deadline.saturating_duration_since(now()))
     }

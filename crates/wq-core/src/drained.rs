@@ -1,4 +1,4 @@
-//! Drained: waiting until nothing is queued and nothing in flight.
+//! Drained: waits until nothing is queued and nothing is in flight.
 
 use std::error::Error;
 use std::fmt;
@@ -15,15 +15,28 @@ use crate::shared::Shared;
 use crate::waiters::Key;
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
-    /// Waits until nothing is queued and nothing is in flight, and nothing is about to come back.
+    /// Waits until nothing is queued, nothing is in flight and nothing runs again.
     ///
-    /// Before shutdown that means: there was such a moment after the first poll. After shutdown it is final, so a
-    /// graceful end is [`shutdown`](Self::shutdown), then `drained().await`, with any number of others waiting for the
-    /// same. Somebody must go on getting items; a forgotten guard holds it up until [`abandon`](Self::abandon).
+    /// Before shutdown: there was such a moment after the first poll. After shutdown: the queue
+    /// stays so. Any number of callers can wait. Workers must go on getting items; a forgotten
+    /// guard blocks the drain until [`abandon`](Self::abandon).
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// queue.shutdown();
+    /// queue.get().await.unwrap().done();
+    /// queue.drained().await;
+    /// # });
+    /// ```
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: it only looks. A wait begun anew does not know of moments before it.
+    /// Cancel safe: it changes nothing. Before shutdown, a new wait does not see idle moments of a
+    /// dropped one.
     #[doc(alias = "ShutDownWithDrain")]
     pub fn drained(&self) -> Drained<'_, T, B> {
         Drained { shared: self.shared_ref(), key: None }
@@ -33,11 +46,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Errors
     ///
-    /// [`NotDrained`] says what is left.
-    ///
-    /// # Panics
-    ///
-    /// If the time is over and `Clone` of an item in flight panics, which is to be told of.
+    /// [`NotDrained`] has the items in flight and the number of queued items.
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
@@ -57,18 +66,18 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 }
 
-/// What was left when [`WorkQueue::drained_timeout`] gave up.
+/// The rest of a queue that [`WorkQueue::drained_timeout`] did not see drained.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {
-    /// How many items were queued; [`WorkQueue::snapshot`] lists them.
+    /// The number of queued items; [`WorkQueue::snapshot`] lists them.
     pub queued: usize,
-    /// The items in the hands of guards, in no particular order.
+    /// The items held by guards, in no particular order.
     pub in_flight: Vec<T>,
 }
 
 impl<T> NotDrained<T> {
-    /// For the layers above, which answer in the same words.
+    /// For layers above that have this error too.
     #[must_use]
     pub const fn new(queued: usize, in_flight: Vec<T>) -> Self {
         Self { queued, in_flight }

@@ -1,4 +1,4 @@
-//! Get: the ways to be handed an item. All are one future; the blocking forms run it on the calling thread.
+//! Get: the ways to get an item. All are one future; the blocking forms run it on the thread.
 
 use std::error::Error;
 use std::fmt;
@@ -20,13 +20,13 @@ use crate::shared::{Shared, release, unlock};
 use crate::state::{Got, Take};
 use crate::waiters::{Key, Wakes};
 
-/// Why there is no item at once.
+/// Why [`WorkQueue::try_get`] or `done_and_get` returned no item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TryGetError {
-    /// Nothing is queued, or the queue is paused: later there may be.
+    /// Nothing is queued, or the queue is paused. An item may come later.
     Empty,
-    /// The queue is shut down and nothing is queued. What is being processed may still come back.
+    /// The queue is shut down and nothing is queued. An item in flight may still run again.
     ShutDown,
 }
 
@@ -41,11 +41,11 @@ impl fmt::Display for TryGetError {
 
 impl Error for TryGetError {}
 
-/// Why there was no item within a time.
+/// Why [`WorkQueue::get_timeout`] returned no item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GetTimeoutError {
-    /// The time is over.
+    /// The time-out has passed.
     TimedOut,
     /// The queue is shut down and nothing is queued.
     ShutDown,
@@ -63,27 +63,36 @@ impl fmt::Display for GetTimeoutError {
 impl Error for GetTimeoutError {}
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
-    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    /// Waits for the next item. Returns `None` if the queue is shut down and nothing is queued.
     ///
-    /// An item whose work is in progress may come back after somebody was told `None`; its holder is then handed it by
-    /// his own next `get`. So a worker ends when it is told `None` itself:
-    /// `while let Some(item) = queue.get().await { .. }`.
+    /// An item in flight can run again after other getters got `None`; the next get of its holder
+    /// then returns it. So each worker loops until its own get returns `None`:
     ///
-    /// A get that finds an item is ready at once and counts in no runtime's cooperative budget: a task whose work never
-    /// waits should yield now and then.
+    /// ```
+    /// # pollster::block_on(async {
+    /// use wq_core::WorkQueue;
     ///
-    /// # Panics
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// queue.shutdown();
+    /// while let Some(item) = queue.get().await {
+    ///     assert_eq!(*item.item(), "a"); // The work.
+    ///     item.done();
+    /// }
+    /// # });
+    /// ```
     ///
-    /// When polled, if `Clone` of the item panics: it is queued still, at the tail. The future keeps its place in line, and
-    /// its wake-up if it had one.
+    /// A get that finds an item is ready at once and uses no cooperative budget of a runtime. A
+    /// task whose work never waits should yield now and then.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe. The item leaves the queue in the poll that returns it; a future dropped before has lost nothing but
-    /// its place in line, and if it was woken already it wakes the next in line.
+    /// Cancel safe. The item leaves the queue in the poll that returns it. A dropped future loses
+    /// its place in line; if it was woken, it wakes the next in line.
     ///
-    /// A future that has waited and is then neither polled nor dropped may keep a wake-up to itself; after some thirty
-    /// adds that woke nobody it is not counted on any more, and another is woken in its stead. Do not hold on to one.
+    /// A future that has waited and is then neither polled nor dropped can hold a wake-up. After
+    /// some thirty adds that woke no getter the queue wakes another instead. Each held future can
+    /// cost that once: do not keep one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B> {
         Get { wait: Wait { shared: self.shared_ref(), key: None } }
@@ -91,11 +100,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
     ///
-    /// The future keeps the queue alive. It does not notice that all handles are gone, so shut the queue down.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get).
+    /// The future keeps the queue alive, even if all handles are gone: shut the queue down to end
+    /// it.
     ///
     /// # Cancel safety
     ///
@@ -106,13 +112,23 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 
     /// Takes the next item if there is one now.
     ///
+    /// ```
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add_all(["a", "b"]);
+    /// let a = queue.try_get()?;
+    /// assert!(queue.add("a").is_accepted()); // `a` runs again after `b`.
+    /// let b = a.done_and_get()?; // One lock for both.
+    /// assert_eq!(*b.item(), "b");
+    /// b.done();
+    /// assert_eq!(queue.len(), 1);
+    /// # Ok::<(), wq_core::TryGetError>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of the item panics: it is queued still, at the tail.
+    /// [`TryGetError`] says whether an item may come later.
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
@@ -127,9 +143,21 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
     ///
-    /// # Panics
+    /// ```
+    /// use wq_core::WorkQueue;
     ///
-    /// If `Clone` of the item panics: it is queued still, at the tail.
+    /// let queue = WorkQueue::new();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         while let Some(item) = queue.get_blocking() {
+    ///             item.done();
+    ///         }
+    ///     });
+    ///     queue.add("a");
+    ///     queue.shutdown();
+    /// });
+    /// assert!(queue.counts().is_idle());
+    /// ```
     #[must_use = "dropping the guard says that the item is finished"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
@@ -161,15 +189,12 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         block_on(&mut wait, Deadline::NEVER).flatten().map(ProcessingGuard)
     }
 
-    /// As [`get_blocking`](Self::get_blocking), for at most this long. With a zero time-out it takes what is there.
+    /// As [`get_blocking`](Self::get_blocking), for at most this long. With a zero time-out it does
+    /// not wait.
     ///
     /// # Errors
     ///
-    /// [`GetTimeoutError`] says whether there can be an item later.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
+    /// [`GetTimeoutError`] says whether an item may come later.
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
@@ -182,8 +207,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 }
 
-/// The future of [`WorkQueue::get`]. It holds nothing until it is polled, and may be polled again after it was ready: it
-/// then waits for another item.
+/// The future of [`WorkQueue::get`]. It enters the line when it is polled, and leaves it when it is
+/// ready. A further poll waits for another item.
 #[must_use = "futures do nothing unless polled"]
 pub struct Get<'q, T, B: Backlog = Fifo> {
     wait: Wait<&'q Shared<T, B>, T, B>,
@@ -213,12 +238,13 @@ impl<T: Clone, B: Backlog> Future for GetOwned<T, B> {
     }
 }
 
-/// What a getter took. First it gets its guard, then comes what is code of others and may panic.
+/// The result of a getter. It becomes a guard first; the wakers then run user code, which may
+/// panic.
 struct Taken<T, O> {
     got: Got<T, O>,
-    /// To be fired.
+    /// Fired once there is a guard.
     wakes: Option<Wakes>,
-    /// To be dropped.
+    /// Dropped last.
     left: [Option<Waker>; 2],
 }
 
@@ -273,13 +299,13 @@ where
         })
     }
 
-    /// Takes the next item, or goes to sleep. `None`: shut down and empty.
+    /// Takes the next item, or goes to sleep. `None`: the queue is shut down and empty.
     ///
-    /// A waker is user code, so it is cloned before the lock is taken, and only to go to sleep with: here, unless it came
-    /// as `fresh`.
+    /// A waker is user code, so it is cloned before the lock, and only for a sleep: here, unless it
+    /// came as `fresh`.
     ///
-    /// The taking comes first: if it panics (`Clone` of an item), this getter is still in line, and passes its wake-up
-    /// on when it is dropped.
+    /// The item is taken first. If its clone panics, this getter is still in line, and passes its
+    /// wake-up on when it is dropped.
     fn take_or_sleep(
         &mut self,
         context: &Context<'_>,

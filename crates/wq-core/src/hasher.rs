@@ -1,14 +1,13 @@
-//! Hashing: the default hasher, and the 32-bit hash of an item that slots and guards carry.
+//! Hashing: the default hasher, and the 32-bit hash of an item in slots and guards.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::num::NonZeroU32;
 
-/// The hasher of a queue unless [`Builder::hasher`](crate::Builder::hasher) names another: fast, and seeded afresh in
-/// each process.
+/// The default hasher of a queue: fast, and seeded anew in each process.
 ///
-/// It resists accidental collisions. Where an adversary chooses the items, give the builder
-/// [`std::hash::RandomState`] instead.
+/// It resists accidental collisions. If an adversary chooses the items, give
+/// [`Builder::hasher`](crate::Builder::hasher) a [`std::hash::RandomState`].
 #[derive(Clone, Default)]
 pub struct DefaultHasher(hashbrown::DefaultHashBuilder);
 
@@ -27,7 +26,7 @@ impl fmt::Debug for DefaultHasher {
     }
 }
 
-/// What [`DefaultHasher`] builds for each item.
+/// The hasher that [`DefaultHasher`] builds.
 #[derive(Clone)]
 pub struct ItemHasher(<hashbrown::DefaultHashBuilder as BuildHasher>::Hasher);
 
@@ -63,15 +62,18 @@ impl fmt::Debug for ItemHasher {
     }
 }
 
-/// The hash of an item in one queue, folded to 32 bits and never zero, so that an empty slot costs no extra word.
+/// The hash of an item in one queue: 32 bits, never zero, so that an empty slot costs no extra
+/// word.
 ///
-/// For the layers above, which keep items of their own and find them by the same hash:
-/// [`WorkQueue::item_hash`](crate::WorkQueue::item_hash).
+/// [`WorkQueue::item_hash`](crate::WorkQueue::item_hash) returns it to layers above, which find
+/// items of their own by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ItemHash(NonZeroU32);
 
-/// Spreads what a hasher of one's own counts, ends in zeros, or puts into one half alone or into both, over the upper half of the product.
-/// The multiplier of P. Evensen's mixer rrmxmx: not 2^64 / golden ratio, which hashers have multiplied by already.
+/// Spreads the bits of a weak hash over the upper half of the product.
+///
+/// A user's hasher may count, end in zeros, or fill only one half. The multiplier is that of P.
+/// Evensen's mixer rrmxmx, because hashers often multiply by 2^64 / golden ratio themselves.
 const SPREAD: u64 = 0x9fb2_1c65_1e98_df25;
 
 impl ItemHash {
@@ -81,7 +83,7 @@ impl ItemHash {
         Self(NonZeroU32::new(folded).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// The 32 bits, of which the high ones are the best.
+    /// The 32 bits. The high bits are the best.
     #[inline]
     #[must_use]
     pub const fn get(self) -> NonZeroU32 {
@@ -93,7 +95,7 @@ impl ItemHash {
         Self(NonZeroU32::new(bits).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// Of a number that is small: spread as others are.
+    /// The hash of a small number, spread as a hasher would.
     #[cfg(test)]
     pub(crate) fn from_raw(raw: u32) -> Self {
         Self::of_bits(raw.wrapping_mul(0x9e37_79b9))

@@ -1,11 +1,13 @@
-//! Lock: the mutex around everything that is shared, and the tries before a thread is put to sleep for it.
+//! Lock: the mutex around the shared state, and the tries before a thread sleeps for it.
 //!
-//! A holder keeps it for tens of nanoseconds, so a thread that finds it taken tries again in a moment. If it is taken
-//! then too, others are at work without a pause: each hand-over would cost more than what is done under the lock. So it
-//! lets them work for a while without touching the lock's cache line, and then looks a few times in a row for a moment
-//! in which the lock is free, three times over. Only then, after 110 us, does it let the system put it to sleep: that and
-//! the wake cost both sides 30 to 40 us. The rounds are few because a waiter in its pause can lose again and again, and only
-//! sleeping ones are served fairly.
+//! A holder keeps the lock for tens of nanoseconds, so a thread that finds it taken tries again in
+//! a moment. If it is taken again, others work without a pause. Each hand-over would then cost more
+//! than the work under the lock.
+//!
+//! The thread therefore stays off the lock's cache line for a while and then tries a few times in a
+//! row, in three rounds. After 110 us the system puts it to sleep. Sleep and wake cost both sides
+//! 30 to 40 us. There are few rounds because a thread in its pause can lose again and again: only
+//! sleepers are served fairly.
 
 use std::hint;
 use std::sync::OnceLock;
@@ -13,21 +15,21 @@ use std::sync::OnceLock;
 use crate::clock;
 use crate::platform::{Mutex, MutexGuard};
 
-/// In nanoseconds: until the lock is free again, if there is one other holder now and then.
+/// The pause in nanoseconds if there is one other holder now and then.
 const MOMENT: u32 = 300;
 
-/// In nanoseconds: while others are at work without a pause.
+/// The pause in nanoseconds while others work without one.
 const BUSY: u32 = 34_400;
 
 const ROUNDS: u32 = 3;
 
-/// One alone seldom falls into a moment in which the lock is free.
+/// A single try seldom finds the lock free.
 const TRIES: u32 = 8;
 
-/// In nanoseconds, between tries.
+/// The pause in nanoseconds between two tries.
 const GAP: u32 = 200;
 
-/// Unlocks when dropped, on unwind too; there is no poison.
+/// Unlocks when dropped, also in a panic. There is no poison.
 pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
 
 pub(crate) struct Lock<T>(Mutex<T>);
@@ -70,10 +72,10 @@ fn pause(nanoseconds: u32) {
     (0..pauses).for_each(|_| hint::spin_loop());
 }
 
-/// How many pause instructions a microsecond takes: they differ by a factor of ten between processors.
+/// The number of pause instructions in a microsecond. Processors differ by a factor of ten.
 ///
-/// One rule for all machines: a thread sees one processor too if it is bound to one of many
-/// (`docs/decisions/0009-waiting-for-the-lock.md`).
+/// Machines with one processor follow the same rule: a thread that is bound to one of many sees one
+/// too (`docs/decisions/0009-waiting-for-the-lock.md`).
 fn pauses_per_microsecond() -> u32 {
     static PAUSES: OnceLock<u32> = OnceLock::new();
     *PAUSES.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! News: what a change of the state means to those who wait.
+//! News: which waiters a change of the state concerns.
 
 use crate::added::Added;
 use crate::state::Finished;
@@ -7,7 +7,7 @@ use crate::state::Finished;
 pub(crate) struct News {
     /// One more item can be handed out.
     pub(crate) work: bool,
-    /// Something was asked for again that brings nothing new. Whoever was woken for what there is has let it come to that.
+    /// An add brought nothing new: woken getters have not taken the item yet.
     pub(crate) again: bool,
     /// The state may have become idle.
     pub(crate) idle: bool,

@@ -1,64 +1,70 @@
-//! Observer: what happens in a queue, told to somebody who counts it.
+//! Observer: is notified of each event of a queue.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::added::Added;
 
-/// Told of each event of a queue, after the event and outside the queue's lock: it may take its time and may call the
-/// queue. Events of several threads can reach it in another order than they happened in.
+/// Is notified of each event of a queue, after the event and outside the queue's lock.
 ///
-/// Feed counters and histograms with it. Gauges (depth, unfinished work) are to be read from
-/// [`WorkQueue::gauges`](crate::WorkQueue::gauges) instead, where they agree with each other.
+/// It may take its time and may call the queue. Events of several threads can arrive in another
+/// order than they happened.
 ///
-/// Two observers are one: `(first, second)` tells both, in this order.
+/// Use it for counters and histograms. Read gauges (depth, unfinished work) from
+/// [`WorkQueue::gauges`](crate::WorkQueue::gauges), where they agree with each other.
 ///
-/// A queue with an observer reads the clock once in each operation, and in each poll of one that waits; one without, or whose
-/// observer [wants no times](Self::is_timed), reads it for time-outs alone, and once a process to learn how long a thread
-/// should pause at a lock that is taken.
+/// A pair `(first, second)` is an observer too, and notifies both in this order.
+///
+/// A queue with a [timed](Self::is_timed) observer reads the clock once in each operation, and in
+/// each poll of a wait. Other queues read it for time-outs only, and once in a process to calibrate
+/// the pause at a taken lock.
 ///
 /// # Panics
 ///
-/// A panic in a method reaches the caller of the queue; the event has happened all the same. In a guard that is dropped
-/// by a panic it aborts the program.
+/// A panic in a method reaches the caller of the queue, but the event has happened. It aborts the
+/// program in a guard that is dropped by a panic.
 #[doc(alias = "MetricsProvider")]
 pub trait Observer: Send + Sync {
-    /// Whether the durations are wanted. Asked once, when the queue is built. If no observer of a queue wants them, it reads no
-    /// clock, and they cost little more than their own methods: [`got`](Self::got) and [`done`](Self::done) are told
-    /// [`Duration::ZERO`], and gauges and snapshots know no times.
+    /// Whether the observer needs durations. The queue asks once, when it is built.
+    ///
+    /// If no observer of a queue needs them, the queue measures no times. [`got`](Self::got) and
+    /// [`done`](Self::done) then receive [`Duration::ZERO`], and gauges and snapshots have no
+    /// times.
     fn is_timed(&self) -> bool {
         true
     }
 
-    /// An add was made. [`Added::Queued`] and [`Added::Deferred`] are what client-go counts in its `adds` metric.
+    /// An item was added. client-go's metric `adds` counts [`Added::Queued`] and
+    /// [`Added::Deferred`].
     fn added(&self, added: Added) {
         let _ = added;
     }
 
-    /// An add was refused because the queue was full, at once or for all the time that the add was to wait.
+    /// A full queue refused an add.
     fn refused(&self) {}
 
-    /// An item was handed out, `waited` after its add. Upstream's `queue_duration`.
+    /// An item was handed out, `waited` after its add. client-go's metric `queue_duration`.
     fn got(&self, waited: Duration) {
         let _ = waited;
     }
 
-    /// A guard ended its item, `worked` after it was handed out. Upstream's `work_duration`.
+    /// A guard ended its item, `worked` after the hand-out. client-go's metric `work_duration`.
     fn done(&self, worked: Duration) {
         let _ = worked;
     }
 
-    /// After `done`: the item had been added meanwhile and is queued again.
+    /// Called after `done` if the item was added meanwhile and is queued again.
     fn requeued(&self) {}
 
     /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`.
     fn removed(&self) {}
 
-    /// An item was set up to be added later, or was to be and is due at once. Never called by this crate: the layers that delay and
-    /// retry call it. Upstream's `retries`.
+    /// An item will be added later, or was due at once. Called by layers that delay and retry,
+    /// never by this crate. client-go's metric `retries`.
     fn retried(&self) {}
 
-    /// A delayed item was queued, this `late` after its deadline. Never called by this crate: the layers that delay call it.
+    /// A delayed item was queued, this `late` after its deadline. Called by layers that delay,
+    /// never by this crate.
     fn due(&self, late: Duration) {
         let _ = late;
     }

@@ -1,19 +1,19 @@
-//! Offer: what an add brings, an item or something that an item can be made from.
+//! Offer: the argument of an add: an item, or a key from which an item can be made.
 
 use std::borrow::Borrow;
 
 pub(crate) trait Offer<T> {
-    /// Whether this and a held item are one item.
+    /// Whether a held item is equal to this one.
     fn is(&self, held: &T) -> bool;
 
-    /// Makes the item, where that is yet to be done. May panic.
+    /// Makes the item, if that is still to do. May panic.
     fn make(&mut self);
 
-    /// Hands the item over, once.
+    /// Takes the item, once.
     fn take(&mut self) -> Option<T>;
 }
 
-/// An item; what the queue has no use for stays in it, to be dropped outside the lock.
+/// An item. If the queue does not take it, it stays here and is dropped outside the lock.
 impl<T: Eq> Offer<T> for Option<T> {
     #[inline]
     fn is(&self, held: &T) -> bool {
@@ -29,7 +29,7 @@ impl<T: Eq> Offer<T> for Option<T> {
     }
 }
 
-/// A part of an item that says which it is. The item is made only if the queue does not hold it.
+/// A borrowed key of an item. The item is made only if the queue does not hold it.
 pub(crate) struct Borrowed<'a, T, Q: ?Sized> {
     part: &'a Q,
     made: Option<T>,

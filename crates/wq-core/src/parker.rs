@@ -1,4 +1,6 @@
-//! Parker: runs a future on a thread that sleeps between polls. The blocking forms of a wait are its async form run here.
+//! Parker: runs a future on a thread that sleeps between polls.
+//!
+//! The blocking form of a wait is its async form, run here.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -26,12 +28,13 @@ fn current() -> Waker {
 }
 
 platform::thread_local! {
-    /// Made once a thread. Late or foreign wakes do no harm: each leads to one poll too many.
+    /// One for each thread. A late or foreign wake costs one extra poll.
     static OWN: Waker = current();
 }
 
-/// Polls `future` until it is ready or the deadline has passed; at least once. A poll that is pending calls no code of others behind
-/// its look at the queue: nothing uses up the unpark.
+/// Polls `future` at least once, until it is ready or the deadline has passed.
+///
+/// After its look at the queue, a pending poll calls no user code that could consume the unpark.
 pub(crate) fn block_on<F: Future + Unpin>(future: &mut F, deadline: Deadline) -> Option<F::Output> {
     let waker = OWN.try_with(Waker::clone).unwrap_or_else(|_| current());
     let mut context = Context::from_waker(&waker);

@@ -1,7 +1,7 @@
-//! Planted: bugs on purpose, which check the checks. The stage `planted` puts each into the queue; two kinds of check must
-//! find it.
+//! Planted: bugs on purpose, which check the checks.
 //!
-//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
+//! The stage `planted` puts each into the queue, and two kinds of check must find it. The code asks
+//! [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]
@@ -20,9 +20,10 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and what it does.
+/// The bugs that can be planted: name, broken promise, effect.
 ///
-/// The promise to give memory back has none: `tests/memory` counts bytes, and no other kind of check can see them.
+/// The promise to release memory has no bug: only `tests/memory` could find it, and two kinds of
+/// check must.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     ("pop-without-mark", "one worker for an item", "`get` does not mark the item that it hands out"),

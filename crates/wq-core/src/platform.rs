@@ -1,6 +1,7 @@
-//! Platform: what the queue takes from the machine: a mutex, threads that sleep until they are woken, values that
-//! belong to a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
-//! and `cfg(wq_shuttle)`, but for `table/large.rs`: there both ways of the table are made to be played with few items.
+//! Platform: the mutex, sleeping threads, thread-local values and the time, taken from the machine.
+//!
+//! Under `cfg(wq_loom)` and `cfg(wq_shuttle)` a model checker replaces them. Only this file and
+//! `table/large.rs` know of that; the latter makes large tables small enough for a check.
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 pub(crate) use machine::*;
@@ -13,7 +14,7 @@ mod machine {
     pub(crate) use std::thread_local;
     use std::time::Instant;
 
-    /// Unlocks on unwind too; there is no poison.
+    /// Unlocks in a panic too. There is no poison.
     pub(crate) use parking_lot::{Mutex, MutexGuard};
 
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
@@ -37,7 +38,7 @@ pub(crate) mod reads {
         READS.set(READS.get() + 1);
     }
 
-    /// Since this was last asked.
+    /// The reads since the last call.
     pub(crate) fn take() -> usize {
         READS.replace(0)
     }
@@ -72,8 +73,8 @@ mod model {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
         }
 
-        /// Waits, so that it never fails: the tries of `Lock` change how long a thread waits, not who may come next, and
-        /// a model of them would only be larger.
+        /// Waits, so it never fails. The tries of `Lock` change how long a thread waits, not which
+        /// thread comes next: they would only enlarge the model.
         #[expect(clippy::unnecessary_wraps, reason = "the machine's may fail")]
         pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
             Some(self.lock())
@@ -93,19 +94,20 @@ mod model {
         Instant::now()
     }
 
-    /// Time goes on when somebody waits for it.
+    /// Time advances only in `park_timeout`.
     pub(crate) fn now() -> Instant {
         NOW.get()
     }
 
-    /// The time is over at once, as far as this thread sees: what others do before and after that is the schedule.
+    /// The time-out passes at once for this thread. The schedule decides what other threads do
+    /// meanwhile.
     pub(crate) fn park_timeout(time: Duration) {
         NOW.set(NOW.get() + time);
         #[cfg(wq_shuttle)]
         checker::thread::yield_now();
     }
 
-    /// loom's own `park` can be ended by a wake while its thread waits for a mutex, which then fails the model.
+    /// A wake can end loom's own `park` while its thread waits for a mutex, which fails the model.
     #[cfg(wq_loom)]
     mod asleep {
         use std::sync::Arc;
@@ -128,7 +130,7 @@ mod model {
             Thread(OWN.with(Arc::clone))
         }
 
-        /// Also wakes for no reason, once a thread.
+        /// May wake without a reason, once a thread.
         pub(crate) fn park() {
             OWN.with(Arc::clone).wait();
         }

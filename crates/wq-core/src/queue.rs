@@ -14,14 +14,15 @@ use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
 use crate::waiters::Wakes;
 
-/// A work queue: an item waits in it at most once, is in the hands of at most one guard, and no add is forgotten.
+/// A FIFO work queue: an item is queued at most once, has at most one holder, and no add is
+/// forgotten.
 ///
-/// A clone is another handle to the same queue. The queue lives as long as a handle, an owned guard or an owned future
-/// does; dropping handles does not shut it down.
+/// A clone is another handle to the same queue. The queue lives as long as a handle, an owned guard
+/// or an owned future. Dropping the handles does not shut it down.
 ///
-/// `T` is the key of the work, not the work itself: something small and cheap to clone (`Arc<str>`, an id). Its `Hash`
-/// decides, together with `Eq`, what is one item; `Eq` and `Clone` run under the queue's lock and must not call the
-/// queue. They may panic: the queue stays usable.
+/// `T` is the key of the work, not the work itself: small and cheap to clone, such as `Arc<str>` or
+/// an id. `Hash` and `Eq` decide which items are equal. `Eq` and `Clone` run under the queue's lock
+/// and must not call the queue.
 #[doc(alias = "Interface")]
 #[doc(alias = "TypedInterface")]
 pub struct WorkQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
@@ -30,7 +31,7 @@ pub struct WorkQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
 }
 
 impl<T> WorkQueue<T> {
-    /// A queue without a bound, first in first out.
+    /// Makes a FIFO queue without a capacity.
     #[must_use]
     #[doc(alias = "NewTyped")]
     pub fn new() -> Self {
@@ -38,7 +39,7 @@ impl<T> WorkQueue<T> {
         Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
     }
 
-    /// Begins the settings of a queue: name, observer, backlog, capacity, hasher.
+    /// Starts a builder with the settings of a queue: name, observer, backlog, capacity, hasher.
     #[doc(alias = "NewTypedWithConfig")]
     #[doc(alias = "TypedQueueConfig")]
     pub fn builder() -> Builder<T> {
@@ -57,8 +58,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.shared.name.as_deref()
     }
 
-    /// How many items are queued: neither those in flight nor those that will run again. Out of date as soon as it is
-    /// known.
+    /// The number of queued items, without those in flight or marked to run again. Other threads
+    /// can change it at any time.
     #[must_use]
     #[doc(alias = "Len")]
     pub fn len(&self) -> usize {
@@ -71,20 +72,30 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.len() == 0
     }
 
-    /// How many items are where, counted under one lock, in constant time.
+    /// The number of items in each phase, at one moment. Takes constant time.
+    ///
+    /// ```
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add_all(["a", "b"]);
+    /// let _guard = queue.try_get()?;
+    /// assert_eq!((queue.counts().queued, queue.counts().in_flight), (1, 1));
+    /// # Ok::<(), wq_core::TryGetError>(())
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.lock().state.counts()
     }
 
-    /// What a scrape of metrics reads: how many items are where and how long those in flight have been in hand, under one
-    /// lock, in time proportional to the items in flight.
+    /// The number of items in each phase and the times of those in flight, at one moment, for a
+    /// scrape of metrics. Linear in the number of items in flight.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.gauges()
     }
 
-    /// What the backlog tells of the items that still have to be handed out, queued or to run again, under one lock.
+    /// Surveys the items that are queued or will run again, at one moment.
     #[must_use]
     pub fn survey(&self) -> B::Found
     where
@@ -95,9 +106,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         found
     }
 
-    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment. In time
-    /// proportional to the items in flight, beside what the backlog takes; in a queue without an observer, which keeps no list of
-    /// those, to the most items held lately while any is to run again.
+    /// As [`survey`](Self::survey), but adds to `found` and returns the gauges of the same moment.
+    ///
+    /// Linear in the number of items in flight, beside the cost of the backlog. A queue without an
+    /// observer keeps no list of items in flight: while any is to run again, the cost is linear in
+    /// the recent peak size.
     pub fn survey_into(&self, found: &mut B::Found) -> Gauges
     where
         B: Survey,
@@ -105,18 +118,21 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.shared.survey_into(found)
     }
 
-    /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately, and
-    /// whoever else calls the queue waits for that.
+    /// Clones every item while holding the queue's lock. Cost is linear in the recent peak size,
+    /// and all other calls block meanwhile.
     ///
-    /// `Clone` of the items runs under that lock, as it does in a get: it must not call this queue, nor wait for somebody who
-    /// does, which would be a deadlock. It may call others. Outside of the lock there is nothing to clone: the queue has its items
-    /// by value, and the end of a guard may drop any of them as soon as the lock is free; to have each behind a pointer that can be
-    /// shared would cost every add an allocation. Items that are such pointers (`Arc<str>`) are cloned in no time; of a queue with
-    /// millions of others ask [`counts`](Self::counts) or [`survey`](Self::survey) instead.
+    /// For a queue with millions of items use [`counts`](Self::counts) or [`survey`](Self::survey),
+    /// or items that are cheap to clone (`Arc<str>`). `Clone` of an item must not call this queue,
+    /// nor wait for a thread that does: that is a deadlock.
     ///
-    /// # Panics
+    /// ```
+    /// use wq_core::{Phase, WorkQueue};
     ///
-    /// If `Clone` of an item panics. The queue is as before, and the clones made by then are dropped after the lock.
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// let snapshot = queue.snapshot();
+    /// assert_eq!((snapshot.items[0].item, snapshot.items[0].phase), ("a", Phase::Queued));
+    /// ```
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T>
     where
@@ -124,7 +140,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     {
         let now = self.shared.now_for_ages();
         let counts = self.counts();
-        // Before the lock, so that others need not wait for it, and dropped after it. What came meanwhile is made room for there.
+        // Reserved before the lock, so that other calls wait less, and dropped after it. `see`
+        // reserves more if items came meanwhile.
         let mut items = Vec::with_capacity(counts.queued.saturating_add(counts.in_flight));
         let core = self.shared.lock();
         core.state.see(&mut items, now);
@@ -136,13 +153,28 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         }
     }
 
-    /// Stops handing out items until [`resume`](Self::resume) or shutdown: gets wait although items are queued. Adds and
-    /// guards go on. No effect after shutdown. Pauses are not counted: one `resume` ends all.
+    /// Stops hand-outs until [`resume`](Self::resume) or shutdown: gets wait although items are
+    /// queued.
+    ///
+    /// Adds and guards go on. Pauses are not counted: one `resume` ends all. Does nothing after
+    /// shutdown.
+    ///
+    /// ```
+    /// use wq_core::{TryGetError, WorkQueue};
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// queue.pause();
+    /// assert_eq!(queue.try_get().unwrap_err(), TryGetError::Empty);
+    /// queue.resume();
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), TryGetError>(())
+    /// ```
     pub fn pause(&self) {
         self.shared.lock().state.pause();
     }
 
-    /// Ends a pause.
+    /// Ends a pause and wakes getters. See [`pause`](Self::pause).
     pub fn resume(&self) {
         let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
@@ -153,15 +185,29 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         wakes.fire();
     }
 
-    /// Whether the queue was shut down. It never comes back from that.
+    /// Whether the queue is shut down. A shutdown is final.
     #[must_use]
     #[doc(alias = "ShuttingDown")]
     pub fn is_shutting_down(&self) -> bool {
         self.shared.lock().state.is_shutting_down()
     }
 
-    /// Takes no more items; what is queued, and what comes back from guards, is still handed out, and then every get
-    /// answers `None`. Ends a pause. Does not wait: see [`drained`](Self::drained).
+    /// Refuses adds from now on. Items that are queued or run again are still handed out; then
+    /// every get returns `None`.
+    ///
+    /// Ends a pause. Does not wait: see [`drained`](Self::drained).
+    ///
+    /// ```
+    /// use wq_core::{Added, TryGetError, WorkQueue};
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// queue.shutdown();
+    /// assert_eq!(queue.add("b"), Added::ShutDown);
+    /// queue.try_get()?.done();
+    /// assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
+    /// # Ok::<(), TryGetError>(())
+    /// ```
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) {
         let mut wakes = Wakes::new();
@@ -172,12 +218,26 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         wakes.fire();
     }
 
-    /// Shuts down and hands back the work that nobody has begun: what was queued, in the order of the backlog, then what
-    /// would have run again. Guards in flight end without a requeue.
+    /// Shuts down and returns the items that no worker has started: the queued items in the
+    /// backlog's order, then items that would run again.
+    ///
+    /// Guards in flight then end without a requeue.
+    ///
+    /// ```
+    /// use wq_core::WorkQueue;
+    ///
+    /// let queue = WorkQueue::new();
+    /// queue.add_all(["a", "b"]);
+    /// let a = queue.try_get()?;
+    /// assert_eq!(queue.shutdown_now(), ["b"]);
+    /// a.done();
+    /// assert!(queue.counts().is_idle());
+    /// # Ok::<(), wq_core::TryGetError>(())
+    /// ```
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still.
+    /// If `Clone` of an item panics. The queue is then shut down and still holds its items.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
@@ -196,8 +256,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         items
     }
 
-    /// Gives back memory that is not in use, in time proportional to the most items held lately. What lies below the highest
-    /// place that an item is held in stays. An empty queue does this by itself too, after a while of low occupancy.
+    /// Releases unused memory: free slots behind the last held slot, and spare room of all other
+    /// parts.
+    ///
+    /// Linear in the recent peak size. An empty queue does this itself after a while of low
+    /// occupancy.
     pub fn shrink(&self) {
         let mut core = self.shared.lock();
         core.state.shrink();
@@ -207,11 +270,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 }
 
 impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
-    /// Whether the queue holds this item: queued or in flight.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// Whether the queue holds this item, queued or in flight.
     #[must_use]
     pub fn contains<Q>(&self, item: &Q) -> bool
     where
@@ -222,11 +281,8 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         self.shared.lock().state.phase(item, hash).is_some()
     }
 
-    /// Where this item is; `None` if the queue does not hold it. Out of date as soon as it is known.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// The phase of this item, or `None` if the queue does not hold it. Other threads can change it
+    /// at any time.
     #[must_use]
     pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
     where
@@ -237,14 +293,19 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         self.shared.lock().state.phase(item, hash)
     }
 
-    /// Takes a queued item out: it is not handed out for the adds made so far. `None` if it is not queued; one that is
-    /// being processed is left alone, together with its mark to run again.
+    /// Removes a queued item and returns it. `None` if it is not queued: an item in flight stays,
+    /// and so does its mark to run again.
     ///
-    /// With [`Fifo`] it takes time in proportion to the items queued.
+    /// With [`Fifo`] it takes time linear in the number of queued items.
     ///
-    /// # Panics
+    /// ```
+    /// use wq_core::WorkQueue;
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// let queue = WorkQueue::new();
+    /// queue.add("a");
+    /// assert_eq!(queue.remove("a"), Some("a"));
+    /// assert!(queue.is_empty());
+    /// ```
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -259,15 +320,12 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         Some(item)
     }
 
-    /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
-    /// the item.
+    /// Ends the processing of an item whose guard was forgotten, as the end of the guard would.
+    /// Returns whether the item was in flight.
     ///
-    /// If its holder is in truth still at work, the item can be in two hands from here on; that holder's guard has no
-    /// effect any more, neither on the item nor on its next holder, unless it is kept for exactly 2^30 hand-outs.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics. If a waker, the observer or `Drop` of the item panics, its processing has ended.
+    /// If its holder still works, the item can get a second holder from here on. The first holder's
+    /// guard then has no effect on the item or on its next holder, unless it is kept for exactly
+    /// 2^30 hand-outs.
     pub fn abandon<Q>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,

@@ -1,4 +1,4 @@
-//! QueueReader: looks at a queue without keeping it alive.
+//! QueueReader: reads the metrics of a queue without keeping it alive.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -8,8 +8,10 @@ use crate::queue::WorkQueue;
 use crate::shared::Shared;
 use crate::snapshot::Gauges;
 
-/// Reads what metrics show of a queue, for as long as there is one: it is no handle, so a queue that is watched goes away with
-/// its last handle, guard and future. `None` from then on. Made by [`WorkQueue::reader`].
+/// Reads the metrics of a queue while it exists. Made by [`WorkQueue::reader`].
+///
+/// A reader is not a handle: the queue goes away with its last handle, guard and future. All reads
+/// then return `None`.
 pub struct QueueReader<T, B: Backlog> {
     shared: Weak<Shared<T, B>>,
 }
@@ -29,21 +31,22 @@ impl<T, B: Backlog> QueueReader<T, B> {
         Some(self.shared.upgrade()?.survey_into(found))
     }
 
-    /// Whether the queue is gone for good.
+    /// Whether the queue no longer exists.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         self.shared.strong_count() == 0
     }
 
-    /// Keeps the queue alive for as long as what is handed out lives: for who reads under a lock of its own, and must not be
-    /// the one who drops the queue there.
+    /// Keeps the queue alive until the returned value is dropped.
+    ///
+    /// For a caller that reads under a lock of its own, where it must not drop the queue.
     #[must_use]
     pub fn keep_alive(&self) -> Option<KeptAlive<T, B>> {
         self.shared.upgrade().map(KeptAlive)
     }
 }
 
-/// A queue that lives on: [`QueueReader::keep_alive`].
+/// Keeps a queue alive: see [`QueueReader::keep_alive`].
 pub struct KeptAlive<T, B: Backlog>(#[expect(dead_code, reason = "it is held")] Arc<Shared<T, B>>);
 
 impl<T, B: Backlog> fmt::Debug for KeptAlive<T, B> {
@@ -53,7 +56,7 @@ impl<T, B: Backlog> fmt::Debug for KeptAlive<T, B> {
 }
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
-    /// What reads this queue for metrics without keeping it alive.
+    /// Returns a reader for metrics, which does not keep the queue alive.
     #[must_use]
     pub fn reader(&self) -> QueueReader<T, B> {
         QueueReader { shared: Arc::downgrade(&self.shared) }

@@ -1,5 +1,4 @@
-//! Shared: what all handles, guards and futures of one queue have in common, and the rules by which a change of the
-//! state wakes those who wait for it.
+//! Shared: the common part of all handles, guards and futures of a queue, and the wake-up rules.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -20,18 +19,18 @@ use crate::waiters::{Key, Waiters, Wakes};
 
 pub(crate) struct Shared<T, B: Backlog> {
     core: Lock<Core<T, B>>,
-    /// Whether the last new getter that looked found nothing. Only a guess at what the next will find.
+    /// Whether the last new getter found nothing: a hint for the next one.
     was_empty: AtomicBool,
     pub(crate) name: Option<String>,
     watched: Option<Watched>,
 }
 
-/// By whom a queue is observed.
+/// The observer of a queue.
 struct Watched {
     by: Box<dyn Observer>,
-    /// In place of the machine's.
+    /// Replaces the machine's clock.
     clock: Option<Box<Clock>>,
-    /// The time that it always is for an observer that wants none.
+    /// The constant time for an observer that is not timed.
     stopped: Option<Instant>,
 }
 
@@ -44,9 +43,10 @@ impl Watched {
 /// Everything under the lock.
 pub(crate) struct Core<T, B: Backlog> {
     pub(crate) state: State<T, B>,
-    /// Wait for an item.
+    /// The line of waiters for an item.
     pub(crate) getters: Waiters,
-    /// Wait until nothing is queued and nothing in flight. A list of their own: no signal is used up by the wrong kind.
+    /// The line of waiters for a drain. It is separate, so that a wake-up never reaches the wrong
+    /// kind.
     pub(crate) drainers: Waiters,
 }
 
@@ -64,33 +64,33 @@ impl<T, B: Backlog> Shared<T, B> {
         Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }
     }
 
-    /// Locks the queue. What is to be dropped or woken after the lock is declared before this call, so that it is also
-    /// in the case of a panic.
+    /// Locks the queue. The caller declares values that it drops or wakes after the lock before
+    /// this call: a panic then keeps that order too.
     #[inline(always)]
     pub(crate) fn lock(&self) -> LockGuard<'_, Core<T, B>> {
         self.core.lock()
     }
 
-    /// Whether a new getter had better be ready to wait when it looks, so that it need not look twice.
+    /// Whether a new getter should prepare to wait before it looks, so that it need not look twice.
     #[inline(always)]
     pub(crate) fn is_likely_empty(&self) -> bool {
         self.was_empty.load(Relaxed)
     }
 
     pub(crate) fn found_empty(&self, is_empty: bool) {
-        // A store takes the line away from whoever locks the queue.
+        // A store takes the cache line away from the other callers.
         if self.is_likely_empty() != is_empty {
             self.was_empty.store(is_empty, Relaxed);
         }
     }
 
-    /// The time of what happens, if somebody is told of it.
+    /// The time of an event, if the queue has an observer.
     #[inline]
     pub(crate) fn now(&self) -> Option<Instant> {
         self.watched.as_ref().map(|watched| watched.stopped.unwrap_or_else(|| watched.now()))
     }
 
-    /// The time, if the queue knows how long ago something happened.
+    /// The time, if the queue measures ages.
     pub(crate) fn now_for_ages(&self) -> Option<Instant> {
         self.watched.as_ref().filter(|watched| watched.stopped.is_none()).map(Watched::now)
     }
@@ -138,14 +138,15 @@ impl<T, B: Backlog> Shared<T, B> {
         self.unlock_and_end(core, finished);
     }
 
-    /// Unlocks the queue, wakes those whom the end of a hand-out concerns, and tells the observer.
+    /// Unlocks the queue, wakes the waiters that the end of a hand-out concerns, and notifies the
+    /// observer.
     #[inline(always)]
     pub(crate) fn unlock_and_end(&self, core: LockGuard<'_, Core<T, B>>, finished: Finished<T>) {
         let wakes = unlock(core, News::of_finish(&finished));
         self.end_after(wakes, finished);
     }
 
-    /// Wakes, and then as [`end`](Self::end).
+    /// Wakes, then calls [`end`](Self::end).
     #[inline(always)]
     pub(crate) fn end_after(&self, wakes: Option<Wakes>, finished: Finished<T>) {
         match wakes {
@@ -154,7 +155,8 @@ impl<T, B: Backlog> Shared<T, B> {
         }
     }
 
-    /// Not part of its callers, nearly none of which wakes anybody: a closure would have `finished` lie in memory for them.
+    /// Not inlined, because its callers nearly never wake: it would force `finished` into memory
+    /// for them.
     #[cold]
     #[inline(never)]
     fn wake_and_end(&self, wakes: Wakes, finished: Finished<T>) {
@@ -162,7 +164,7 @@ impl<T, B: Backlog> Shared<T, B> {
         self.end(finished);
     }
 
-    /// Tells the observer of the end of a hand-out, and drops the item: outside the lock, and last.
+    /// Notifies the observer of the end of a hand-out. Then drops the item, outside the lock.
     #[inline(always)]
     fn end(&self, finished: Finished<T>) {
         match finished {
@@ -181,8 +183,10 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 }
 
-/// Unlocks the queue, and then wakes those whom the news concern. Nearly always nobody waits, and it costs a look: no
-/// [`Wakes`] lie about for it, which would cost a tenth of an operation.
+/// Unlocks the queue, then wakes the waiters that the news concerns.
+///
+/// Nearly always none waits, and this is one comparison. An empty [`Wakes`] would cost a tenth of
+/// an operation.
 #[inline(always)]
 pub(crate) fn release<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) {
     let due = core.due(news);
@@ -197,7 +201,8 @@ fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: News) {
     unlock_and_call(core, due).fire();
 }
 
-/// Unlocks the queue, and returns the wakers of those whom the news concern, for a caller that has a guard to make first.
+/// Unlocks the queue and returns the wakers that the news concerns, for a caller that must make a
+/// guard first.
 #[inline(always)]
 pub(crate) fn unlock<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) -> Option<Wakes> {
     let due = core.due(news);
@@ -213,13 +218,13 @@ fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News
 }
 
 impl<T, B: Backlog> Core<T, B> {
-    /// Whether any news could concern anybody.
+    /// Whether any waiter sleeps.
     #[inline(always)]
     pub(crate) fn somebody_waits(&self) -> bool {
         (self.getters.asleep() | self.drainers.asleep()) > 0
     }
 
-    /// Adds those whom the news concern.
+    /// Adds the wakers that the news concerns.
     #[inline(always)]
     pub(crate) fn gather(&mut self, news: News, wakes: &mut Option<Wakes>) {
         let due = self.due(news);
@@ -239,7 +244,7 @@ impl<T, B: Backlog> Core<T, B> {
         self.call(due, wakes);
     }
 
-    /// For which of the news somebody is to be woken; counts those for which not (`Waiters::is_due`).
+    /// The part of the news that needs a wake-up. It counts the rest (`Waiters::is_due`).
     #[inline(always)]
     fn due(&mut self, news: News) -> News {
         News {
@@ -263,14 +268,14 @@ impl<T, B: Backlog> Core<T, B> {
 
     /// Whether a drainer's wait is over.
     ///
-    /// It is woken only by an idle moment, so having been woken is the proof that there was one. After shutdown that is not
-    /// enough, because then the answer is final; no more can come, so there will be another.
+    /// Only an idle moment wakes a drainer, so a woken one has had its moment. After shutdown the
+    /// answer is final, so that moment is not enough: a later one comes, because adds are refused.
     pub(crate) fn was_drained(&self, drainer: Option<&Key>) -> bool {
         let is_woken = drainer.is_some_and(|key| self.drainers.is_woken(key));
         self.state.is_idle() || is_woken && !self.state.is_shutting_down()
     }
 
-    /// The queue was shut down.
+    /// Wakes the getters after a shutdown.
     pub(crate) fn end_came(&mut self, wakes: &mut Wakes) {
         if planted("shutdown-wakes-one") {
             self.getters.call_for(1, 0, wakes);
@@ -279,8 +284,8 @@ impl<T, B: Backlog> Core<T, B> {
         }
     }
 
-    /// A getter leaves the line, having got something or given up. If it was woken, what is left is news for the next. Its
-    /// waker is handed out.
+    /// Removes a getter that got something or gives up. Returns its waker, and news for the next
+    /// getter if it was woken.
     #[must_use]
     pub(crate) fn getter_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
         let (was_woken, waker) = self.getters.leave(key);

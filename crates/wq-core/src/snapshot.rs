@@ -1,57 +1,72 @@
-//! What a queue shows of itself: phases, counts and snapshots. Plain data, all of one moment.
+//! Snapshot: phases, counts, gauges and the content of a queue. Plain data, all of one moment.
 
 use std::time::Duration;
 
-/// Where an item of the queue is.
+/// The phase of an item in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Waiting to be handed out: in the dirty set.
+    /// Queued: in client-go's dirty set.
     #[doc(alias = "dirty")]
     Queued,
-    /// In the hands of a guard: in the processing set.
+    /// Held by a guard: in client-go's processing set.
     Processing,
-    /// In the hands of a guard, and added again since: it is queued once more when that guard ends. In both sets.
+    /// Held by a guard and added again since: queued again when that guard ends. In both sets.
     ProcessingDirty,
 }
 
-/// How many items are where, all counted in one moment.
+/// The number of items in each phase, at one moment.
+///
+/// ```
+/// use wq_core::WorkQueue;
+///
+/// let queue = WorkQueue::new();
+/// queue.add_all(["a", "b"]);
+/// let a = queue.try_get()?;
+/// queue.add(*a.item());
+/// let counts = queue.counts();
+/// assert_eq!((counts.queued, counts.in_flight, counts.to_run_again), (1, 1, 1));
+/// assert_eq!(counts.depth(), 2);
+/// # Ok::<(), wq_core::TryGetError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Items waiting to be handed out. Upstream's `Len`.
+    /// Queued items. client-go's `Len`.
     pub queued: usize,
-    /// Items in the hands of guards.
+    /// Items held by guards.
     pub in_flight: usize,
-    /// Those of the items in flight that will be queued again when their guards end.
+    /// Items in flight that will be queued again when their guards end.
     pub to_run_again: usize,
 }
 
 impl Counts {
-    /// Items that still have to be handed out: queued, or to run again. The `depth` metric of client-go.
+    /// Items that will be handed out: queued, or marked to run again. client-go's metric `depth`.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.queued.saturating_add(self.to_run_again)
     }
 
-    /// Whether nothing is queued and nothing is in flight: there is no work and nobody at work.
+    /// Whether nothing is queued and nothing is in flight.
     #[must_use]
     pub const fn is_idle(&self) -> bool {
         self.queued == 0 && self.in_flight == 0
     }
 }
 
-/// What the gauges of a queue show, all of one moment: [`WorkQueue::gauges`](crate::WorkQueue::gauges).
+/// The gauges of a queue at one moment: [`WorkQueue::gauges`](crate::WorkQueue::gauges).
+///
+/// The times are `None` without an observer, and with an observer that is not
+/// [timed](crate::Observer::is_timed).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Gauges {
-    /// How many items are where.
+    /// The number of items in each phase.
     pub counts: Counts,
-    /// The sum of the times that the items in flight have been in hand: client-go's `unfinished_work_seconds`. `None` in
-    /// a queue that reads no clock: without an observer, or with one that wants no times.
+    /// The sum of the times that items have been in flight: client-go's `unfinished_work_seconds`.
     #[doc(alias = "unfinished_work_seconds")]
     pub unfinished: Option<Duration>,
-    /// The longest time that an item in flight has been in hand, zero if none is: client-go's
-    /// `longest_running_processor_seconds`. `None` in a queue that reads no clock.
+    /// The longest time that an item has been in flight, zero if none is. client-go's
+    /// `longest_running_processor_seconds`.
     #[doc(alias = "longest_running_processor_seconds")]
     pub longest: Option<Duration>,
 }
@@ -62,22 +77,22 @@ pub struct Gauges {
 pub struct Seen<T> {
     /// The item.
     pub item: T,
-    /// Where it was.
+    /// The phase of the item.
     pub phase: Phase,
-    /// How long it had waited since its add. `None` for an item that waits for nothing, and in a queue that
-    /// reads no clock: without an observer, or with one that wants no times.
+    /// The time since the pending add. `None` if the item is not queued and will not run again, and
+    /// as in [`Gauges::unfinished`].
     pub waiting: Option<Duration>,
-    /// How long it had been in hand. `None` if nobody held it, and in a queue that reads no clock.
+    /// The time since the hand-out. `None` if the item is queued, and as in [`Gauges::unfinished`].
     pub processing: Option<Duration>,
 }
 
-/// The whole content of a queue in one moment.
+/// The content of a queue at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot<T> {
     /// All items, in no particular order.
     pub items: Vec<Seen<T>>,
-    /// How many are where.
+    /// The number of items in each phase.
     pub counts: Counts,
     /// Whether hand-outs are paused.
     pub is_paused: bool,
@@ -86,16 +101,16 @@ pub struct Snapshot<T> {
 }
 
 impl<T> Snapshot<T> {
-    /// The sum of the times that the items in flight have been in hand: client-go's `unfinished_work_seconds`.
-    /// `None` in a queue that reads no clock.
+    /// The sum of the times that items have been in flight: client-go's `unfinished_work_seconds`.
+    /// `None` as in [`Gauges::unfinished`].
     #[must_use]
     #[doc(alias = "unfinished_work_seconds")]
     pub fn unfinished(&self) -> Option<Duration> {
         self.in_hand().try_fold(Duration::ZERO, |sum, age| Some(sum.saturating_add(age?)))
     }
 
-    /// The longest time that an item in flight has been in hand, zero if none is: client-go's
-    /// `longest_running_processor_seconds`. `None` in a queue that reads no clock.
+    /// The longest time that an item has been in flight, zero if none is. client-go's
+    /// `longest_running_processor_seconds`. `None` as in [`Gauges::longest`].
     #[must_use]
     #[doc(alias = "longest_running_processor_seconds")]
     pub fn longest(&self) -> Option<Duration> {

@@ -1,9 +1,15 @@
-//! State: which item is in which phase, and which comes next. Pure and single-threaded: it knows no lock, no waker and
-//! no clock (`now` is an argument, and `None` where nobody measures).
+//! State: the phase of each item, and which item comes next. Pure and single-threaded.
 //!
-//! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, which may panic and change nothing then, and the
-//! backlog with its orders, which may lose items then. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
+//! It knows no lock, no waker and no clock: `now` is an argument, and `None` without an observer.
+//!
+//! User code that runs here:
+//!
+//! - `Eq`, `Borrow`, `Clone` and `From` of items: a panic in them changes nothing.
+//! - The backlog and its orders: a panic in them may lose items.
+//!
+//! `Drop` of an item never runs here: a method returns the item, or leaves it with the caller.
 
+mod removal;
 mod view;
 mod shrink;
 mod slab;
@@ -28,11 +34,12 @@ use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
 use stamps::Stamps;
 
-/// What a guard must show to end its hand-out: done hashes and compares nothing, and begins with the table without
-/// having read the slot.
+/// Identifies a hand-out. `done` hashes and compares nothing, and searches the table before it
+/// reads the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// The slot in the lower half, the generation in the upper: two words go through registers, three do not.
+    /// The slot in the lower half, the generation in the upper. Two words fit in registers, three
+    /// do not.
     place: u64,
     hash: ItemHash,
 }
@@ -64,39 +71,43 @@ pub(crate) struct Got<T, O> {
     pub(crate) waited: Option<Duration>,
 }
 
-/// The answer to a get.
+/// The result of a get.
 #[derive(Debug)]
 pub(crate) enum Take<G> {
     Got(G),
-    /// Nothing to hand out now, or paused.
+    /// Nothing is queued, or the queue is paused.
     Nothing,
     /// Shut down and empty.
     Ended,
 }
 
-/// What the end of a hand-out led to.
+/// The result of ending a hand-out.
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Finished<T> {
-    /// The item has left the queue, and is handed out to be dropped outside the lock.
+    /// The item has left the queue. The caller drops it outside the lock.
     Left { item: T, worked: Option<Duration> },
-    /// The item had been added again and is queued once more.
+    /// The item was added meanwhile and is queued again.
     Requeued { worked: Option<Duration> },
-    /// The hand-out had been ended before, by `abandon`.
+    /// The hand-out had ended before, by `abandon`.
     Stale,
 }
 
-/// Invariant: an item is in `table` exactly when its slot is held, and its id is in `backlog` exactly when its phase is
-/// `Queued`; `queued` and `run_again` count the phases, and what is held and not queued is in flight.
+/// Invariants:
+///
+/// - An item is in `table` exactly if its slot is held.
+/// - Its id is in `backlog` exactly if its phase is `Queued`.
+/// - `queued` and `run_again` count the items in these phases. A held item that is not queued is in
+///   flight.
 pub(crate) struct State<T, B: Backlog> {
     table: SlotTable,
     slab: Slab<T, B::Order>,
     backlog: B,
     queued: usize,
-    /// Of another width than `queued`: two neighbours of one width are stored as one, and a store that is wider or narrower
-    /// than the load after it is waited for.
+    /// Narrower than `queued`: the compiler would merge the stores of equal neighbours, and the
+    /// next load of one of them would stall.
     run_again: u32,
-    /// Of the last hand-out.
+    /// The generation of the last hand-out.
     generation: u32,
     capacity: Option<NonZeroUsize>,
     /// Invariant: never true together with `shutting_down`.
@@ -136,8 +147,8 @@ impl<T, B: Backlog> State<T, B> {
         self.paused = false;
     }
 
-    /// Takes the item out of `offer` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
-    /// room, and `bounded` asked to respect that.
+    /// Adds an item: takes it out of `offer` if the queue does not hold it yet. Returns `None` if
+    /// `bounded` is set and the queue is full.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
@@ -154,19 +165,21 @@ impl<T, B: Backlog> State<T, B> {
         self.add_open(offer, hash, order, full, now)
     }
 
-    /// Whether adds are let in. To be asked before one, or before many under one lock.
+    /// Whether the queue accepts adds. Call it before an add, or once before many adds under one
+    /// lock.
     #[inline(always)]
     pub(crate) fn is_open(&mut self) -> bool {
         if self.shutting_down {
             return false;
         }
         if self.occupancy.is_low() && self.table.len() == 0 {
-            self.shrink(); // Here, where nothing is half done if the backlog panics.
+            self.shrink(); // No change is half done here if the backlog panics.
         }
         true
     }
 
-    /// An add to a queue that is [open](Self::is_open), and `full` if it asked to respect the bound and there is no room.
+    /// Adds to a queue that is [open](Self::is_open). `full`: the add respects the capacity, and
+    /// there is no room.
     #[inline(always)]
     pub(crate) fn add_open(
         &mut self,
@@ -190,11 +203,11 @@ impl<T, B: Backlog> State<T, B> {
             SlotEntry::Vacant(_) if full => None,
             SlotEntry::Vacant(place) => {
                 let index = self.slab.next_index();
-                // First the steps that may panic.
+                // The steps that may panic come first.
                 offer.make();
                 let none = B::Order::default();
                 self.backlog.push(SlotId::from_index(index), order);
-                let Some(item) = offer.take() else { return Some(Added::Merged) }; // Not reached: it was made.
+                let Some(item) = offer.take() else { return Some(Added::Merged) }; // Never: it was made.
                 let meta = Meta::new(Phase::Queued, 0);
                 self.slab.insert(Slot::Held { item, order: none, hash, meta });
                 place.insert(index);
@@ -206,7 +219,7 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// An add of an item that is held.
+    /// Adds an item that the queue holds already.
     fn add_again(&mut self, index: u32, new: B::Order, full: bool, now: Option<Instant>) -> Option<Added> {
         let Some(Slot::Held { meta, order, .. }) = self.slab.get_mut(index) else {
             return Some(Added::Merged);
@@ -231,7 +244,7 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// Hands out the next item: a clone of it, the original stays to recognise adds by.
+    /// Hands out a clone of the next item. The original stays in the queue to find later adds.
     #[inline(always)]
     pub(crate) fn get(&mut self, now: Option<Instant>) -> Take<Got<T, B::Order>>
     where
@@ -252,10 +265,10 @@ impl<T, B: Backlog> State<T, B> {
         T: Clone,
     {
         let index = id.index();
-        // A backlog that pops what is not queued hands out nothing.
+        // A popped id whose item is not queued hands out nothing.
         let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else { return None };
-        // If the clone panics the item is queued still, and goes to the tail: an item that can never be cloned
-        // does not stand in the way of the others.
+        // If the clone panics, the item stays queued and goes to the tail. An item that can never
+        // be cloned then does not block the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
         let item = item.clone();
         let order = popped.order.take().unwrap_or_default();
@@ -270,7 +283,7 @@ impl<T, B: Backlog> State<T, B> {
         Some(Got { item, order, ticket, waited })
     }
 
-    /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
+    /// Ends a hand-out. Only the ticket in force has an effect.
     #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
         let index = ticket.slot();
@@ -309,7 +322,8 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// Ends the hand-out of an item whose guard was forgotten, as `done` would. `Stale` if nobody holds it.
+    /// Ends the hand-out of an item whose guard was forgotten, as `done` would. `Stale` if the item
+    /// is not in flight.
     pub(crate) fn abandon<Q>(&mut self, item: &Q, hash: ItemHash, now: Option<Instant>) -> Finished<T>
     where
         T: Borrow<Q>,
@@ -319,50 +333,6 @@ impl<T, B: Backlog> State<T, B> {
             Some((_, meta)) if meta.phase() == Phase::Queued => Finished::Stale,
             Some((slot, meta)) => self.done(Ticket::new(slot, meta.generation(), hash), now),
             None => Finished::Stale,
-        }
-    }
-
-    /// Takes a queued item out.
-    pub(crate) fn remove<Q>(&mut self, item: &Q, hash: ItemHash) -> Option<(T, B::Order)>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let (index, meta) = self.find(item, hash)?;
-        if meta.phase() != Phase::Queued {
-            return None;
-        }
-        let order = self.backlog.remove(SlotId::from_index(index)).unwrap_or_default();
-        self.queued -= 1;
-        let item = self.forget(index, hash)?;
-        Some((item, order))
-    }
-
-    /// Takes out what is queued, in its order, and clones of what would have run again, into `taken`, which is empty
-    /// before, at a shutdown; guards in flight then end without a requeue. If a clone panics nothing has changed.
-    pub(crate) fn take_all(&mut self, taken: &mut Vec<T>)
-    where
-        T: Clone,
-    {
-        taken.reserve(self.queued + self.run_again as usize);
-        let mut again: Vec<u32> = Vec::with_capacity(self.run_again as usize);
-        for (index, item, _, meta) in self.slab.held() {
-            if meta.phase() == Phase::ProcessingDirty {
-                taken.push(item.clone());
-                again.push(index);
-            }
-        }
-        while let Some((id, _)) = self.backlog.pop() {
-            taken.extend(self.take_queued(id.index()));
-        }
-        taken.rotate_left(again.len());
-        for index in again {
-            if let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) {
-                *order = B::Order::default();
-                *meta = meta.with_phase(Phase::Processing);
-                self.run_again -= 1;
-                self.stamps.waits_no_more(index);
-            }
         }
     }
 
@@ -381,28 +351,9 @@ impl<T, B: Backlog> State<T, B> {
             _ => None,
         }
     }
-
-    fn take_queued(&mut self, index: u32) -> Option<T> {
-        let Some(&Slot::Held { hash, meta, .. }) = self.slab.get(index) else { return None };
-        if meta.phase() != Phase::Queued {
-            return None;
-        }
-        self.queued -= 1;
-        self.forget(index, hash)
-    }
-
-    /// Takes an item out of table and slab. The caller has counted it.
-    #[inline(always)]
-    fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
-        self.table.strike(hash, index);
-        let item = self.slab.free(index);
-        self.stamps.left(index);
-        self.occupancy.left();
-        item
-    }
 }
 
-/// An id on its way from the backlog to a holder; goes back when the way is not finished.
+/// An id on its way from the backlog to a holder. It goes back to the backlog if the clone panics.
 struct Popped<'a, B: Backlog> {
     backlog: &'a mut B,
     id: SlotId,

@@ -1,5 +1,7 @@
-//! `SlotTable`: finds the slot of an item by its hash. An array of groups, each half a cache line (of 64 bytes): a look visits
-//! one line of the memory, nearly always, and whoever strikes a slot out or adds one has then visited it already.
+//! `SlotTable`: finds the slot of an item by its hash.
+//!
+//! It is an array of groups of 32 bytes, half a cache line each. A lookup nearly always reads one
+//! line. An insertion or removal after the lookup needs no other.
 
 mod large;
 #[cfg(test)]
@@ -11,20 +13,22 @@ use std::mem;
 use crate::hasher::ItemHash;
 use large::Large;
 
-/// How many slots a group has room for.
+/// The number of slots that fit in a group.
 const LANES: usize = 6;
-/// How many it holds on average at most: one group in nine is then asked for more than it has room for.
+/// The average number of slots in a group at most. One group in nine then overflows.
 const FILL: usize = 4;
 
-/// So many slots leave a large table together: their groups are fetched from memory side by side.
+/// This many slots leave a large table together, so that the processor fetches their groups in
+/// parallel.
 const TOGETHER: usize = 16;
 
-/// A lane is a byte of `Group::tags`, the lowest first: zero if it is vacant, and otherwise this with seven bits of the hash.
+/// A lane is a byte of `Group::tags`, the lowest first. A vacant lane is zero. A taken lane has
+/// this bit and seven bits of the hash.
 const TAKEN: u64 = 0x80;
 const EACH_LANE: u64 = 0x0000_0101_0101_0101;
-/// The two bytes above the lanes count the slots that were looking for room, found none here, and stand behind.
+/// The two bytes above the lanes count the slots that found no room here and went to a later group.
 const ONE_PASSED: u64 = 1 << 48;
-/// As many as can be counted, and then so many until the table moves.
+/// The count saturates here, and stays so until the table moves.
 const MOST_PASSED: u64 = 0xffff << 48;
 
 /// The tags of slots, and the slots themselves.
@@ -35,7 +39,7 @@ struct Group {
     slots: [u32; LANES],
 }
 
-/// Lanes, the lowest first: the highest bit of each one's byte is set.
+/// A set of lanes, the lowest first. The highest bit of the byte of each member is set.
 #[derive(Clone, Copy)]
 struct Lanes(u64);
 
@@ -56,7 +60,7 @@ impl Iterator for Lanes {
 impl Group {
     const EMPTY: Self = Self { tags: 0, slots: [0; LANES] };
 
-    /// The lanes with this tag, and no other: a sum of seven bits does not reach the next lane.
+    /// The lanes with this tag, and no others: a sum of seven bits does not reach the next lane.
     #[inline(always)]
     fn tagged(self, tag: u64) -> Lanes {
         let differ = self.tags ^ (tag * EACH_LANE);
@@ -74,7 +78,7 @@ impl Group {
         Lanes(self.tags & (TAKEN * EACH_LANE))
     }
 
-    /// The right one of the slots with this tag.
+    /// The lane and slot with this tag that `is_it` accepts.
     #[inline(always)]
     fn find(&self, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<(usize, u32)> {
         for lane in self.tagged(tag) {
@@ -87,7 +91,7 @@ impl Group {
         None
     }
 
-    /// False: there is no vacant lane.
+    /// Returns false if no lane is vacant.
     #[inline(always)]
     fn put(&mut self, tag: u64, slot: u32) -> bool {
         let Some(lane) = self.vacant().next() else { return false };
@@ -102,7 +106,7 @@ impl Group {
         self.tags &= !(0xff << (8 * lane));
     }
 
-    /// Whether what is looked for here may stand in a group behind.
+    /// Whether a slot that hashes to this group may be in a later one.
     #[inline(always)]
     fn is_passed(self) -> bool {
         self.tags >= ONE_PASSED
@@ -123,33 +127,39 @@ impl Group {
 
 /// Slots by the hashes of their items.
 ///
-/// It knows no items, and of the hashes of those that are held seven bits each: who looks for a slot says which is the right one (`is_it`),
-/// and who lets it grow which slots are held, with their hashes (`held`): all that are in it, and no other. Of a slot that was
-/// struck out it may still be asked for a while whether it is the right one.
+/// The table knows no items, and seven bits of each hash.
 ///
-/// Invariant: for each slot that is held, and for each that is leaving, there is one entry, with the tag of its hash, on the path of
-/// groups that begins at its home; and each group of that path before the entry counts it, at least once. A slot may be leaving and held again, by the
-/// same item or by another, and then has an entry for either. Whoever strikes one of them out looks for tag and slot on the one's path.
-/// If it is the other's that he finds there, that has the same tag and lies on his path too, and he leaves his own behind it: on the
-/// other's path as well, and counted by the groups between.
+/// - `is_it` decides whether a slot is the wanted one. It may be asked about a slot for a while
+///   after `strike`.
+/// - `held` lists the held slots and their hashes, for a table that grows. These are exactly the
+///   slots in the table.
+///
+/// Invariant: each slot that is held or leaving has one entry with the tag of its hash on its path.
+/// The path is the sequence of groups that begins at its home. Each group of the path before the
+/// entry counts it, at least once.
+///
+/// A slot can be leaving and held again, by the same item or by another. It then has two entries.
+/// `vacate` finds an entry by tag and slot on the path of one of them, and this may be the entry of
+/// the other. The other then has the same tag, and the entry that stays is on its path and counted
+/// there as well.
 #[derive(Debug)]
 pub(crate) struct SlotTable {
     groups: Vec<Group>,
-    /// Of the lanes that are taken.
+    /// The number of taken lanes.
     taken: usize,
-    /// Struck out, and in their lanes still: in a large table alone.
+    /// Slots that were struck out and are still in their lanes. Only in a large table.
     leaving: Vec<(ItemHash, u32)>,
     large: Large,
 }
 
-/// What [`SlotTable::entry`] has found.
+/// The result of [`SlotTable::entry`].
 #[derive(Debug)]
 pub(crate) enum SlotEntry<'a> {
     Held(u32),
     Vacant(VacantEntry<'a>),
 }
 
-/// Room for a slot.
+/// A vacant place for a slot.
 #[derive(Debug)]
 pub(crate) struct VacantEntry<'a> {
     table: &'a mut SlotTable,
@@ -182,25 +192,26 @@ impl SlotTable {
         Self { groups: Vec::new(), taken: 0, leaving: Vec::new(), large }
     }
 
-    /// How many slots are in it.
+    /// The number of slots in the table.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.taken - self.leaving.len()
     }
 
-    /// How many slots it holds before it grows.
+    /// The number of slots that fit before the table grows.
     #[inline]
     pub(crate) const fn capacity(&self) -> usize {
         self.groups.len() * FILL
     }
 
-    /// The slot with this hash that is the right one.
+    /// The slot with this hash that `is_it` accepts.
     #[inline]
     pub(crate) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         self.probe(self.home(hash), tag(hash), is_it).map(|place| place.slot)
     }
 
-    /// The slot with this hash that is the right one, or room for one. Where it is full it grows first, also if the slot is in it.
+    /// The slot with this hash that `is_it` accepts, or a vacant place. A full table grows first,
+    /// even if it has the slot.
     #[inline(always)]
     pub(crate) fn entry<H: Iterator<Item = (ItemHash, u32)>>(
         &mut self,
@@ -218,10 +229,11 @@ impl SlotTable {
         }
     }
 
-    /// Strikes a slot out, which is in it.
+    /// Removes a slot, which must be in the table.
     #[inline(always)]
     pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
-        // One that comes and goes all the time is near, and would fill its group with entries that leave.
+        // An item that comes and goes all the time is in the cache. Its leaving entries would fill
+        // its group.
         if self.groups.len() < self.large.groups()
             || self.leaving.last().is_some_and(|(last, _)| *last == hash)
         {
@@ -254,7 +266,7 @@ impl SlotTable {
     #[inline(never)]
     fn let_go(&mut self) {
         let mut leaving = mem::take(&mut self.leaving);
-        // A look at each first, with no branch that waits for one, has all of them fetched at once.
+        // This first pass has no dependent branch, so the processor fetches all groups at once.
         black_box(leaving.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags));
         for (hash, slot) in leaving.drain(..) {
             self.vacate(hash, slot);
@@ -262,7 +274,8 @@ impl SlotTable {
         self.leaving = leaving;
     }
 
-    /// Gives back memory, if it is half of it or more: so that there is room for no more than so many slots, or for those that are in it.
+    /// Releases memory, if that is at least half of it. The table keeps room for `slots` slots, or
+    /// for those in it.
     pub(crate) fn shrink_to(&mut self, slots: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
         self.let_go();
         let groups = slots.max(self.taken).div_ceil(FILL);
@@ -280,7 +293,7 @@ impl SlotTable {
         }
     }
 
-    /// The right one of the slots with this hash.
+    /// The place of the slot with this hash that `is_it` accepts.
     #[inline(always)]
     fn probe(&self, home: usize, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Place> {
         let group = self.groups.get(home)?;
@@ -327,8 +340,8 @@ impl SlotTable {
         }
     }
 
-    /// Into so many groups. In the order of the slots, not in that of the groups: what comes next need not wait for a group that is
-    /// written, as it would for a slot that is read.
+    /// Rebuilds the table with this many groups, in the order of the slots, not of the groups. A
+    /// write to a random group does not stall the next step; a read of a random slot would.
     fn move_to(&mut self, groups: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
         self.groups = Vec::new();
         self.groups.resize(groups, Group::EMPTY);
@@ -339,7 +352,7 @@ impl SlotTable {
         }
     }
 
-    /// Where a slot is looked for first: the hash as a fraction of the array.
+    /// The first group of the path: the hash as a fraction of the array.
     #[inline(always)]
     fn home(&self, hash: ItemHash) -> usize {
         ((u64::from(hash.get().get()) * self.groups.len() as u64) >> 32) as usize
@@ -351,7 +364,7 @@ impl SlotTable {
     }
 }
 
-/// Of the low bits: the high ones say where the home is.
+/// The low bits of the hash. The high bits choose the home.
 #[inline(always)]
 fn tag(hash: ItemHash) -> u64 {
     TAKEN | u64::from(hash.get().get() & 0x7f)

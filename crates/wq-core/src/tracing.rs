@@ -1,4 +1,4 @@
-//! Tracing: every event of a queue as an event of the `tracing` crate, at level trace.
+//! Tracing: an observer that emits each event of a queue as a `tracing` event, at level trace.
 
 use std::time::Duration;
 
@@ -7,17 +7,21 @@ use tracing::trace;
 use crate::added::Added;
 use crate::observer::Observer;
 
-/// Tells the subscriber of the thread of each event of a queue, at level trace and with target `wq_core`: give it to
-/// [`Builder::observer`](crate::Builder::observer), beside another as `(metrics, TraceEvents::new("claims"))`.
+/// Emits each event of a queue to the thread's subscriber, at level trace and with target
+/// `wq_core`.
 ///
-/// Events carry the name of the queue and durations in seconds, never items: those may be secret or long.
+/// Give it to [`Builder::observer`](crate::Builder::observer), alone or with another observer:
+/// `(metrics, TraceEvents::new("claims"))`.
+///
+/// Events carry the name of the queue and durations in seconds, never items: an item may be secret
+/// or long.
 #[derive(Clone, Debug)]
 pub struct TraceEvents {
     queue: String,
 }
 
 impl TraceEvents {
-    /// Events of the queue of this name.
+    /// An observer for the queue of this name.
     pub fn new(queue: impl Into<String>) -> Self {
         Self { queue: queue.into() }
     }

@@ -1,17 +1,20 @@
-//! Waiters: who sleeps until something comes, first in first out, and how many of them are woken. Pure: wakers go in and
-//! out, [`Waiters`] calls, clones and drops none.
+//! Waiters: a FIFO line of sleepers, and how many of them are woken.
 //!
-//! At most [`IN_FLIGHT`] waiters are woken and not yet there. One that arrives calls the next while there is something
-//! left, so a burst is spread without waking everybody for it. What keeps this from losing a wake-up:
+//! Pure: it takes and returns wakers. [`Waiters`] calls, clones and drops none.
 //!
-//! Invariant: while there is something to get and a waiter sleeps, at least one waiter is woken and on its way.
+//! At most [`IN_FLIGHT`] waiters are woken and have not arrived yet. A waiter that arrives wakes
+//! the next while something is left, so a burst spreads without a wake-up for each waiter. This
+//! rule loses no wake-up:
 //!
-//! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When much has come
-//! for which nobody was woken, all who are on their way are written off, and another is woken in their stead ([`PRESSURE`]).
-//! It takes an add to notice. Without one, what was meant for two who are held stays where it is: only a timer would know, and no
-//! queue has one.
+//! Invariant: while there is something to get and a waiter sleeps, a woken waiter is on its way.
 //!
-//! Whoever sleeps stands behind all who came before, also after having been woken for nothing.
+//! A woken waiter that is neither polled nor dropped never arrives, and the line cannot know. After
+//! [`PRESSURE`] adds that woke no waiter, the woken ones no longer count, and another is woken.
+//!
+//! Only an add can notice. Items stay queued while two woken getters are held and no add comes:
+//! only a timer could tell, and the queue has none.
+//!
+//! A sleeper is behind all that came before it, also after a wake-up that brought nothing.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,15 +26,15 @@ use crate::planted::planted;
 /// Two, not one: a chain of one stalls behind a preempted thread.
 const IN_FLIGHT: usize = 2;
 
-/// After so many calls for which nobody was woken those who were woken before are written off.
+/// After this many adds that woke no waiter, the woken ones no longer count.
 const PRESSURE: usize = 32;
 
-/// So many entries are kept when nobody waits.
+/// The number of entries that are kept when no waiter is left.
 const KEPT: usize = 64;
 
 const NIL: u32 = u32::MAX;
 
-/// A place in the list, good until it is given to `leave`.
+/// The entry of a waiter, valid until it is given to `leave`.
 #[derive(Debug)]
 pub(crate) struct Key(u32);
 
@@ -44,19 +47,19 @@ enum Entry {
         before: u32,
         after: u32,
     },
-    /// Woken in this era, and not yet seen since.
+    /// Woken in this era, and not arrived yet.
     Woken {
         turn: u64,
         era: u64,
     },
 }
 
-/// Wakers to be called once the lock is free. Dropped, it calls them too: a panic in one waker or elsewhere costs
-/// nobody else his wake-up.
+/// Wakers to call once the lock is free. `Drop` calls them too: a panic costs no other waiter its
+/// wake-up.
 #[derive(Default)]
 #[must_use]
 pub(crate) struct Wakes {
-    /// Nearly always there is one at most; no memory is allocated for it.
+    /// The first waker, stored without an allocation. More are rare.
     one: Option<Waker>,
     more: Vec<Waker>,
 }
@@ -93,8 +96,8 @@ impl Wakes {
         }
     }
 
-    /// In line. A waker that panics costs nobody else the wake-up. The first panic goes on when all are called, unless there is
-    /// one under way: two at once would end the program.
+    /// Calls all wakers in order, even if some panic. The first panic goes on afterwards, unless
+    /// the thread is panicking already: two panics would abort the program.
     #[cold]
     fn call_many(&mut self, first: Waker) {
         let wakers = [first].into_iter().chain(mem::take(&mut self.more));
@@ -117,12 +120,12 @@ pub(crate) struct Waiters {
     first_free: u32,
     first: u32,
     last: u32,
-    /// How many have come.
+    /// The number of waiters that have come.
     turns: u64,
     asleep: usize,
-    /// Who was woken in this era.
+    /// Waiters of this era that are woken and have not arrived.
     woken: usize,
-    /// Who was woken in an earlier one.
+    /// Waiters of earlier eras that are woken and have not arrived.
     written_off: usize,
     era: u64,
     pressure: usize,
@@ -144,7 +147,7 @@ impl Waiters {
         }
     }
 
-    /// How many are to be woken yet.
+    /// The number of sleepers.
     #[inline]
     pub(crate) const fn asleep(&self) -> usize {
         self.asleep
@@ -163,8 +166,8 @@ impl Waiters {
         }
     }
 
-    /// Puts a waiter to sleep: a new one at the end of the line, one that was woken for nothing where it stood. The waker
-    /// that this replaces is handed out.
+    /// Puts a waiter to sleep: a new one at the tail, a woken one at its old place. Returns the
+    /// waker that this replaces.
     pub(crate) fn sleep(&mut self, key: &mut Option<Key>, waker: Waker) -> Option<Waker> {
         let Some(Key(index)) = *key else {
             *key = Some(self.enter(waker));
@@ -187,8 +190,10 @@ impl Waiters {
         }
     }
 
-    /// Between whom one of this turn sleeps. Looked for from both ends: of few who were woken each belongs to the front, and if all
-    /// were, each to the back of those that have come before it.
+    /// The sleepers before and after this turn.
+    ///
+    /// The search goes from both ends. If few were woken, each belongs to the front. If all were
+    /// woken, each belongs to the back.
     fn neighbours(&self, turn: u64) -> (u32, u32) {
         let (mut early, mut late) = (self.first, self.last);
         loop {
@@ -205,8 +210,8 @@ impl Waiters {
         }
     }
 
-    /// The waiter leaves the line: it got something, or gives up. Says whether it takes a wake-up with it that
-    /// somebody else may need, and hands out its waker.
+    /// Removes a waiter that got something or gives up. Returns its waker, and whether it was
+    /// woken: the next waiter may need that wake-up.
     pub(crate) fn leave(&mut self, key: Key) -> (bool, Option<Waker>) {
         let Some(entry) = self.entries.get_mut(key.0 as usize) else { return (false, None) };
         if matches!(entry, Entry::Free(_)) {
@@ -230,7 +235,7 @@ impl Waiters {
         left
     }
 
-    /// One that was woken is here.
+    /// A woken waiter has arrived.
     fn arrived(&mut self, era: u64) {
         if era == self.era {
             self.woken -= 1;
@@ -239,27 +244,28 @@ impl Waiters {
         }
     }
 
-    /// Counts something that came: whether to wake a waiter for it. Not while enough are on their way, but for one such of
-    /// many.
+    /// Counts one new thing. Returns whether to wake a waiter for it: not while enough are woken,
+    /// except once in [`PRESSURE`].
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
         self.asleep > 0 && (self.has_wake_up() || self.press(1))
     }
 
-    /// Counts something that brings nothing new while there is something to get: whether those who were woken for that have stayed
-    /// away for too long, and another is to be woken.
+    /// Counts an add that brings nothing new while there is something to get. Returns whether the
+    /// woken waiters took too long, and another must be woken.
     #[inline]
     pub(crate) fn is_overdue(&mut self) -> bool {
         self.asleep > 0 && self.press(1)
     }
 
-    /// Whether fewer are on their way than may be. As long as somebody is written off, one of them is alive for all one knows.
+    /// Whether another waiter may be woken. Of the waiters in `written_off`, one counts as on its
+    /// way.
     #[inline]
     fn has_wake_up(&self) -> bool {
         self.woken + self.written_off.min(IN_FLIGHT - 1) < IN_FLIGHT
     }
 
-    /// Counts calls for which nobody was woken. True: those who were woken before are written off.
+    /// Counts adds that woke no waiter. Returns true if the woken waiters no longer count.
     fn press(&mut self, calls: usize) -> bool {
         self.pressure = self.pressure.saturating_add(calls);
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
@@ -271,8 +277,8 @@ impl Waiters {
         is_due
     }
 
-    /// So many things came at once, and so many that bring nothing new: wakes as many waiters as there are new things, unless
-    /// enough are on their way.
+    /// Counts new things, and adds that bring nothing new (`again`). Wakes a waiter for each new
+    /// thing, until enough are woken.
     #[inline]
     pub(crate) fn call_for(&mut self, things: usize, again: usize, wakes: &mut Wakes) {
         let mut left = things;
@@ -341,7 +347,7 @@ impl Waiters {
         }
     }
 
-    /// Makes the neighbours of one that left point at each other.
+    /// Makes the neighbours of a removed entry point at each other.
     fn unlink(&mut self, before: u32, after: u32) {
         match self.entries.get_mut(before as usize) {
             Some(Entry::Asleep { after: link, .. }) => *link = after,
@@ -354,7 +360,7 @@ impl Waiters {
         self.asleep -= 1;
     }
 
-    /// Gives back the free entries at the end.
+    /// Releases the free entries at the end.
     pub(crate) fn shrink(&mut self) {
         while let Some(Entry::Free(_)) = self.entries.last() {
             self.entries.pop();
@@ -369,7 +375,7 @@ impl Waiters {
         self.entries.shrink_to_fit();
     }
 
-    /// Nobody waits: the entries are all free.
+    /// Called when all entries are free.
     #[cold]
     fn forget_entries(&mut self) {
         self.entries.clear();

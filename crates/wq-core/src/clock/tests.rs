@@ -1,4 +1,6 @@
-//! How often each verb reads the clock: never without an observer, once with one. Time-outs alone need it in any case.
+//! Tests of the clock: how often each verb reads it. Never without an observer, once with one.
+//!
+//! Time-outs read it in any case.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,12 +13,12 @@ use crate::observer::Observer;
 use crate::platform::reads;
 use crate::queue::WorkQueue;
 
-/// Told of everything, and counts nothing.
+/// An observer that counts nothing.
 struct Indifferent;
 
 impl Observer for Indifferent {}
 
-/// Wants no times.
+/// An observer that is not timed.
 struct Untimed;
 
 impl Observer for Untimed {
@@ -35,10 +37,10 @@ fn hashed(queue: &Queue, items: [u32; 3]) -> impl Iterator<Item = QuietAdd<u32, 
     items.into_iter().map(|item| QuietAdd { item, hash: queue.item_hash(&item), order: () })
 }
 
-/// Its name, a call, and how often that reads the clock with an observer.
+/// The name of a verb, a call, and how often that reads the clock with an observer.
 type Verb = (&'static str, fn(&Queue), usize);
 
-/// Item 1 is in hand, 2 and 3 are queued.
+/// Item 1 is in flight, 2 and 3 are queued.
 const VERBS: &[Verb] = &[
     ("add", |queue| _ = queue.add(4), 1),
     ("add, merged", |queue| _ = queue.add(2), 1),
@@ -68,7 +70,7 @@ const VERBS: &[Verb] = &[
     ("drained_timeout", |queue| drop(queue.drained_timeout(Duration::ZERO)), 2),
 ];
 
-/// How often each verb reads the clock, beside what it should.
+/// The reads of each verb, beside the expected number.
 fn reads_of_each(
     is_timed: bool,
     with: impl Fn(Builder<u32>) -> Builder<u32>,
@@ -81,7 +83,7 @@ fn reads_of_each(
         verb(&queue);
         let reads = reads::take();
         drop(guard);
-        // The beginning of a time-out is read, and once more what is left of it when it has to wait.
+        // A time-out reads its beginning, and the rest of it once more when it has to wait.
         let without = match name {
             "get_timeout, and done" => 1,
             "drained_timeout" => 2,
@@ -92,7 +94,7 @@ fn reads_of_each(
     VERBS.iter().map(reads_of).collect()
 }
 
-/// Of the poll alone: what is left of a time-out is another's reading.
+/// The reads of the poll alone: `deadline.left` has others.
 #[test]
 fn a_get_that_finds_nothing_reads_it_once_in_each_poll() {
     let queue = Queue::builder().observer(Indifferent).build().unwrap();
@@ -121,7 +123,7 @@ fn a_thread_that_waits_for_an_item_reads_it_once_before_it_sleeps() {
             drop(queue.get_blocking());
             reads::take()
         });
-        // Without the lock: who finds it taken for the first time measures a pause by the clock.
+        // Without the lock: the first contended lock of a process measures a pause by the clock.
         while !queue.shared.is_likely_empty() {
             std::thread::yield_now();
         }

@@ -1,16 +1,17 @@
-//! Occupancy: when memory that is kept for reuse is to be given back.
+//! Occupancy: decides when memory that is kept for reuse is released.
 
-/// Below this number of slots nothing is given back by itself.
+/// Below this number of slots the queue releases nothing by itself.
 const FEW_SLOTS: usize = 1024;
 
-/// So many items come and go, at low occupancy, before memory is given back.
+/// The number of items that come and go at low occupancy before memory is released.
 const PASSAGES: usize = 1024;
 
-/// Counts items that come and then others that go, while less than an eighth of the slots is in use. A burst that only
-/// comes counts nothing, nor does one that only goes: memory that burst after burst needs is kept.
+/// Counts items that come and then go, while less than an eighth of the slots is in use.
+///
+/// A burst counts nothing while it only comes or only goes: the memory of recurring bursts is kept.
 #[derive(Debug, Default)]
 pub(super) struct Occupancy {
-    /// Items that came at low occupancy, and for which none has gone yet.
+    /// Items that came at low occupancy, minus the items that have gone since.
     came: usize,
     passed: usize,
 }
@@ -38,7 +39,7 @@ impl Occupancy {
         }
     }
 
-    /// Whether so many have passed that memory is to be given back.
+    /// Whether enough items have passed to release memory.
     #[inline]
     pub(super) const fn is_low(&self) -> bool {
         self.passed >= PASSAGES

@@ -1,16 +1,16 @@
-//! Shrink: memory that is not in use is given back: at an add to an empty queue after a while of low occupancy, or when asked for.
+//! Shrink: releases unused memory, on request, or at an add to an empty queue after low occupancy.
 
 use super::State;
 use crate::backlog::Backlog;
 
 impl<T, B: Backlog> State<T, B> {
-    /// Gives back the free slots at the end, and what is not in use of everything else.
+    /// Releases the free slots at the end of the slab, and unused memory of all other parts.
     #[cold]
     #[inline(never)]
     pub(crate) fn shrink(&mut self) {
         self.occupancy.begin();
         self.slab.shrink();
-        // Half of it is left free: who shrinks often does not move it often.
+        // Leaves half of the table free, so that repeated shrinks seldom move it.
         self.table.shrink_to(2 * self.table.len(), self.slab.hashes());
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();

@@ -1,10 +1,11 @@
-//! Slab: the items of a queue, each in a slot with its hash, phase and generation. Free slots are linked through
-//! themselves.
+//! Slab: the items of a queue, each in a slot with its hash, phase and generation.
+//!
+//! Free slots form a linked list.
 
 use crate::hasher::ItemHash;
 use crate::snapshot::Phase;
 
-/// The end of the free list, and one more than the highest index a slot can have.
+/// The end of the free list. Also one more than the highest index of a slot.
 const NIL: u32 = u32::MAX;
 
 /// Phase and generation in one word. The generation is that of the hand-out in force; of a queued
@@ -12,8 +13,8 @@ const NIL: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 pub(super) struct Meta(u32);
 
-/// Generations count hand-outs of the whole queue and wrap at 2^30: a guard forgotten for that many hand-outs could be
-/// taken for a live one.
+/// Generations count the hand-outs of the whole queue and wrap at 2^30. A guard forgotten for
+/// exactly that many hand-outs could pass for a live one.
 const GENERATIONS: u32 = 1 << 30;
 
 impl Meta {
@@ -65,13 +66,13 @@ impl Meta {
     }
 }
 
-/// One place of the slab: 16 bytes for a `u64` under `Fifo`, the hash being never zero.
+/// One place of the slab: 16 bytes for a `u64` under `Fifo`, because the hash is never zero.
 pub(super) enum Slot<T, O> {
     /// The index of the next free slot, or `NIL`.
     Free(u32),
     Held {
         item: T,
-        /// What the adds made while the item was processing have asked for; default in the other phases.
+        /// The order of the adds made while the item is processed. Default in the other phases.
         order: O,
         hash: ItemHash,
         meta: Meta,
@@ -83,7 +84,7 @@ pub(super) struct Slab<T, O> {
     first_free: u32,
 }
 
-/// Frees the slot, which has this index, and hands out what was in it, so that it can be dropped elsewhere.
+/// Frees the slot with this index. Returns its item, so that the caller can drop it elsewhere.
 #[inline(always)]
 pub(super) fn free<T, O>(slot: &mut Slot<T, O>, first_free: &mut u32, index: u32) -> Option<T> {
     match std::mem::replace(slot, Slot::Free(*first_free)) {
@@ -103,11 +104,11 @@ impl<T, O> Slab<T, O> {
         Self { slots: Vec::new(), first_free: NIL }
     }
 
-    /// The index that the next `insert` will use.
+    /// The index that the next `insert` uses.
     ///
     /// # Panics
     ///
-    /// When 2^32 - 1 items are held at once.
+    /// If 2^32 - 1 items are held at once.
     #[inline(always)]
     pub(super) fn next_index(&self) -> u32 {
         if self.first_free == NIL { self.fresh_index() } else { self.first_free }
@@ -150,14 +151,14 @@ impl<T, O> Slab<T, O> {
             .filter(|slot| matches!(slot, Slot::Held { meta, .. } if meta.phase() == Phase::Queued))
     }
 
-    /// Frees a held slot and hands out what was in it, so that it can be dropped elsewhere.
+    /// Frees a held slot. Returns its item, so that the caller can drop it elsewhere.
     #[inline(always)]
     pub(super) fn free(&mut self, index: u32) -> Option<T> {
         let (slot, first_free) = self.with_free_list(index)?;
         free(slot, first_free, index)
     }
 
-    /// A slot, and the first free one: for one who looks at it, and then frees it.
+    /// A slot and the head of the free list, for a caller that reads the slot and then frees it.
     #[inline(always)]
     pub(super) fn with_free_list(&mut self, index: u32) -> Option<(&mut Slot<T, O>, &mut u32)> {
         let slot = self.slots.get_mut(index as usize)?;
@@ -177,7 +178,7 @@ impl<T, O> Slab<T, O> {
         self.held().map(|(index, _, hash, _)| (hash, index))
     }
 
-    /// What was asked of the item in this slot while it was processing, if anything was.
+    /// The order of the adds made while the item is processed, if it will run again.
     pub(super) fn order_of_again(&self, index: u32) -> Option<&O> {
         match self.get(index)? {
             Slot::Held { order, meta, .. } if meta.phase() == Phase::ProcessingDirty => Some(order),
@@ -189,7 +190,8 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Gives back the free slots at the end, and links the others so that the lowest are used first. In time proportional to the slots.
+    /// Releases the free slots at the end, and links the others lowest first. Linear in the number
+    /// of slots.
     pub(super) fn shrink(&mut self) {
         let last = self.slots.iter().rposition(|slot| matches!(slot, Slot::Held { .. }));
         self.slots.truncate(last.map_or(0, |last| last + 1));

@@ -1,23 +1,24 @@
-//! Stamps: when items were added and handed out, and which are in hand, for those who measure. Holds nothing in a queue
-//! that nobody measures.
+//! Stamps: when items were added and handed out, and which are in flight. Empty without an
+//! observer.
 
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamp {
-    /// When the add was made that the item waits for.
+    /// When the pending add was made.
     added: Option<Instant>,
     /// When the item was handed out.
     got: Option<Instant>,
-    /// Where in `in_hand` the slot is, if it is in hand.
+    /// The index of the slot in `in_hand`, while the item is in flight.
     place: usize,
 }
 
-/// `now` is `None` where nobody measures.
+/// The argument `now` is `None` in a queue without an observer.
 #[derive(Debug, Default)]
 pub(super) struct Stamps {
     by_slot: Vec<Stamp>,
-    /// The slots in hand, in no order: a scrape looks at these alone, however many items are queued.
+    /// The slots of items in flight, in no order. A scrape reads only these, however many items are
+    /// queued.
     in_hand: Vec<u32>,
 }
 
@@ -34,7 +35,7 @@ impl Stamps {
         self.at(slot).added = now;
     }
 
-    /// The item was handed out: how long it had waited.
+    /// Records a hand-out. Returns how long the item had waited.
     #[inline]
     pub(super) fn got(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
         now.map(|now| self.got_at(slot, now))
@@ -49,7 +50,7 @@ impl Stamps {
         since(stamp.added.take(), now)
     }
 
-    /// The hand-out has ended: how long it took.
+    /// Records the end of a hand-out. Returns how long it took.
     #[inline]
     pub(super) fn done(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
         now.map(|now| self.done_at(slot, now))
@@ -60,7 +61,7 @@ impl Stamps {
         since(self.leaves_hand(slot), now)
     }
 
-    /// Takes the slot out of those in hand: when it came to be one.
+    /// Removes the slot from `in_hand`. Returns the time of its hand-out.
     #[inline]
     fn leaves_hand(&mut self, slot: u32) -> Option<Instant> {
         let stamp = self.by_slot.get_mut(slot as usize)?;
@@ -72,25 +73,25 @@ impl Stamps {
         Some(got)
     }
 
-    /// The times that the items in hand have been there, in no order.
+    /// How long each item has been in flight, in no order.
     pub(super) fn in_hand(&self, now: Instant) -> impl Iterator<Item = Duration> {
         let got = |&slot: &u32| self.by_slot.get(slot as usize).and_then(|stamp| stamp.got);
         self.in_hand.iter().filter_map(got).map(move |got| now.saturating_duration_since(got))
     }
 
-    /// The slots in hand, in no order. None in a queue that nobody measures.
+    /// The slots of items in flight, in no order. Empty in a queue without an observer.
     pub(super) fn slots_in_hand(&self) -> impl Iterator<Item = u32> {
         self.in_hand.iter().copied()
     }
 
-    /// The item waits no more.
+    /// Clears the time of the pending add.
     pub(super) fn waits_no_more(&mut self, slot: u32) {
         if let Some(stamp) = self.by_slot.get_mut(slot as usize) {
             stamp.added = None;
         }
     }
 
-    /// The item has left.
+    /// Clears the times of an item that has left.
     #[inline]
     pub(super) fn left(&mut self, slot: u32) {
         if let Some(stamp) = self.by_slot.get_mut(slot as usize) {
@@ -98,7 +99,7 @@ impl Stamps {
         }
     }
 
-    /// How long the item has waited and how long it has been in hand.
+    /// How long the item has waited, and how long it has been in flight.
     pub(super) fn ages(&self, slot: u32, now: Option<Instant>) -> (Option<Duration>, Option<Duration>) {
         let stamp = self.by_slot.get(slot as usize).copied().unwrap_or_default();
         let age = |start: Option<Instant>| Some(now?.saturating_duration_since(start?));

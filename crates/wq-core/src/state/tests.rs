@@ -1,4 +1,5 @@
-//! Tests of the state: random steps with the books checked after each, and the rules that the shell cannot show.
+//! Tests of the state: random steps with the books checked after each, and rules that the shell
+//! cannot show.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,7 +17,7 @@ fn new() -> Queue {
     State::new(Fifo::default(), None)
 }
 
-/// Small on purpose: different items share hashes.
+/// Small on purpose, so that different items share hashes.
 fn hash(item: u64) -> ItemHash {
     ItemHash::from_raw(u32::try_from(item % 3).unwrap())
 }
@@ -35,7 +36,7 @@ impl<B: Backlog<Order = ()>> State<u64, B> {
 }
 
 impl Queue {
-    /// The invariant of the type, counted anew.
+    /// Counts the invariants of the type anew.
     fn check(&self) {
         let mut counts = Counts::default();
         for (index, item, hash, meta) in self.slab.held() {
@@ -120,7 +121,7 @@ fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
     assert_eq!(worked, Some(Duration::from_secs(5)));
     let Take::Got(got) = state.get(at(11)) else { panic!("queued") };
     assert_eq!(got.waited, Some(Duration::from_secs(4)), "the rest of the running work counts");
-    // A clock that goes back is no reason to panic.
+    // A clock that goes back causes no panic.
     let Finished::Left { worked, .. } = state.done(got.ticket, at(3)) else { panic!("not added again") };
     assert_eq!(worked, Some(Duration::ZERO));
 }
@@ -204,8 +205,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases }, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every ticket ever given is used again and again: the last one of an item has an effect on it, until it has ended, and no
-    /// other has.
+    /// Uses every ticket again and again: only the last one of an item has an effect, until it has
+    /// ended.
     #[test]
     fn the_books_are_right_after_every_step(steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 200 })) {
         let mut state = State::new(Fifo::default(), NonZeroUsize::new(4));
@@ -273,7 +274,7 @@ proptest! {
     }
 }
 
-/// TestMetrics of client-go's metrics_test.go: what is measured of one item, to the microsecond.
+/// `TestMetrics` of client-go's metrics_test.go: the times of one item, to the microsecond.
 #[test]
 fn waits_and_work_are_measured_as_upstream_does() {
     let (mut state, begin) = (new(), crate::clock::now());

@@ -1,4 +1,4 @@
-//! View: what can be seen of the state without changing it.
+//! View: reads the state without changing it.
 
 use std::borrow::Borrow;
 use std::num::NonZeroUsize;
@@ -32,7 +32,7 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// What a scrape reads, in time proportional to the items in flight.
+    /// Counts and times for a scrape. Linear in the number of items in flight.
     pub(crate) fn gauges(&self, now: Option<Instant>) -> Gauges {
         let in_hand = |fold: fn(Duration, Duration) -> Duration| {
             now.map(|now| self.stamps.in_hand(now).fold(Duration::ZERO, fold))
@@ -44,7 +44,7 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// What the backlog tells of the items queued and of those to run again.
+    /// Surveys the items that are queued or will run again.
     pub(crate) fn survey(&self, found: &mut B::Found, is_measured: bool)
     where
         B: Survey,
@@ -53,7 +53,8 @@ impl<T, B: Backlog> State<T, B> {
         if is_measured {
             self.backlog.survey(self.stamps.slots_in_hand().filter_map(of_again), found);
         } else {
-            // Nobody knows which these are: all slots are looked through, but only if there is one.
+            // Without stamps these slots are unknown. The search visits all slots, but only if an
+            // item is to run again.
             let slots = (0..u32::MAX).take(self.slab.slots());
             self.backlog.survey(slots.filter_map(of_again).take(self.run_again as usize), found);
         }
@@ -64,13 +65,13 @@ impl<T, B: Backlog> State<T, B> {
         (self.queued == 0 || planted("drain-ignores-queued")) && self.in_flight() == 0
     }
 
-    /// Whether a get would be handed an item.
+    /// Whether a get would return an item.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         self.queued > 0 && !self.paused
     }
 
-    /// Whether an add that respects the capacity would be let in. Always, without a capacity.
+    /// Whether a bounded add would be accepted. Always true without a capacity.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.capacity.is_none_or(|capacity| self.queued + (self.run_again as usize) < capacity.get())
@@ -88,7 +89,7 @@ impl<T, B: Backlog> State<T, B> {
         self.paused
     }
 
-    /// Where an item is.
+    /// The phase of an item.
     pub(crate) fn phase<Q>(&self, item: &Q, hash: ItemHash) -> Option<Phase>
     where
         T: Borrow<Q>,
@@ -97,7 +98,7 @@ impl<T, B: Backlog> State<T, B> {
         self.find(item, hash).map(|(_, meta)| meta.phase())
     }
 
-    /// Clones everything into `items`.
+    /// Clones all items into `items`.
     pub(crate) fn see(&self, items: &mut Vec<Seen<T>>, now: Option<Instant>)
     where
         T: Clone,

@@ -1,6 +1,7 @@
-//! Large: of how many groups on a table is large, so that slots leave it together. A constant in the queue that is shipped. Where it
-//! is checked, its ways to leave are both to be played with few items: the program then takes one of them for all its tables, by
-//! the variable `WQ_TABLE`.
+//! Large: the size from which a table is large, so that slots leave it together.
+//!
+//! The shipped queue has a constant. Builds of checks play both ways with few items: the variable
+//! `WQ_TABLE` chooses one for all tables of a program.
 
 #[cfg(any(test, wq_plant, wq_loom, wq_shuttle, miri))]
 pub(super) use chosen::Large;
@@ -17,7 +18,7 @@ mod shipped {
             Self
         }
 
-        /// So many, 2 MB, are not in the caches of one processor any more.
+        /// This many groups, 2 MB, no longer fit in the caches of one processor.
         #[inline(always)]
         pub(crate) const fn groups(self) -> usize {
             1 << 16
@@ -37,7 +38,7 @@ mod chosen {
             Self(groups)
         }
 
-        /// `WQ_TABLE=small`: none is large; otherwise all are.
+        /// `WQ_TABLE=small`: no table is large. Otherwise all tables are.
         pub(crate) fn of_all_tables() -> Self {
             static IS_SMALL: LazyLock<bool> =
                 LazyLock::new(|| std::env::var("WQ_TABLE").is_ok_and(|table| table == "small"));

@@ -1,4 +1,4 @@
-//! Tests of the table: beside a plain array of items, whose slots are used again at once, the last that became free first.
+//! Tests of the table beside a plain array of items, whose last freed slot is reused first.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ struct Items {
 
 type HashOf = fn(u32) -> ItemHash;
 
-/// One of few, so that homes and tags are shared, and also slots of one home and tag.
+/// One of few hashes, so that slots share homes and tags, or both.
 fn shared(item: u32) -> ItemHash {
     ItemHash::from_raw((item % 5) * 256 + item % 3)
 }
@@ -23,7 +23,7 @@ fn spread(item: u32) -> ItemHash {
     ItemHash::from_raw(item)
 }
 
-/// Three homes, and tags next to each other: of those that differ in the lowest bit alone, too.
+/// Three homes, and neighbouring tags, some of which differ in the lowest bit only.
 fn near(item: u32) -> ItemHash {
     ItemHash::of_bits(((item % 3) << 30) + item % 4)
 }
@@ -35,7 +35,7 @@ fn equal(_: u32) -> ItemHash {
 /// Every table is large.
 const ALWAYS: Large = Large::from(1);
 const NEVER: Large = Large::from(usize::MAX);
-/// One that is as full as these tests have it is large, and is so no more when most has gone.
+/// A table as full as in these tests is large, and no longer large when most slots have gone.
 const AT_TIMES: Large = Large::from(8);
 
 impl Items {
@@ -126,7 +126,7 @@ proptest! {
     }
 }
 
-/// What has left a large table stays in its lane for a while, and then goes.
+/// A slot that has left a large table stays in its lane for a while.
 #[test]
 fn slots_leave_a_large_table_together() {
     let mut items = Items::new(spread, ALWAYS);
@@ -153,7 +153,7 @@ fn each_slot_leaves_a_small_table_at_once() {
     assert!(items.table.groups.iter().all(|group| group.tags == 0));
 }
 
-/// Whose tag differs in the lowest bit alone, in the lane above one with the tag that is looked for.
+/// The tag differs in the lowest bit only, in the lane above a slot with the wanted tag.
 #[test]
 fn what_leaves_does_not_take_along_another_that_is_in_its_slot_by_now() {
     let mut items = Items::new(near, ALWAYS);
@@ -168,7 +168,7 @@ fn what_leaves_does_not_take_along_another_that_is_in_its_slot_by_now() {
     assert!(items.find(other).is_some());
 }
 
-/// None of the numbers is wrong afterwards: a group that no slot has passed says so.
+/// All counts are right afterwards: a group that no slot has passed says so.
 #[test]
 fn nothing_is_looked_for_behind_a_group_when_what_stood_there_has_gone() {
     for large in [ALWAYS, NEVER] {
@@ -181,7 +181,7 @@ fn nothing_is_looked_for_behind_a_group_when_what_stood_there_has_gone() {
     }
 }
 
-/// As many as a group can count stay for ever: the count would not be right any more.
+/// A saturated count stays for ever, because the true one is unknown.
 #[test]
 fn a_count_that_is_full_stays() {
     let mut group = Group::EMPTY;

@@ -305,18 +305,6 @@ impl Naive {
         self.add_later(item, at, ends)
     }
 
-    /// What waits of the item waits until then. Says when it was due, if it waits.
-    fn move_behind(&mut self, item: u8, floor: Nanos) -> Option<Nanos> {
-        self.settle();
-        let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
-        let before = entry.0;
-        if before < floor {
-            self.adds += 1;
-            (entry.0, entry.1) = (floor.min(NEVER), self.adds);
-        }
-        Some(before)
-    }
-
     /// Its back-off is over then at the latest.
     fn end_back_off(&mut self, item: u8, at: Nanos) {
         if let Some((until, counts_from)) = self.until.get_mut(&item) {
