@@ -11,8 +11,8 @@ use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::phases::notes;
-use crate::world::{CLASS, Replica, World, pass, stays, until};
+use crate::phases::{forget, notes};
+use crate::world::{CLASS, NAMESPACE, Replica, World, pass, stays, until};
 
 fn precious(world: &World, uid: &str) -> PathBuf {
     world.directory(uid).join("precious")
@@ -229,4 +229,28 @@ async fn a_former_leader_counts_nothing() {
     world.server.faults().set_plan(FaultPlan::none().rule(rule));
     until("another one leads", async || kept(&two, "not_ours") == 1.0).await;
     until("it counts nothing", async || kept(&one, "not_ours") == 0.0).await;
+}
+
+/// What the handbook says of a directory that is kept.
+#[tokio::test(start_paused = true)]
+async fn a_kept_directory_is_bound_to_a_claim_again() {
+    let world = World::new().await;
+    let first = world.start("one", &["--sweep-interval", "10s"]);
+    let uid = bound_with_data(&world, "data").await;
+    pass(Duration::from_secs(1)).await;
+    first.kill().await;
+    forget(&world, &uid).await;
+    let second = world.start("two", &["--sweep-interval", "10s"]);
+    until("it is counted", async || kept(&second, "holds_data") == 1.0).await;
+    let volume = json!({"metadata": {"name": "again"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": CLASS,
+        "persistentVolumeReclaimPolicy": "Retain", "claimRef": {"namespace": NAMESPACE, "name": "data"},
+        "hostPath": {"path": world.directory(&uid).display().to_string(), "type": "Directory"},
+    }});
+    let volume: PersistentVolume = serde_json::from_value(volume).unwrap();
+    world.volumes().create(&PostParams::default(), &volume).await.unwrap();
+    world.claim_with("data", json!({"volumeName": "again"})).await;
+    world.until_bound("data").await;
+    until("it is not counted", async || kept(&second, "holds_data") == 0.0).await;
+    stays("the data is there", Duration::from_secs(300), || async { precious(&world, &uid).exists() }).await;
 }

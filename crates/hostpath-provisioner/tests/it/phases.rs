@@ -108,7 +108,7 @@ async fn a_released_volume_without_a_claim_is_left_alone() {
 }
 
 /// Takes claim and volume from the server without the provisioner, as a restored backup that has neither.
-async fn forget(world: &World, uid: &str) {
+pub(crate) async fn forget(world: &World, uid: &str) {
     let freed = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     world.volumes().patch(&volume_name(uid), &PatchParams::default(), &freed).await.unwrap();
     world.volumes().delete(&volume_name(uid), &Default::default()).await.unwrap();
