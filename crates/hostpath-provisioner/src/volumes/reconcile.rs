@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::decide::{TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch};
 use super::living;
 use crate::context::{Context, Refused, failure, term_of, within};
-use crate::directory::{Authority, Root};
+use crate::directory::{Authority, Removed, Root};
 use crate::events::Told;
 use crate::fence::Term;
 use crate::location::Location;
@@ -44,7 +44,7 @@ impl Reconciler for VolumeReconciler {
         match within(limit, "taking the volume back", self.settle(&request, &volume, step)).await {
             Ok(Settled::Deleted) => {
                 context.metrics.deleted(started.elapsed());
-                tracing::info!(volume = %request.key(), "took the volume and its directory back");
+                tracing::info!(volume = %request.key(), "took the volume back");
                 Ok(Action::await_change())
             }
             Ok(Settled::Done) => Ok(Action::await_change()),
@@ -185,7 +185,9 @@ impl VolumeReconciler {
                     let uid = location.claim_uid().to_owned();
                     let remove =
                         move |root: &Root, term: &Term| root.remove(&location, Authority::Volume, term);
-                    context.on_disk(request, &uid, remove).await?;
+                    if context.on_disk(request, &uid, remove).await? == Removed::Absent {
+                        tracing::warn!(volume = %request.key(), "its directory was not there: removed by an earlier attempt, or by hand");
+                    }
                     taking.removed();
                     Ok(())
                 }
