@@ -192,14 +192,20 @@ fn numbers_that_are_no_versions_must_be_equal() {
 }
 
 #[test]
-fn a_bookmark_of_the_real_server_may_be_later_and_not_earlier() {
+fn a_bookmark_of_events_may_be_later_on_the_real_server_and_not_earlier() {
     let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
-    let mark = |version: u32| json!({ "type": "BOOKMARK", "object": of(version) });
+    let mark_of = |kind: &str, version: u32| {
+        let metadata = json!({ "resourceVersion": version.to_string() });
+        json!({ "type": "BOOKMARK", "object": { "kind": kind, "metadata": metadata } })
+    };
+    let mark = |version: u32| mark_of("Event", version);
     let mut relation = Relation::default();
     assert!(relation.bodies(&of(10), &of(5)).is_ok() && relation.bodies(&of(20), &of(15)).is_ok());
     assert!(relation.bodies(&mark(10), &mark(5)).is_ok());
     assert!(relation.bodies(&mark(21), &mark(6)).is_ok(), "read after a call that came later");
     assert!(relation.bodies(&mark(11), &mark(16)).is_err(), "read before a call that was answered");
+    let (real, embedded) = (mark_of("ConfigMap", 21), mark_of("ConfigMap", 6));
+    assert!(relation.bodies(&real, &embedded).is_err(), "of a kind with a watch cache");
 }
 
 #[test]
