@@ -70,8 +70,8 @@ impl<B: Backlog> Backlog for Noted<B> {
 
     fn shrink(&mut self) {
         self.inner.shrink();
-        let used = self.reasons.iter().rposition(|reasons| *reasons != Reasons::default());
-        self.reasons.truncate(used.map_or(0, |index| index + 1));
-        self.reasons.shrink_to_fit();
+        if self.inner.is_empty() {
+            self.reasons = Vec::new();
+        }
     }
 }

@@ -18,7 +18,7 @@ macro_rules! room_contract_tests {
             assert_eq!(queue.try_add(1).unwrap(), Added::Merged);
             assert_eq!(queue.remove(&1), Some(1));
             assert_eq!(queue.try_add(2).unwrap(), Added::Queued);
-            assert_eq!(queue.len(), 1);
+            assert_eq!(queue.counts().queued, 1);
         }
 
         #[test]

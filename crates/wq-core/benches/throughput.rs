@@ -1,12 +1,24 @@
-//! Throughput of one thread: add, get and done in the ways that there are, per item.
+//! Throughput: `cargo bench -p wq-core -- --quick` takes less than a minute.
+//!
+//! Each name says the workload, and each figure is in items a second: an item is one add, one
+//! hand-out and one done, unless the name says less. "Burst of 1000" adds 1000 distinct items and
+//! then works on all. A figure holds for this machine and this moment: to compare two commits, run
+//! both after each other, with `--save-baseline` and `--baseline`. client-go's own program runs
+//! beside ours with `cargo xtask gates wq-core`, which compares ratios.
 
 use std::hash::Hash;
 use std::hint::black_box;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use wq_core::WorkQueue;
+
+const BURST: usize = 1000;
+const MILLION: usize = 1_000_000;
 
 fn names(count: usize) -> Vec<String> {
     (0..count).map(|at| format!("namespace-1/name-{at:07}")).collect()
@@ -22,41 +34,22 @@ fn burst<T: Clone + Hash + Eq>(queue: &WorkQueue<T>, keys: &[T]) {
     }
 }
 
-fn bursts(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("burst");
-    for count in [1000_usize, 100_000] {
-        let numbers: Vec<usize> = (0..count).collect();
-        let strings = names(count);
-        let shared: Vec<Arc<str>> = strings.iter().map(|name| Arc::from(name.as_str())).collect();
-        group.throughput(Throughput::Elements(count as u64));
-        let queue = WorkQueue::new();
-        group.bench_function(BenchmarkId::new("usize", count), |b| b.iter(|| burst(&queue, &numbers)));
-        let queue = WorkQueue::new();
-        group.bench_function(BenchmarkId::new("String", count), |b| b.iter(|| burst(&queue, &strings)));
-        let queue = WorkQueue::new();
-        group.bench_function(BenchmarkId::new("Arc<str>", count), |b| b.iter(|| burst(&queue, &shared)));
-    }
-    group.finish();
-}
-
-fn ways(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("ways");
-    group.throughput(Throughput::Elements(1000));
+fn one_thread(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("one thread");
+    group.throughput(Throughput::Elements(BURST as u64));
+    let numbers: Vec<usize> = (0..BURST).collect();
+    let strings = names(BURST);
+    let shared: Vec<Arc<str>> = strings.iter().map(|name| Arc::from(name.as_str())).collect();
     let queue = WorkQueue::new();
-    group.bench_function("fused", |b| {
+    group.bench_function("burst of 1000 usize", |b| b.iter(|| burst(&queue, &numbers)));
+    let queue = WorkQueue::new();
+    group.bench_function("burst of 1000 String", |b| b.iter(|| burst(&queue, &strings)));
+    let queue = WorkQueue::new();
+    group.bench_function("burst of 1000 Arc<str>", |b| b.iter(|| burst(&queue, &shared)));
+    let queue = WorkQueue::new();
+    group.bench_function("burst of 1000 usize, add_all and done_and_get", |b| {
         b.iter(|| {
-            for key in 0..1000 {
-                queue.add(key);
-            }
-            let mut guard = queue.try_get();
-            while let Ok(held) = guard {
-                guard = held.done_and_get();
-            }
-        });
-    });
-    group.bench_function("batched", |b| {
-        b.iter(|| {
-            queue.add_all(0..1000);
+            queue.add_all(0..BURST);
             let mut guard = queue.try_get();
             while let Ok(held) = guard {
                 guard = held.done_and_get();
@@ -64,35 +57,111 @@ fn ways(criterion: &mut Criterion) {
         });
     });
     let queue = WorkQueue::<String>::new();
-    let keys = names(1000);
-    queue.add_all(keys.iter().cloned());
-    group.bench_function("duplicate", |b| {
+    queue.add_all(strings.iter().cloned());
+    group.bench_function("add_ref of a queued String", |b| {
         b.iter(|| {
-            for key in &keys {
+            for key in &strings {
                 black_box(queue.add_ref(key.as_str()));
             }
         });
     });
+    group.throughput(Throughput::Elements(1));
+    let queue = WorkQueue::<usize>::new();
+    group.bench_function("cancelled get", |b| {
+        b.iter(|| pin!(queue.get()).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    });
     group.finish();
 }
 
-fn growth(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("million");
+fn million(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("a million usize");
     group.sample_size(10);
-    group.throughput(Throughput::Elements(1_000_000));
-    let keys: Vec<usize> = (0..1_000_000).collect();
-    group.bench_function("fresh", |b| {
-        b.iter_batched_ref(WorkQueue::new, |queue| burst(queue, &keys), BatchSize::PerIteration)
+    group.throughput(Throughput::Elements(MILLION as u64));
+    let keys: Vec<usize> = (0..MILLION).collect();
+    group.bench_function("burst, new queue", |b| {
+        b.iter_batched_ref(WorkQueue::new, |queue| burst(queue, &keys), BatchSize::PerIteration);
     });
     let queue = WorkQueue::new();
-    group.bench_function("reused", |b| b.iter(|| burst(&queue, &keys)));
+    group.bench_function("burst, reused queue", |b| b.iter(|| burst(&queue, &keys)));
     group.finish();
 }
 
-/// Those of client-go, by their names.
+#[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// From the first add to the last done: `count` producers beside `count` consumers.
+fn crowd(count: u64, items: u64) -> Duration {
+    let queue = WorkQueue::new();
+    let begin = now();
+    thread::scope(|scope| {
+        for _ in 0..count {
+            scope.spawn(|| {
+                while let Some(guard) = queue.get_blocking() {
+                    guard.done();
+                }
+            });
+        }
+        thread::scope(|producers| {
+            for producer in 0..count {
+                let queue = &queue;
+                producers.spawn(move || {
+                    for item in (producer..items).step_by(usize::try_from(count).unwrap_or(1)) {
+                        queue.add(item);
+                    }
+                });
+            }
+        });
+        queue.shutdown();
+    });
+    now() - begin
+}
+
+fn threads(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("threads");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(1));
+    for count in [1, 2, 4, 16] {
+        group.bench_function(format!("{count} producers, {count} blocking consumers"), |b| {
+            b.iter_custom(|items| crowd(count, items.max(count)));
+        });
+    }
+    group.finish();
+}
+
+fn tasks(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tasks");
+    group.throughput(Throughput::Elements(BURST as u64));
+    for tasks in [1, 1000] {
+        group.bench_function(format!("burst of 1000 usize, {tasks} waiting"), |b| {
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else { return };
+            let queue = WorkQueue::<usize>::new();
+            for _ in 0..tasks {
+                let queue = queue.clone();
+                runtime.spawn(async move {
+                    while let Some(guard) = queue.get().await {
+                        guard.done();
+                    }
+                });
+            }
+            b.iter(|| {
+                for item in 0..BURST {
+                    queue.add(item);
+                }
+                runtime.block_on(queue.drained());
+            });
+            queue.shutdown();
+        });
+    }
+    group.finish();
+}
+
+/// client-go's benchmarks, by their names.
 fn upstream(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("upstream");
+    let mut group = criterion.benchmark_group("client-go");
     let keys: Vec<String> = (0..100).map(|at| format!("key-{at}")).collect();
+    group.throughput(Throughput::Elements(100));
     group.bench_function("BenchmarkQueue", |b| {
         let each = |queue: &mut WorkQueue<String>| {
             for key in &keys {
@@ -105,24 +174,23 @@ fn upstream(criterion: &mut Criterion) {
         b.iter_batched_ref(WorkQueue::new, each, BatchSize::PerIteration);
     });
     // Upstream's workers take chunks of several sizes; ours take one piece at a time.
-    for pieces in [1000_u64, 999] {
-        group.bench_function(BenchmarkId::new("BenchmarkParallelizeUntil", pieces), |b| {
-            b.iter(|| {
-                let queue = WorkQueue::new();
-                queue.add_all(0..pieces);
-                queue.shutdown();
-                thread::scope(|scope| {
-                    for _ in 0..10 {
-                        scope.spawn(|| {
-                            while let Some(piece) = queue.get_blocking() {
-                                black_box(is_prime(*piece.item()));
-                            }
-                        });
-                    }
-                });
+    group.throughput(Throughput::Elements(1000));
+    group.bench_function("BenchmarkParallelizeUntil, 1000 pieces", |b| {
+        b.iter(|| {
+            let queue = WorkQueue::new();
+            queue.add_all(0..1000_u64);
+            queue.shutdown();
+            thread::scope(|scope| {
+                for _ in 0..10 {
+                    scope.spawn(|| {
+                        while let Some(piece) = queue.get_blocking() {
+                            black_box(is_prime(*piece.item()));
+                        }
+                    });
+                }
             });
         });
-    }
+    });
     group.finish();
 }
 
@@ -130,5 +198,5 @@ fn is_prime(number: u64) -> bool {
     number > 1 && (2..).take_while(|by| by * by <= number).all(|by| !number.is_multiple_of(by))
 }
 
-criterion_group!(benches, bursts, ways, growth, upstream);
+criterion_group!(benches, one_thread, million, threads, tasks, upstream);
 criterion_main!(benches);

@@ -7,11 +7,11 @@ use std::time::Instant;
 use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::Backlog;
 use crate::hasher::ItemHash;
+use crate::insert::{Borrowed, Insert};
 use crate::lock::LockGuard;
-use crate::news::News;
-use crate::offer::{Borrowed, Offer};
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared, release};
+use crate::transition::Transition;
 use crate::waiters::Wakes;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
@@ -84,7 +84,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         let answer = core.state.add(&mut item, hash, B::Order::default(), true, now);
         let capacity = core.state.capacity();
-        release(core, answer.map_or(News::NONE, News::of_add));
+        release(core, answer.map_or(Transition::NONE, Transition::of_add));
         self.shared.observe(|observer| match answer {
             Some(added) => observer.added(added),
             None => observer.refused(),
@@ -178,7 +178,7 @@ struct Sweep<'q, T, B: Backlog> {
     wakes: Wakes,
 }
 
-/// How many adds of a batch brought nothing new ([`News::of_add`]).
+/// How many adds of a batch brought nothing new ([`Transition::of_add`]).
 fn again(added: AddedAll) -> usize {
     added.merged + added.deferred
 }
@@ -197,29 +197,29 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
 }
 
 impl<T, B: Backlog> Shared<T, B> {
-    /// Adds without a bound. An item that the queue does not take stays in the offer.
+    /// Adds without a bound. An item that the queue does not take stays in `insert`.
     #[inline]
-    fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
+    fn add(&self, insert: &mut impl Insert<T>, hash: ItemHash, order: B::Order) -> Added {
         match self.now() {
             None => {
-                let (core, added) = self.add_at(offer, hash, order, None);
-                release(core, News::of_add(added));
+                let (core, added) = self.add_at(insert, hash, order, None);
+                release(core, Transition::of_add(added));
                 added
             }
-            now => self.add_observed(offer, hash, order, now),
+            now => self.add_observed(insert, hash, order, now),
         }
     }
 
     #[inline(never)]
     fn add_observed(
         &self,
-        offer: &mut impl Offer<T>,
+        insert: &mut impl Insert<T>,
         hash: ItemHash,
         order: B::Order,
         now: Option<Instant>,
     ) -> Added {
-        let (core, added) = self.add_at(offer, hash, order, now);
-        release(core, News::of_add(added));
+        let (core, added) = self.add_at(insert, hash, order, now);
+        release(core, Transition::of_add(added));
         self.observe(|observer| observer.added(added));
         added
     }
@@ -227,14 +227,14 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline(always)]
     fn add_at(
         &self,
-        offer: &mut impl Offer<T>,
+        insert: &mut impl Insert<T>,
         hash: ItemHash,
         order: B::Order,
         now: Option<Instant>,
     ) -> (LockGuard<'_, Core<T, B>>, Added) {
         let mut core = self.lock();
         // Without a bound there is always an answer.
-        let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
+        let added = core.state.add(insert, hash, order, false, now).unwrap_or(Added::ShutDown);
         (core, added)
     }
 }

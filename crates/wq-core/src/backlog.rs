@@ -134,7 +134,7 @@ pub trait Backlog {
         self.len() == 0
     }
 
-    /// Releases unused memory.
+    /// Releases unused memory. The queue calls it while it is empty, after a while of low occupancy.
     fn shrink(&mut self) {}
 }
 
@@ -189,10 +189,7 @@ impl Backlog for Fifo {
     }
 
     fn shrink(&mut self) {
-        // Leaves half of it free, so that repeated shrinks seldom copy it.
-        if self.ids.capacity() / 4 > self.ids.len() {
-            self.ids.shrink_to(2 * self.ids.len());
-        }
+        self.ids.shrink_to_fit();
     }
 }
 

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
-use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
-use crate::news::News;
+use crate::guard::{OwnedProcessingGuard, ProcessingGuard, RawGuard};
 use crate::parker::block_on;
 use crate::planted::planted;
 use crate::queue::WorkQueue;
 use crate::shared::{Shared, release, unlock};
-use crate::state::{Got, Take};
+use crate::state::{Dequeue, Dequeued};
+use crate::transition::Transition;
 use crate::waiters::{Key, Wakes};
 
 /// Why [`WorkQueue::try_get`] or `done_and_get` returned no item.
@@ -122,7 +122,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// let b = a.done_and_get()?; // One lock for both.
     /// assert_eq!(*b.item(), "b");
     /// b.done();
-    /// assert_eq!(queue.len(), 1);
+    /// assert_eq!(queue.counts().queued, 1);
     /// # Ok::<(), wq_core::TryGetError>(())
     /// ```
     ///
@@ -134,10 +134,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared, self.shared.now()) {
-            Take::Got(holding) => Ok(ProcessingGuard(holding)),
-            Take::Nothing => Err(TryGetError::Empty),
-            Take::Ended => Err(TryGetError::ShutDown),
+        match RawGuard::take(&&*self.shared, self.shared.now()) {
+            Dequeue::Item(guard) => Ok(ProcessingGuard(guard)),
+            Dequeue::Nothing => Err(TryGetError::Empty),
+            Dequeue::Ended => Err(TryGetError::ShutDown),
         }
     }
 
@@ -165,11 +165,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         T: Clone,
     {
         let now = self.shared.now();
-        match Holding::take(&&*self.shared, now) {
-            Take::Got(holding) => Some(ProcessingGuard(holding)),
-            Take::Ended => None,
-            Take::Nothing => {
-                self.wait_blocking(now).map(|ProcessingGuard(holding)| ProcessingGuard(holding.anew()))
+        match RawGuard::take(&&*self.shared, now) {
+            Dequeue::Item(guard) => Some(ProcessingGuard(guard)),
+            Dequeue::Ended => None,
+            Dequeue::Nothing => {
+                self.wait_blocking(now).map(|ProcessingGuard(guard)| ProcessingGuard(guard.anew()))
             }
         }
     }
@@ -241,7 +241,7 @@ impl<T: Clone, B: Backlog> Future for GetOwned<T, B> {
 /// The result of a getter. It becomes a guard first; the wakers then run user code, which may
 /// panic.
 struct Taken<T, O> {
-    got: Got<T, O>,
+    got: Dequeued<T, O>,
     /// Fired once there is a guard.
     wakes: Option<Wakes>,
     /// Dropped last.
@@ -265,23 +265,23 @@ where
     B: Backlog,
 {
     #[inline]
-    fn poll_one(&mut self, context: &Context<'_>) -> Poll<Option<Holding<P, T, B>>>
+    fn poll_one(&mut self, context: &Context<'_>) -> Poll<Option<RawGuard<P, T, B>>>
     where
         T: Clone,
     {
         let now = self.shared.now();
         if self.key.is_none() && !self.shared.is_likely_empty() {
-            match Holding::take(&self.shared, now) {
-                Take::Got(holding) => return Poll::Ready(Some(holding)),
-                Take::Nothing => {}
-                Take::Ended => return Poll::Ready(None),
+            match RawGuard::take(&self.shared, now) {
+                Dequeue::Item(guard) => return Poll::Ready(Some(guard)),
+                Dequeue::Nothing => {}
+                Dequeue::Ended => return Poll::Ready(None),
             }
         }
-        self.wait_one(context, now).map(|holding| holding.map(Holding::anew))
+        self.wait_one(context, now).map(|guard| guard.map(RawGuard::anew))
     }
 
     #[inline(never)]
-    fn wait_one(&mut self, context: &Context<'_>, now: Option<Instant>) -> Poll<Option<Holding<P, T, B>>>
+    fn wait_one(&mut self, context: &Context<'_>, now: Option<Instant>) -> Poll<Option<RawGuard<P, T, B>>>
     where
         T: Clone,
     {
@@ -293,9 +293,9 @@ where
         }
         taken.map(|taken| {
             let Taken { got, wakes, left } = taken?;
-            let holding = Holding::begin(self.shared.clone(), got, wakes);
+            let guard = RawGuard::begin(self.shared.clone(), got, wakes);
             drop(left);
-            Some(holding)
+            Some(guard)
         })
     }
 
@@ -319,9 +319,9 @@ where
             let _left_waker; // Dropped after the lock.
             let mut core = self.shared.lock();
             let taken = match core.state.get(now) {
-                Take::Got(got) => Some(got),
-                Take::Ended => None,
-                Take::Nothing => {
+                Dequeue::Item(got) => Some(got),
+                Dequeue::Ended => None,
+                Dequeue::Nothing => {
                     if self.key.as_ref().is_some_and(|key| core.getters.sleeps_with(key, context.waker())) {
                         return Poll::Pending;
                     }
@@ -336,7 +336,7 @@ where
                 }
             };
             let (left, waker) = match self.key.take() {
-                None => (News::NONE, None),
+                None => (Transition::NONE, None),
                 Some(key) => core.getter_leaves(key),
             };
             let wakes = unlock(core, left);
@@ -354,7 +354,7 @@ where
         if let Some(key) = self.key.take() {
             let mut core = self.shared.lock();
             let (left, _waker) = core.getter_leaves(key);
-            release(core, if planted("cancelled-get-keeps-wake-up") { News::NONE } else { left });
+            release(core, if planted("cancelled-get-keeps-wake-up") { Transition::NONE } else { left });
         }
     }
 }

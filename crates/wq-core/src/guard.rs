@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
-use crate::news::News;
 use crate::planted::planted;
 use crate::shared::Shared;
-use crate::state::{Finished, Got, Take, Ticket};
+use crate::state::{Dequeue, Dequeued, Finished, Ticket};
+use crate::transition::Transition;
 use crate::waiters::Wakes;
 
 /// An item in hand: nobody else is handed this item until the guard ends, by [`done`](Self::done) or by being dropped.
@@ -29,16 +29,16 @@ use crate::waiters::Wakes;
 /// Dropping a future that holds a guard ends the guard.
 #[must_use = "dropping the guard says that the item is finished"]
 #[clippy::has_significant_drop]
-pub struct ProcessingGuard<'q, T, B: Backlog = Fifo>(pub(crate) Holding<&'q Shared<T, B>, T, B>);
+pub struct ProcessingGuard<'q, T, B: Backlog = Fifo>(pub(crate) RawGuard<&'q Shared<T, B>, T, B>);
 
 /// A [`ProcessingGuard`] that does not borrow the queue, at the price of one reference count: it can be sent to
 /// another task or kept in a struct.
 #[must_use = "dropping the guard says that the item is finished"]
 #[clippy::has_significant_drop]
-pub struct OwnedProcessingGuard<T, B: Backlog = Fifo>(pub(crate) Holding<Arc<Shared<T, B>>, T, B>);
+pub struct OwnedProcessingGuard<T, B: Backlog = Fifo>(pub(crate) RawGuard<Arc<Shared<T, B>>, T, B>);
 
 /// Both guards; `P` points to the queue. The hand-out ends first when this is dropped, then the item goes.
-pub(crate) struct Holding<P, T, B>
+pub(crate) struct RawGuard<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
@@ -59,13 +59,13 @@ where
     ticket: Option<Ticket>,
 }
 
-impl<P, T, B> Holding<P, T, B>
+impl<P, T, B> RawGuard<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
     #[inline]
-    pub(crate) fn new(shared: P, got: Got<T, B::Order>) -> Self {
+    pub(crate) fn new(shared: P, got: Dequeued<T, B::Order>) -> Self {
         Self { hand_out: HandOut { shared, ticket: Some(got.ticket) }, item: got.item, order: got.order }
     }
 
@@ -79,14 +79,14 @@ where
 
     /// As `new`, of an item whose taker wakes others, and tells of it.
     #[inline(always)]
-    pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Option<Wakes>) -> Self {
+    pub(crate) fn begin(shared: P, got: Dequeued<T, B::Order>, wakes: Option<Wakes>) -> Self {
         let waited = got.waited;
-        let holding = Self::new(shared, got);
+        let guard = Self::new(shared, got);
         if wakes.is_none() && waited.is_none() {
             mem::forget(wakes); // Its drop, of none, may be a call.
-            return holding;
+            return guard;
         }
-        let mut told = holding;
+        let mut told = guard;
         told.tell(wakes, waited);
         told.anew()
     }
@@ -104,25 +104,25 @@ where
 
     /// Takes an item if there is one, without waiting.
     #[inline(always)]
-    pub(crate) fn take(shared: &P, now: Option<Instant>) -> Take<Self>
+    pub(crate) fn take(shared: &P, now: Option<Instant>) -> Dequeue<Self>
     where
         P: Clone,
         T: Clone,
     {
         let mut core = shared.lock();
         match core.state.get(now) {
-            Take::Got(got) => {
+            Dequeue::Item(got) => {
                 drop(core);
-                Take::Got(Self::begin(shared.clone(), got, None))
+                Dequeue::Item(Self::begin(shared.clone(), got, None))
             }
-            Take::Nothing => Take::Nothing,
-            Take::Ended => Take::Ended,
+            Dequeue::Nothing => Dequeue::Nothing,
+            Dequeue::Ended => Dequeue::Ended,
         }
     }
 
-    fn is_in_force(&self) -> bool {
+    fn is_current(&self) -> bool {
         let HandOut { shared, ticket } = &self.hand_out;
-        ticket.is_some_and(|ticket| shared.lock().state.is_in_force(ticket))
+        ticket.is_some_and(|ticket| shared.lock().state.is_current(ticket))
     }
 
     /// Becomes the guard of the next item, if there is one.
@@ -163,11 +163,11 @@ where
         };
         if core.somebody_waits() {
             // Before the get: if that panics, others must know nevertheless.
-            core.gather(News::of_finish(&finished), &mut wakes);
+            core.gather(Transition::of_finish(&finished), &mut wakes);
         }
         let taken = core.state.get(now);
         match taken {
-            Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
+            Dequeue::Item(Dequeued { item: next, order: of_next, ticket, waited }) => {
                 drop(core);
                 hand_out.ticket = Some(ticket);
                 let next = Self { hand_out, item: next, order: of_next };
@@ -187,7 +187,11 @@ where
             nothing => {
                 drop(core);
                 hand_out.shared.end_after(wakes, finished);
-                Err(if matches!(nothing, Take::Ended) { TryGetError::ShutDown } else { TryGetError::Empty })
+                Err(if matches!(nothing, Dequeue::Ended) {
+                    TryGetError::ShutDown
+                } else {
+                    TryGetError::Empty
+                })
             }
         }
     }
@@ -228,8 +232,8 @@ macro_rules! guard {
             /// Whether the item is still in this guard's hands: not after
             /// [`WorkQueue::abandon`](crate::WorkQueue::abandon).
             #[must_use]
-            pub fn is_in_force(&self) -> bool {
-                self.0.is_in_force()
+            pub fn is_current(&self) -> bool {
+                self.0.is_current()
             }
 
             /// Itself, taken apart and put together: for layers above that hand out guards of a call beside those of an

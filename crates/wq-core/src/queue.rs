@@ -5,13 +5,13 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-use crate::backlog::{Backlog, Fifo, Survey};
+use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
-use crate::news::News;
 use crate::shared::{Shared, release};
 use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
+use crate::transition::Transition;
 use crate::waiters::Wakes;
 
 /// A FIFO work queue: an item is queued at most once, has at most one holder, and no add is
@@ -58,20 +58,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.shared.name.as_deref()
     }
 
-    /// The number of queued items, without those in flight or marked to run again. Other threads
-    /// can change it at any time.
-    #[must_use]
-    #[doc(alias = "Len")]
-    pub fn len(&self) -> usize {
-        self.counts().queued
-    }
-
-    /// Whether no item is queued. Items may be in flight.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The number of items in each phase, at one moment. Takes constant time.
     ///
     /// ```
@@ -93,29 +79,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.gauges()
-    }
-
-    /// Surveys the items that are queued or will run again, at one moment.
-    #[must_use]
-    pub fn survey(&self) -> B::Found
-    where
-        B: Survey,
-    {
-        let mut found = B::Found::default();
-        let _ = self.survey_into(&mut found);
-        found
-    }
-
-    /// As [`survey`](Self::survey), but adds to `found` and returns the gauges of the same moment.
-    ///
-    /// Linear in the number of items in flight, beside the cost of the backlog. A queue without an
-    /// observer keeps no list of items in flight: while any is to run again, the cost is linear in
-    /// the recent peak size.
-    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
-    where
-        B: Survey,
-    {
-        self.shared.survey_into(found)
     }
 
     /// Clones every item while holding the queue's lock. Cost is linear in the recent peak size,
@@ -249,38 +212,15 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         core.state.shutdown();
         core.end_came(&mut wakes);
         core.state.take_all(&mut items);
-        core.tell(News::IDLE, &mut wakes);
+        core.tell(Transition::IDLE, &mut wakes);
         drop(core);
         wakes.fire();
         self.shared.observe(|observer| items.iter().for_each(|_| observer.removed()));
         items
     }
-
-    /// Releases unused memory: free slots behind the last held slot, and spare room of all other
-    /// parts.
-    ///
-    /// Linear in the recent peak size. An empty queue does this itself after a while of low
-    /// occupancy.
-    pub fn shrink(&self) {
-        let mut core = self.shared.lock();
-        core.state.shrink();
-        core.getters.shrink();
-        core.drainers.shrink();
-    }
 }
 
 impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
-    /// Whether the queue holds this item, queued or in flight.
-    #[must_use]
-    pub fn contains<Q>(&self, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        let hash = ItemHash::of(item, &self.hasher);
-        self.shared.lock().state.phase(item, hash).is_some()
-    }
-
     /// The phase of this item, or `None` if the queue does not hold it. Other threads can change it
     /// at any time.
     #[must_use]
@@ -304,7 +244,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// let queue = WorkQueue::new();
     /// queue.add("a");
     /// assert_eq!(queue.remove("a"), Some("a"));
-    /// assert!(queue.is_empty());
+    /// assert_eq!(queue.counts().queued, 0);
     /// ```
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
@@ -314,7 +254,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(item, &self.hasher);
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        release(core, if removed.is_some() { News::IDLE } else { News::NONE });
+        release(core, if removed.is_some() { Transition::IDLE } else { Transition::NONE });
         let (item, _order) = removed?;
         self.shared.observe(|observer| observer.removed());
         Some(item)

@@ -23,12 +23,17 @@ impl<T, B: Backlog> QueueReader<T, B> {
         Some(self.shared.upgrade()?.gauges())
     }
 
-    /// As [`WorkQueue::survey_into`], together with the gauges of the same moment.
-    pub fn survey_into(&self, found: &mut B::Found) -> Option<Gauges>
+    /// Surveys the items that are queued or will run again into `found`, and returns the gauges of the
+    /// same moment.
+    ///
+    /// Linear in the number of items in flight, beside the cost of the backlog. A queue without an
+    /// observer keeps no list of items in flight: while any is to run again, the cost is linear in
+    /// the recent peak size.
+    pub fn survey(&self, found: &mut B::Found) -> Option<Gauges>
     where
         B: Survey,
     {
-        Some(self.shared.upgrade()?.survey_into(found))
+        Some(self.shared.upgrade()?.survey(found))
     }
 
     /// Whether the queue no longer exists.

@@ -10,11 +10,11 @@ use crate::backlog::{Backlog, Survey};
 use crate::builder::Clock;
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
-use crate::news::News;
 use crate::observer::Observer;
 use crate::planted::planted;
 use crate::snapshot::Gauges;
 use crate::state::{Finished, State, Ticket};
+use crate::transition::Transition;
 use crate::waiters::{Key, Waiters, Wakes};
 
 pub(crate) struct Shared<T, B: Backlog> {
@@ -107,7 +107,7 @@ impl<T, B: Backlog> Shared<T, B> {
         self.lock().state.gauges(now)
     }
 
-    pub(crate) fn survey_into(&self, found: &mut B::Found) -> Gauges
+    pub(crate) fn survey(&self, found: &mut B::Found) -> Gauges
     where
         B: Survey,
     {
@@ -124,7 +124,7 @@ impl<T, B: Backlog> Shared<T, B> {
             None => {
                 let mut core = self.lock();
                 let finished = core.state.done(ticket, None);
-                release(core, News::of_finish(&finished));
+                release(core, Transition::of_finish(&finished));
                 drop(finished);
             }
             now => self.finish_observed(ticket, now),
@@ -142,7 +142,7 @@ impl<T, B: Backlog> Shared<T, B> {
     /// observer.
     #[inline(always)]
     pub(crate) fn unlock_and_end(&self, core: LockGuard<'_, Core<T, B>>, finished: Finished<T>) {
-        let wakes = unlock(core, News::of_finish(&finished));
+        let wakes = unlock(core, Transition::of_finish(&finished));
         self.end_after(wakes, finished);
     }
 
@@ -183,13 +183,13 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 }
 
-/// Unlocks the queue, then wakes the waiters that the news concerns.
+/// Unlocks the queue, then wakes the waiters that the transition concerns.
 ///
 /// Nearly always none waits, and this is one comparison. An empty [`Wakes`] would cost a tenth of
 /// an operation.
 #[inline(always)]
-pub(crate) fn release<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) {
-    let due = core.due(news);
+pub(crate) fn release<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, transition: Transition) {
+    let due = core.due(transition);
     if due.is_any() {
         release_and_wake(core, due);
     }
@@ -197,21 +197,24 @@ pub(crate) fn release<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: 
 
 #[cold]
 #[inline(never)]
-fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: News) {
+fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: Transition) {
     unlock_and_call(core, due).fire();
 }
 
-/// Unlocks the queue and returns the wakers that the news concerns, for a caller that must make a
+/// Unlocks the queue and returns the wakers that the transition concerns, for a caller that must make a
 /// guard first.
 #[inline(always)]
-pub(crate) fn unlock<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) -> Option<Wakes> {
-    let due = core.due(news);
+pub(crate) fn unlock<T, B: Backlog>(
+    mut core: LockGuard<'_, Core<T, B>>,
+    transition: Transition,
+) -> Option<Wakes> {
+    let due = core.due(transition);
     if due.is_any() { Some(unlock_and_call(core, due)) } else { None }
 }
 
 #[cold]
 #[inline(never)]
-fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News) -> Wakes {
+fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: Transition) -> Wakes {
     let mut wakes = Wakes::new();
     core.call(due, &mut wakes);
     wakes
@@ -224,10 +227,10 @@ impl<T, B: Backlog> Core<T, B> {
         (self.getters.asleep() | self.drainers.asleep()) > 0
     }
 
-    /// Adds the wakers that the news concerns.
+    /// Adds the wakers that the transition concerns.
     #[inline(always)]
-    pub(crate) fn gather(&mut self, news: News, wakes: &mut Option<Wakes>) {
-        let due = self.due(news);
+    pub(crate) fn gather(&mut self, transition: Transition, wakes: &mut Option<Wakes>) {
+        let due = self.due(transition);
         if due.is_any() {
             self.call_into(due, wakes);
         }
@@ -235,29 +238,29 @@ impl<T, B: Backlog> Core<T, B> {
 
     #[cold]
     #[inline(never)]
-    fn call_into(&mut self, due: News, wakes: &mut Option<Wakes>) {
+    fn call_into(&mut self, due: Transition, wakes: &mut Option<Wakes>) {
         self.call(due, wakes.get_or_insert_default());
     }
 
-    pub(crate) fn tell(&mut self, news: News, wakes: &mut Wakes) {
-        let due = self.due(news);
+    pub(crate) fn tell(&mut self, transition: Transition, wakes: &mut Wakes) {
+        let due = self.due(transition);
         self.call(due, wakes);
     }
 
-    /// The part of the news that needs a wake-up. It counts the rest (`Waiters::is_due`).
+    /// The part of the transition that needs a wake-up. It counts the rest (`Waiters::is_due`).
     #[inline(always)]
-    fn due(&mut self, news: News) -> News {
-        News {
-            work: (news.work | news.again)
+    fn due(&mut self, transition: Transition) -> Transition {
+        Transition {
+            work: (transition.work | transition.again)
                 && self.getters.asleep() > 0
                 && self.state.has_work()
-                && if news.work { self.getters.is_due() } else { self.getters.is_overdue() },
+                && if transition.work { self.getters.is_due() } else { self.getters.is_overdue() },
             again: false,
-            idle: news.idle && self.drainers.asleep() > 0 && self.state.is_idle(),
+            idle: transition.idle && self.drainers.asleep() > 0 && self.state.is_idle(),
         }
     }
 
-    fn call(&mut self, due: News, wakes: &mut Wakes) {
+    fn call(&mut self, due: Transition, wakes: &mut Wakes) {
         if due.work {
             self.getters.wake_first(wakes);
         }
@@ -284,12 +287,12 @@ impl<T, B: Backlog> Core<T, B> {
         }
     }
 
-    /// Removes a getter that got something or gives up. Returns its waker, and news for the next
+    /// Removes a getter that got something or gives up. Returns its waker, and a transition for the next
     /// getter if it was woken.
     #[must_use]
-    pub(crate) fn getter_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
+    pub(crate) fn getter_leaves(&mut self, key: Key) -> (Transition, Option<Waker>) {
         let (was_woken, waker) = self.getters.leave(key);
-        (if was_woken { News::WORK } else { News::NONE }, waker)
+        (if was_woken { Transition::WORK } else { Transition::NONE }, waker)
     }
 }
 

@@ -11,9 +11,8 @@
 
 mod removal;
 mod view;
-mod shrink;
 mod slab;
-mod stamps;
+mod timestamps;
 mod occupancy;
 #[cfg(test)]
 mod tests;
@@ -26,13 +25,13 @@ use std::time::{Duration, Instant};
 use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
-use crate::offer::Offer;
+use crate::insert::Insert;
 use crate::planted::planted;
 use crate::snapshot::Phase;
 use crate::table::{SlotEntry, SlotTable};
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
-use stamps::Stamps;
+use timestamps::Timestamps;
 
 /// Identifies a hand-out. `done` hashes and compares nothing, and searches the table before it
 /// reads the slot.
@@ -64,7 +63,7 @@ impl Ticket {
 
 /// An item handed out.
 #[derive(Debug)]
-pub(crate) struct Got<T, O> {
+pub(crate) struct Dequeued<T, O> {
     pub(crate) item: T,
     pub(crate) order: O,
     pub(crate) ticket: Ticket,
@@ -73,8 +72,8 @@ pub(crate) struct Got<T, O> {
 
 /// The result of a get.
 #[derive(Debug)]
-pub(crate) enum Take<G> {
-    Got(G),
+pub(crate) enum Dequeue<G> {
+    Item(G),
     /// Nothing is queued, or the queue is paused.
     Nothing,
     /// Shut down and empty.
@@ -113,7 +112,7 @@ pub(crate) struct State<T, B: Backlog> {
     /// Invariant: never true together with `shutting_down`.
     paused: bool,
     shutting_down: bool,
-    stamps: Stamps,
+    timestamps: Timestamps,
     occupancy: Occupancy,
 }
 
@@ -129,7 +128,7 @@ impl<T, B: Backlog> State<T, B> {
             capacity,
             paused: false,
             shutting_down: false,
-            stamps: Stamps::default(),
+            timestamps: Timestamps::default(),
             occupancy: Occupancy::default(),
         }
     }
@@ -147,12 +146,12 @@ impl<T, B: Backlog> State<T, B> {
         self.paused = false;
     }
 
-    /// Adds an item: takes it out of `offer` if the queue does not hold it yet. Returns `None` if
+    /// Adds an item: takes it out of `insert` if the queue does not hold it yet. Returns `None` if
     /// `bounded` is set and the queue is full.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
-        offer: &mut impl Offer<T>,
+        insert: &mut impl Insert<T>,
         hash: ItemHash,
         order: B::Order,
         bounded: bool,
@@ -162,7 +161,7 @@ impl<T, B: Backlog> State<T, B> {
             return Some(Added::ShutDown);
         }
         let full = bounded && !self.has_room();
-        self.add_open(offer, hash, order, full, now)
+        self.add_open(insert, hash, order, full, now)
     }
 
     /// Whether the queue accepts adds. Call it before an add, or once before many adds under one
@@ -173,9 +172,20 @@ impl<T, B: Backlog> State<T, B> {
             return false;
         }
         if self.occupancy.is_low() && self.table.len() == 0 {
-            self.shrink(); // No change is half done here if the backlog panics.
+            self.release_memory(); // No change is half done here if the backlog panics.
         }
         true
+    }
+
+    /// Releases the memory of an empty queue. Generations go on: old guards stay stale.
+    #[cold]
+    #[inline(never)]
+    fn release_memory(&mut self) {
+        self.table = SlotTable::new();
+        self.slab = Slab::new();
+        self.timestamps = Timestamps::default();
+        self.occupancy.begin();
+        self.backlog.shrink();
     }
 
     /// Adds to a queue that is [open](Self::is_open). `full`: the add respects the capacity, and
@@ -183,7 +193,7 @@ impl<T, B: Backlog> State<T, B> {
     #[inline(always)]
     pub(crate) fn add_open(
         &mut self,
-        offer: &mut impl Offer<T>,
+        insert: &mut impl Insert<T>,
         hash: ItemHash,
         order: B::Order,
         full: bool,
@@ -193,7 +203,7 @@ impl<T, B: Backlog> State<T, B> {
         let entry = self.table.entry(
             hash,
             |index| match slab.get(index) {
-                Some(Slot::Held { item, hash: other, .. }) => *other == hash && offer.is(item),
+                Some(Slot::Held { item, hash: other, .. }) => *other == hash && insert.is(item),
                 _ => false,
             },
             || slab.hashes(),
@@ -204,16 +214,16 @@ impl<T, B: Backlog> State<T, B> {
             SlotEntry::Vacant(place) => {
                 let index = self.slab.next_index();
                 // The steps that may panic come first.
-                offer.make();
+                insert.make();
                 let none = B::Order::default();
                 self.backlog.push(SlotId::from_index(index), order);
-                let Some(item) = offer.take() else { return Some(Added::Merged) }; // Never: it was made.
+                let Some(item) = insert.take() else { return Some(Added::Merged) }; // Never: it was made.
                 let meta = Meta::new(Phase::Queued, 0);
                 self.slab.insert(Slot::Held { item, order: none, hash, meta });
                 place.insert(index);
                 self.queued += 1;
                 self.occupancy.entered(self.table.len(), self.slab.slots());
-                self.stamps.added(index, now);
+                self.timestamps.added(index, now);
                 Some(Added::Queued)
             }
         }
@@ -238,7 +248,7 @@ impl<T, B: Backlog> State<T, B> {
                 *order = new;
                 *meta = meta.with_phase(Phase::ProcessingDirty);
                 self.run_again += 1;
-                self.stamps.added(index, now);
+                self.timestamps.added(index, now);
                 Some(Added::Deferred)
             }
         }
@@ -246,7 +256,7 @@ impl<T, B: Backlog> State<T, B> {
 
     /// Hands out a clone of the next item. The original stays in the queue to find later adds.
     #[inline(always)]
-    pub(crate) fn get(&mut self, now: Option<Instant>) -> Take<Got<T, B::Order>>
+    pub(crate) fn get(&mut self, now: Option<Instant>) -> Dequeue<Dequeued<T, B::Order>>
     where
         T: Clone,
     {
@@ -254,13 +264,13 @@ impl<T, B: Backlog> State<T, B> {
             && let Some((id, order)) = self.backlog.pop()
             && let Some(got) = self.hand_out(id, order, now)
         {
-            return Take::Got(got);
+            return Dequeue::Item(got);
         }
-        if self.shutting_down { Take::Ended } else { Take::Nothing }
+        if self.shutting_down { Dequeue::Ended } else { Dequeue::Nothing }
     }
 
     #[inline(always)]
-    fn hand_out(&mut self, id: SlotId, order: B::Order, now: Option<Instant>) -> Option<Got<T, B::Order>>
+    fn hand_out(&mut self, id: SlotId, order: B::Order, now: Option<Instant>) -> Option<Dequeued<T, B::Order>>
     where
         T: Clone,
     {
@@ -279,8 +289,8 @@ impl<T, B: Backlog> State<T, B> {
         *meta = Meta::new(phase, generation);
         let ticket = Ticket::new(index, generation, *hash);
         self.queued -= 1;
-        let waited = self.stamps.got(index, now);
-        Some(Got { item, order, ticket, waited })
+        let waited = self.timestamps.got(index, now);
+        Some(Dequeued { item, order, ticket, waited })
     }
 
     /// Ends a hand-out. Only the ticket in force has an effect.
@@ -309,13 +319,13 @@ impl<T, B: Backlog> State<T, B> {
                 *meta = Meta::new(Phase::Queued, 0);
                 self.run_again -= 1;
                 self.queued += 1;
-                Finished::Requeued { worked: self.stamps.done(index, now) }
+                Finished::Requeued { worked: self.timestamps.done(index, now) }
             }
             Phase::Processing => {
-                let worked = self.stamps.done(index, now);
-                self.table.strike(ticket.hash, index);
+                let worked = self.timestamps.done(index, now);
+                self.table.remove(ticket.hash, index);
                 let Some(item) = slab::free(slot, first_free, index) else { return Finished::Stale };
-                self.stamps.left(index);
+                self.timestamps.left(index);
                 self.occupancy.left();
                 Finished::Left { item, worked }
             }

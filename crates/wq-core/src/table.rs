@@ -130,15 +130,15 @@ impl Group {
 /// The table knows no items, and seven bits of each hash.
 ///
 /// - `is_it` decides whether a slot is the wanted one. It may be asked about a slot for a while
-///   after `strike`.
+///   after `remove`.
 /// - `held` lists the held slots and their hashes, for a table that grows. These are exactly the
 ///   slots in the table.
 ///
-/// Invariant: each slot that is held or leaving has one entry with the tag of its hash on its path.
+/// Invariant: each slot that is held or pending has one entry with the tag of its hash on its path.
 /// The path is the sequence of groups that begins at its home. Each group of the path before the
 /// entry counts it, at least once.
 ///
-/// A slot can be leaving and held again, by the same item or by another. It then has two entries.
+/// A slot can be pending and held again, by the same item or by another. It then has two entries.
 /// `vacate` finds an entry by tag and slot on the path of one of them, and this may be the entry of
 /// the other. The other then has the same tag, and the entry that stays is on its path and counted
 /// there as well.
@@ -147,8 +147,8 @@ pub(crate) struct SlotTable {
     groups: Vec<Group>,
     /// The number of taken lanes.
     taken: usize,
-    /// Slots that were struck out and are still in their lanes. Only in a large table.
-    leaving: Vec<(ItemHash, u32)>,
+    /// Removed slots that are still in their lanes. Only in a large table.
+    pending_removals: Vec<(ItemHash, u32)>,
     large: Large,
 }
 
@@ -189,13 +189,13 @@ impl SlotTable {
     }
 
     const fn with(large: Large) -> Self {
-        Self { groups: Vec::new(), taken: 0, leaving: Vec::new(), large }
+        Self { groups: Vec::new(), taken: 0, pending_removals: Vec::new(), large }
     }
 
     /// The number of slots in the table.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.taken - self.leaving.len()
+        self.taken - self.pending_removals.len()
     }
 
     /// The number of slots that fit before the table grows.
@@ -231,17 +231,17 @@ impl SlotTable {
 
     /// Removes a slot, which must be in the table.
     #[inline(always)]
-    pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
-        // An item that comes and goes all the time is in the cache. Its leaving entries would fill
-        // its group.
+    pub(crate) fn remove(&mut self, hash: ItemHash, slot: u32) {
+        // An item that comes and goes all the time is in the cache. Its pending entries would fill its
+        // group.
         if self.groups.len() < self.large.groups()
-            || self.leaving.last().is_some_and(|(last, _)| *last == hash)
+            || self.pending_removals.last().is_some_and(|(last, _)| *last == hash)
         {
             self.vacate(hash, slot);
         } else {
-            self.leaving.push((hash, slot));
-            if self.leaving.len() == TOGETHER {
-                self.let_go();
+            self.pending_removals.push((hash, slot));
+            if self.pending_removals.len() == TOGETHER {
+                self.flush();
             }
         }
     }
@@ -264,30 +264,22 @@ impl SlotTable {
 
     #[cold]
     #[inline(never)]
-    fn let_go(&mut self) {
-        let mut leaving = mem::take(&mut self.leaving);
+    fn flush(&mut self) {
+        let mut pending_removals = mem::take(&mut self.pending_removals);
         // This first pass has no dependent branch, so the processor fetches all groups at once.
-        black_box(leaving.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags));
-        for (hash, slot) in leaving.drain(..) {
+        black_box(
+            pending_removals.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags),
+        );
+        for (hash, slot) in pending_removals.drain(..) {
             self.vacate(hash, slot);
         }
-        self.leaving = leaving;
-    }
-
-    /// Releases memory, if that is at least half of it. The table keeps room for `slots` slots, or
-    /// for those in it.
-    pub(crate) fn shrink_to(&mut self, slots: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
-        self.let_go();
-        let groups = slots.max(self.taken).div_ceil(FILL);
-        if groups < self.groups.len().div_ceil(2) {
-            self.move_to(groups, held);
-        }
+        self.pending_removals = pending_removals;
     }
 
     #[cold]
     #[inline(never)]
     fn make_room<H: Iterator<Item = (ItemHash, u32)>>(&mut self, held: impl FnOnce() -> H) {
-        self.let_go();
+        self.flush();
         if self.taken >= self.capacity() {
             self.move_to((self.groups.len() * 2).max(1), held());
         }

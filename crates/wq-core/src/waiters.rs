@@ -47,10 +47,10 @@ enum Entry {
         before: u32,
         after: u32,
     },
-    /// Woken in this era, and not arrived yet.
+    /// Woken in this epoch, and not arrived yet.
     Woken {
         turn: u64,
-        era: u64,
+        epoch: u64,
     },
 }
 
@@ -123,11 +123,11 @@ pub(crate) struct Waiters {
     /// The number of waiters that have come.
     turns: u64,
     asleep: usize,
-    /// Waiters of this era that are woken and have not arrived.
+    /// Waiters of this epoch that are woken and have not arrived.
     woken: usize,
-    /// Waiters of earlier eras that are woken and have not arrived.
-    written_off: usize,
-    era: u64,
+    /// Waiters of earlier epochs that are woken and have not arrived.
+    presumed_lost: usize,
+    epoch: u64,
     pressure: usize,
 }
 
@@ -141,8 +141,8 @@ impl Waiters {
             turns: 0,
             asleep: 0,
             woken: 0,
-            written_off: 0,
-            era: 0,
+            presumed_lost: 0,
+            epoch: 0,
             pressure: 0,
         }
     }
@@ -175,15 +175,15 @@ impl Waiters {
         };
         match self.entries.get_mut(index as usize) {
             Some(Entry::Asleep { waker: held, .. }) => Some(mem::replace(held, waker)),
-            Some(Entry::Woken { turn, era }) => {
-                let (turn, era) = (*turn, *era);
+            Some(Entry::Woken { turn, epoch }) => {
+                let (turn, epoch) = (*turn, *epoch);
                 let (before, after) = self.neighbours(turn);
                 if let Some(entry) = self.entries.get_mut(index as usize) {
                     *entry = Entry::Asleep { turn, waker, before, after };
                 }
                 self.link(before, index, after);
                 self.asleep += 1;
-                self.arrived(era);
+                self.arrived(epoch);
                 None
             }
             Some(Entry::Free(_)) | None => Some(waker),
@@ -222,25 +222,25 @@ impl Waiters {
                 self.unlink(before, after);
                 (false, Some(waker))
             }
-            Entry::Woken { era, .. } => {
-                self.arrived(era);
+            Entry::Woken { epoch, .. } => {
+                self.arrived(epoch);
                 (true, None)
             }
             Entry::Free(_) => (false, None),
         };
         self.first_free = key.0;
-        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 && self.written_off == 0 {
+        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 && self.presumed_lost == 0 {
             self.forget_entries();
         }
         left
     }
 
     /// A woken waiter has arrived.
-    fn arrived(&mut self, era: u64) {
-        if era == self.era {
+    fn arrived(&mut self, epoch: u64) {
+        if epoch == self.epoch {
             self.woken -= 1;
         } else {
-            self.written_off -= 1;
+            self.presumed_lost -= 1;
         }
     }
 
@@ -248,31 +248,31 @@ impl Waiters {
     /// except once in [`PRESSURE`].
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
-        self.asleep > 0 && (self.has_wake_up() || self.press(1))
+        self.asleep > 0 && (self.has_wake_up() || self.record_missed_wake(1))
     }
 
     /// Counts an add that brings nothing new while there is something to get. Returns whether the
     /// woken waiters took too long, and another must be woken.
     #[inline]
     pub(crate) fn is_overdue(&mut self) -> bool {
-        self.asleep > 0 && self.press(1)
+        self.asleep > 0 && self.record_missed_wake(1)
     }
 
-    /// Whether another waiter may be woken. Of the waiters in `written_off`, one counts as on its
+    /// Whether another waiter may be woken. Of the waiters in `presumed_lost`, one counts as on its
     /// way.
     #[inline]
     fn has_wake_up(&self) -> bool {
-        self.woken + self.written_off.min(IN_FLIGHT - 1) < IN_FLIGHT
+        self.woken + self.presumed_lost.min(IN_FLIGHT - 1) < IN_FLIGHT
     }
 
     /// Counts adds that woke no waiter. Returns true if the woken waiters no longer count.
-    fn press(&mut self, calls: usize) -> bool {
+    fn record_missed_wake(&mut self, calls: usize) -> bool {
         self.pressure = self.pressure.saturating_add(calls);
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
         if is_due {
             self.pressure = 0;
-            self.written_off += mem::take(&mut self.woken);
-            self.era += 1;
+            self.presumed_lost += mem::take(&mut self.woken);
+            self.epoch += 1;
         }
         is_due
     }
@@ -286,7 +286,7 @@ impl Waiters {
             self.wake_first(wakes);
             left -= 1;
         }
-        if left == things && self.asleep > 0 && self.press(things.saturating_add(again)) {
+        if left == things && self.asleep > 0 && self.record_missed_wake(things.saturating_add(again)) {
             self.wake_first(wakes);
         }
     }
@@ -327,7 +327,7 @@ impl Waiters {
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
         let Entry::Asleep { turn, .. } = *entry else { return };
         if let Entry::Asleep { waker, before, after, .. } =
-            mem::replace(entry, Entry::Woken { turn, era: self.era })
+            mem::replace(entry, Entry::Woken { turn, epoch: self.epoch })
         {
             self.unlink(before, after);
             self.woken += 1;
@@ -360,21 +360,6 @@ impl Waiters {
         self.asleep -= 1;
     }
 
-    /// Releases the free entries at the end.
-    pub(crate) fn shrink(&mut self) {
-        while let Some(Entry::Free(_)) = self.entries.last() {
-            self.entries.pop();
-        }
-        self.first_free = NIL;
-        for (index, entry) in (0..NIL).zip(&mut self.entries) {
-            if let Entry::Free(next) = entry {
-                *next = self.first_free;
-                self.first_free = index;
-            }
-        }
-        self.entries.shrink_to_fit();
-    }
-
     /// Called when all entries are free.
     #[cold]
     fn forget_entries(&mut self) {
@@ -385,7 +370,7 @@ impl Waiters {
 
     #[cfg(test)]
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
-        (self.asleep, self.woken, self.written_off)
+        (self.asleep, self.woken, self.presumed_lost)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::queue::{DelayingQueue, ImmediateAdd};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
-use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, Rejected, Snapshot, Survey};
+use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, Rejected, Snapshot};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
@@ -106,22 +106,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         items.into_iter().map(|(item, order)| self.add_now(item, order)).collect()
     }
 
-    /// Whether the item is queued or in flight. A delayed item that is not due is not: see
-    /// [`deadline`](Self::deadline).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    #[must_use]
-    pub fn contains<Q>(&self, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.shared.move_due(&self.core, None);
-        self.core.contains(item)
-    }
-
     /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here. Out of date as soon as it is
     /// known. Moves no more of what is due than an add: what is due before this item, if that is due.
     ///
@@ -167,27 +151,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.abandon(item)
     }
 
-    /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
-    #[must_use]
-    #[doc(alias = "Len")]
-    pub fn len(&self) -> usize {
-        self.counts().queued
-    }
-
-    /// Whether no item is queued. Items may be in flight or delayed.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
     ///
     /// # Panics
@@ -197,35 +160,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn counts(&self) -> Counts {
         self.shared.move_due(&self.core, None);
         self.core.counts()
-    }
-
-    /// What the backlog tells of the items that still have to be handed out, those that are due among them, as
-    /// [`wq_core::WorkQueue::survey`].
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
-    #[must_use]
-    pub fn survey(&self) -> B::Found
-    where
-        B: Survey,
-    {
-        self.shared.move_due(&self.core, None);
-        self.core.survey()
-    }
-
-    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment, as
-    /// [`wq_core::WorkQueue::survey_into`].
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
-    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
-    where
-        B: Survey,
-    {
-        self.shared.move_due(&self.core, None);
-        self.core.survey_into(found)
     }
 
     /// What a scrape of metrics reads of what is queued, those that are due among them, and in flight, as
@@ -281,15 +215,4 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
     }
 }
 
-impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {
-    /// Gives back memory that is not in use, if that is more than an eighth. A queue does this by itself too, after a while of low
-    /// occupancy.
-    ///
-    /// What is delayed is put in order and moved to a smaller place meanwhile, and nobody else can use the queue: 10
-    /// milliseconds for 100,000 items that stay, 180 for a million, 2.5 seconds for ten million (measured on a server's
-    /// processor).
-    pub fn shrink(&self) {
-        self.shared.lock().heap.shrink();
-        self.core.shrink();
-    }
-}
+impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {}

@@ -9,7 +9,7 @@
 use crate::tick::Tick;
 use crate::wish::{Term, Wish};
 use std::borrow::Borrow;
-use wq_core::{ItemHash, QuietAdd};
+use wq_core::{HashedAdd, ItemHash};
 
 mod agenda;
 mod leaf;
@@ -56,9 +56,9 @@ impl<T, O> Waiting<T, O> {
         Self { item, order, hash, deadline, sequence, limit }
     }
 
-    pub(crate) fn into_add(self) -> QuietAdd<T, O> {
+    pub(crate) fn into_add(self) -> HashedAdd<T, O> {
         let Self { item, hash, order, .. } = self;
-        QuietAdd { item, hash, order }
+        HashedAdd { item, hash, order }
     }
 }
 

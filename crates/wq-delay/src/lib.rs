@@ -51,7 +51,7 @@ pub use wish::SecondAdd;
 
 // What upper crates need of the queue below, so that they need not name it.
 pub use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher, Notices,
-    Observer, OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason, Seen,
-    SlotId, Snapshot, Survey, TryGetError, WorkQueue,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher, Observer,
+    OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason, Seen, SlotId,
+    Snapshot, Survey, TryGetError, WorkQueue,
 };

@@ -13,7 +13,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, Notices, WorkQueue};
+use wq_core::{Added, Backlog, DefaultHasher, DeferredWakes, Fifo, ItemHash, WorkQueue};
 
 /// What happens when an item that waits for its deadline is added without a delay.
 ///
@@ -158,13 +158,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.settled(|pending, _| pending.heap.len())
     }
 
-    /// Queues what is due. All getters and all verbs that look at queued items do this first; only
-    /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get), which belongs to the queue below, does
-    /// not: a worker that lives on it alone calls this now and then, or somebody runs [`keep_time`](Self::keep_time).
+    /// Queues the items that are due, as every getter and every verb that looks at queued items does.
     ///
-    /// # Panics
-    ///
-    /// If `Eq` of an item that is due, the backlog or the timer panics. So do all verbs that queue what is due first.
+    /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get) belongs to the queue
+    /// below and does not: a worker that uses it alone calls this now and then, or another task runs
+    /// [`keep_time`](Self::keep_time).
     pub fn move_due(&self) {
         self.shared.move_due(&self.core, None);
     }
@@ -312,14 +310,14 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.settle_now(hash, &item);
         let _waited; // Dropped after the lock.
         let mut after = After::new();
-        let mut notices = self.core.notices();
+        let mut adds = self.core.defer_wakes();
         let mut pending = self.shared.lock();
         let slot = pending.heap.find(hash, &item);
         let by = slot.map(|slot| if pending.heap.is_retry(slot) { retry } else { other });
         match (slot, by) {
             (Some(slot), Some(ImmediateAdd::Merge)) => {
                 let added;
-                (added, _waited) = self.take_along(&mut pending, slot, item, Some(order), &mut notices);
+                (added, _waited) = self.take_along(&mut pending, slot, item, Some(order), &mut adds);
                 self.shared.changed(&mut pending, &self.core, &mut after);
                 added
             }
@@ -343,13 +341,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         slot: u32,
         item: T,
         order: Option<B::Order>,
-        notices: &mut Notices<'_, T, B>,
+        adds: &mut DeferredWakes<'_, T, B, S>,
     ) -> (Added, Option<Waiting<T, B::Order>>) {
         let mut merged = pending.heap.order(slot).cloned().unwrap_or_default();
         if let Some(order) = order {
             B::merge(&mut merged, order);
         }
-        let added = self.core.add_quietly(item, merged, notices);
+        let added = adds.add(item, merged);
         (added, pending.heap.remove_at(slot))
     }
 
@@ -358,10 +356,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.settle_now(hash, &item);
         let _waited; // Dropped after the lock.
         let mut after = After::new();
-        let mut notices = self.core.notices();
+        let mut adds = self.core.defer_wakes();
         let mut pending = self.shared.lock();
         if let Some(slot) = pending.heap.find(hash, &item) {
-            (_, _waited) = self.take_along(&mut pending, slot, item, None, &mut notices);
+            (_, _waited) = self.take_along(&mut pending, slot, item, None, &mut adds);
             self.shared.changed(&mut pending, &self.core, &mut after);
         }
     }

@@ -26,12 +26,12 @@ impl<T, B: Backlog> DelayReader<T, B> {
         self.core.gauges()
     }
 
-    /// As [`QueueReader::survey_into`].
-    pub fn survey_into(&self, found: &mut B::Found) -> Option<Gauges>
+    /// As [`QueueReader::survey`].
+    pub fn survey(&self, found: &mut B::Found) -> Option<Gauges>
     where
         B: Survey,
     {
-        self.core.survey_into(found)
+        self.core.survey(found)
     }
 
     /// How many items wait for their deadline.

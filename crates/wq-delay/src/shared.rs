@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::Duration;
-use wq_core::{Backlog, Notices, Observer, WorkQueue};
+use wq_core::{Backlog, DeferredWakes, Observer, WorkQueue};
 
 /// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
 const BATCH: usize = 128;
@@ -170,11 +170,11 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         by: Option<WatchId>,
     ) {
         let mut after = After::new();
-        let mut notices = core.notices();
+        let mut adds = core.defer_wakes();
         let mut pending = self.lock();
-        let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
+        let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut adds);
         drop(pending);
-        drop(notices); // Getters first: observers may take their time.
+        drop(adds); // Getters first: observers may take their time.
         drop(after);
         if let Some(observer) = &self.observer {
             late.into_iter().for_each(|late| observer.due(late));
@@ -189,7 +189,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         now: Tick,
         by: Option<WatchId>,
         after: &mut After,
-        notices: &mut Notices<'_, T, B>,
+        adds: &mut DeferredWakes<'_, T, B, S>,
     ) -> Vec<Duration> {
         let mut late = Vec::new();
         pending.moves += 1;
@@ -203,7 +203,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             }
             moving.due.reverse();
             let due = &mut moving.due;
-            core.add_all_quietly(std::iter::from_fn(|| due.pop()).map(Waiting::into_add), notices);
+            adds.add_all(std::iter::from_fn(|| due.pop()).map(Waiting::into_add));
         }
         let earliest = pending.earliest();
         if by.is_some_and(|id| pending.keepers.is_reserve(id)) {

@@ -135,13 +135,11 @@ impl Backlog for Priority {
         self.len
     }
 
-    /// Releases everything if nothing is queued, and otherwise the places behind the last item.
+    /// Releases all memory if nothing is queued.
     fn shrink(&mut self) {
         if self.len == 0 {
             self.levels.release();
             self.groups.release();
-        } else {
-            self.groups.shrink();
         }
     }
 }

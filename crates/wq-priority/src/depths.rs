@@ -7,30 +7,29 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 
 /// The items that still have to be handed out under each priority: queued, or to run again.
 ///
-/// [`survey`](wq_core::WorkQueue::survey) of a queue with priorities returns it. All figures are of
-/// one moment. At most 25 priorities have a label of their own, all others share one.
+/// [`QueueReader::survey`](wq_core::QueueReader::survey) fills it. All figures are of one moment. At most 25 priorities have a label of their own, all others share one.
 ///
-/// To keep the labels between scrapes, reuse the value: call [`begin`](Self::begin), then
-/// [`survey_into`](wq_core::WorkQueue::survey_into). A priority keeps its label as long as the
-/// value lives. A survey gives free labels to the highest priorities in use.
+/// To keep the labels between scrapes, reuse the value and call [`begin`](Self::begin) before each
+/// survey. A priority keeps its label as long as the value lives. A survey gives free labels to the highest priorities in use.
 ///
 /// A survey looks up at most 50 priorities and the items in flight. It allocates nothing.
 ///
 /// ```
 /// use wq_core::WorkQueue;
-/// use wq_priority::{Order, Priority};
+/// use wq_priority::{Depths, Order, Priority};
 ///
 /// let queue = WorkQueue::builder().backlog(Priority::new()).build()?;
 /// queue.add_with("event", Order::priority(10));
 /// queue.add_with("resync-1", Order::priority(-100));
 /// queue.add_with("resync-2", Order::priority(-100));
 ///
-/// let mut depths = queue.survey();
+/// let (reader, mut depths) = (queue.reader(), Depths::default());
+/// reader.survey(&mut depths);
 /// assert_eq!(depths.labels().collect::<Vec<_>>(), [("10".to_owned(), 1), ("-100".to_owned(), 2)]);
 ///
 /// depths.begin();
 /// queue.try_get()?.done();
-/// queue.survey_into(&mut depths);
+/// reader.survey(&mut depths);
 /// assert_eq!((depths.of(10), depths.of(-100), depths.total()), (Some(0), Some(2), 2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -164,15 +164,6 @@ impl GroupQueues {
         self.pool.free(index);
     }
 
-    /// Releases the places behind the last item that waits.
-    pub(crate) fn shrink(&mut self) {
-        let last = self.places.iter().rposition(|place| place.queue != NIL);
-        self.places.truncate(last.map_or(0, |last| last + 1));
-        if self.places.capacity() / 4 > self.places.len() {
-            self.places.shrink_to(2 * self.places.len()); // Repeated calls copy rarely.
-        }
-    }
-
     /// Releases all memory of queues and places, none of which is in use.
     pub(crate) fn release(&mut self) {
         *self = Self::new(std::mem::take(&mut self.weights));

@@ -56,7 +56,7 @@ impl<T: Send, B: Survey<Found = Depths> + Send> Read for ByPriority<T, B> {
         let _queue = reader.keep_alive()?; // Dropped after the lock, with its items if this is the last of it.
         let mut depths = self.depths.lock().unwrap_or_else(PoisonError::into_inner);
         depths.begin();
-        let gauges = reader.survey_into(&mut depths)?;
+        let gauges = reader.survey(&mut depths)?;
         let depths = depths.labels().collect();
         Some(Reading { gauges, depths, delayed: delayed.as_ref().and_then(|read| read()) })
     }

@@ -1,5 +1,4 @@
-//! The adds that no limiter is asked about, now or for later: those of the queues below, forwarded by hand, but for what an event does
-//! to a back-off.
+//! Add: adds without a limiter, forwarded to the queue below unless they can change a back-off.
 
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
@@ -15,10 +14,17 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    /// Adds an item, to be handed out once after this call. If it is backing off, the builder's
-    /// [`during_backoff`](crate::Builder::during_backoff) says what becomes of that; if it is delayed for another reason,
-    /// [`immediate_add`](crate::Builder::immediate_add) does. With
-    /// [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if it is delayed for another reason too.
+    /// Adds an item, which is handed out once after this call. Never waits. If the item backs off,
+    /// [`during_backoff`](crate::Builder::during_backoff) decides about its retry. For other
+    /// delayed items [`immediate_add`](crate::Builder::immediate_add) decides.
+    ///
+    /// ```
+    /// # use wq_ratelimit::{RateLimitingQueue as Queue, *};
+    /// # let queue = Queue::builder().limiter(item_default()).timer(ManualTimer::new()).build()?;
+    /// queue.add("a");
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "Add")]
     #[inline]
     pub fn add(&self, item: T) -> Added {
@@ -34,7 +40,8 @@ where
         self.inner.queue.add_with(item, order)
     }
 
-    /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.
+    /// As [`add`](Self::add), by a borrowed key. With the default policies it makes the item only
+    /// if the queue does not hold it.
     #[inline]
     pub fn add_ref<Q>(&self, item: &Q) -> Added
     where
@@ -47,8 +54,8 @@ where
         self.inner.queue.add_ref(item)
     }
 
-    /// Adds items in their order, under one lock if the policies of the builder are the default ones: as
-    /// [`wq_delay::DelayingQueue::add_all`] then. Otherwise as [`add`](Self::add) for each, as the iterator comes to it.
+    /// Adds items in their order. With the default policies it takes one lock, as
+    /// [`wq_delay::DelayingQueue::add_all`]. With others it calls [`add`](Self::add) for each item.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
@@ -63,16 +70,29 @@ where
 }
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
-    /// Adds an item unless the queue is full. Delayed items take no room.
+    /// Adds an item unless the queue is full. Delayed items need no room.
     ///
     /// # Errors
     ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    /// [`Rejected`] returns the item if there is no room, and after shutdown.
     pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
         self.inner.queue.try_add(item)
     }
 
-    /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
+    /// Adds an item after this delay. Asks no limiter and counts no attempt. An item that is
+    /// delayed already keeps the earlier deadline, unless
+    /// [`second_add`](crate::Builder::second_add) says otherwise.
+    ///
+    /// ```
+    /// # use {std::time::Duration, wq_ratelimit::{RateLimitingQueue as Queue, *}};
+    /// # let timer = ManualTimer::new();
+    /// # let queue = Queue::builder().limiter(item_default()).timer(timer.clone()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// assert!(queue.try_get().is_err());
+    /// timer.advance(Duration::from_secs(5));
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
         self.inner.queue.add_after(item, delay)
@@ -83,13 +103,22 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.add_after_with(item, delay, order)
     }
 
-    /// Adds an item once the timer's clock shows this instant; at once if it does already. Counts no attempt.
+    /// As [`add_after`](Self::add_after), at this instant of the timer's clock. An instant in the
+    /// past adds the item at once.
+    ///
+    /// ```
+    /// # use {std::time::*, wq_ratelimit::{RateLimitingQueue as Q, item_default as wait, *}};
+    /// # let queue = Q::builder().limiter(wait()).timer(ManualTimer::new()).build().unwrap();
+    /// let deadline = queue.now() + Duration::from_secs(5);
+    /// queue.add_at("a", deadline);
+    /// assert_eq!(queue.deadline("a"), Some(deadline));
+    /// ```
     pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
         self.inner.queue.add_at(item, deadline)
     }
 
-    /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts no attempt. One that is
-    /// backing off comes at the end of its back-off at the latest, or earlier.
+    /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts
+    /// no attempt. An item that backs off comes at the end of its back-off at the latest.
     pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
         self.inner.queue.add_debounced(item, debounce)
     }

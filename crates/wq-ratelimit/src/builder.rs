@@ -1,21 +1,21 @@
-//! `Builder`: everything that is settled before a rate limiting queue exists.
+//! `Builder`: the settings of a queue before it exists.
 
-use crate::control::{Control, DuringBackoff, Rules};
+use crate::backoffs::Backoffs;
 use crate::limiter::RateLimiter;
 use crate::platform::Mutex;
 use crate::queue::{Inner, RateLimitingQueue};
-use crate::windows::Windows;
+use crate::retry_state::{DuringBackoff, RetryState, Rules};
 use std::fmt;
 use std::sync::Arc;
 use wq_delay::{
     Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd, Timer,
 };
 
-/// In place of a limiter until [`Builder::limiter`] names one. No queue can be built with it.
+/// The limiter of a builder until [`Builder::limiter`] sets one. No queue can be built with it.
 #[derive(Debug, Clone, Copy)]
 pub struct NoLimiter(());
 
-/// Settings of a queue to be; see [`RateLimitingQueue::builder`].
+/// The settings of a queue; see [`RateLimitingQueue::builder`].
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder<T, L = NoLimiter, B = Fifo, S = DefaultHasher> {
     queue: wq_delay::Builder<T, B, S>,
@@ -37,9 +37,10 @@ impl<T> Builder<T> {
 }
 
 impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
-    /// What says how long a failed item waits. [`controller_default()`](crate::controller_default()) gives client-go's.
+    /// Sets the limiter, which decides how long a failed item waits.
+    /// [`controller_default()`](crate::controller_default()) is client-go's.
     ///
-    /// It moves between the threads that call the queue, so it must be `Send`:
+    /// It must be `Send`, because it moves between the threads that call the queue:
     ///
     /// ```compile_fail,E0277
     /// # use std::time::{Duration, Instant};
@@ -57,83 +58,83 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         Builder { queue, hasher, limiter, rules }
     }
 
-    /// Counts an attempt that ends while its item is still backing off, as client-go does: events then drive a failing
-    /// item's back-off up. Off by default.
+    /// Counts attempts that end before the back-off, as client-go does: events then raise the
+    /// back-off of a failing item. Off by default.
     pub fn count_early_attempts(mut self, count: bool) -> Self {
         self.rules.count_early_attempts = count;
         self
     }
 
-    /// What an add without a delay, an event, does to the back-off of a failed item. [`DuringBackoff::Keep`] by default.
-    ///
-    /// Events are [`add`](RateLimitingQueue::add), `add_ref`, `add_all` and their kin. `try_add` and delayed adds leave a back-off as it is.
+    /// Sets the effect of an event on the back-off of a failed item. [`DuringBackoff::Keep`] by
+    /// default. Events are adds without a delay, except [`try_add`](RateLimitingQueue::try_add).
     pub fn during_backoff(mut self, policy: DuringBackoff) -> Self {
         self.rules.during_backoff = policy;
         self
     }
 
-    /// The clock of the queue, and of its limiter. There is no default.
+    /// Sets the clock of the queue and its limiter. There is no default.
     #[doc(alias = "Clock")]
     pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
         self.queue = self.queue.timer(timer);
         self
     }
 
-    /// A name to tell the queue from others, in `Debug` and in metrics. None by default.
+    /// Sets a name for `Debug` and metrics. None by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.queue = self.queue.name(name);
         self
     }
 
-    /// Who is told of each event. Nobody by default.
+    /// Sets the observer, which is notified of each event. None by default.
     #[doc(alias = "MetricsProvider")]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.queue = self.queue.observer(observer);
         self
     }
 
-    /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
+    /// Sets the order of hand-outs: an empty backlog, [`Fifo`] by default.
     pub fn backlog<C: Backlog + Send>(self, backlog: C) -> Builder<T, L, C, S> {
         let Self { queue, hasher, limiter, rules } = self;
         Builder { queue: queue.backlog(backlog), hasher, limiter, rules }
     }
 
-    /// The bound of [`try_add`](RateLimitingQueue::try_add), in queued items. Unbounded by default.
+    /// Sets how many items may be queued or marked to run again before
+    /// [`try_add`](RateLimitingQueue::try_add) refuses more. Unbounded by default.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.queue = self.queue.capacity(capacity);
         self
     }
 
-    /// Makes room for so many delayed items when the queue is built, retries among them, and keeps it, as
-    /// [`wq_delay::Builder::reserve_delayed`]. None by default.
+    /// As [`wq_delay::Builder::reserve_delayed`]; a retry is a delayed item.
     pub fn reserve_delayed(mut self, items: usize) -> Self {
         self.queue = self.queue.reserve_delayed(items);
         self
     }
 
-    /// What hashes items in the queue: [`DefaultHasher`] by default. Clones of it must hash alike. A limiter that stores
-    /// items has a hasher of its own.
+    /// Sets the hasher of items: [`DefaultHasher`] by default. Its clones must return equal hashes.
+    /// A limiter that stores items has its own hasher.
     pub fn hasher<H: Clone + Send + Sync>(self, hasher: H) -> Builder<T, L, B, H> {
         let Self { queue, hasher: _, limiter, rules } = self;
         Builder { queue: queue.hasher(hasher.clone()), hasher, limiter, rules }
     }
 
-    /// Which deadline a delayed item keeps when it is added with a delay once more. [`SecondAdd::Earliest`] by default.
+    /// Sets the deadline of a delayed item that is added again with a delay.
+    /// [`SecondAdd::Earliest`] by default.
     pub fn second_add(mut self, policy: SecondAdd) -> Self {
         self.queue = self.queue.second_add(policy);
         self
     }
 
-    /// What becomes of the deadline when a delayed item is added without a delay. [`ImmediateAdd::Keep`] by default;
-    /// [`ImmediateAdd::Defer`] makes back-off strict: no event that comes after the failure brings the item back before
-    /// its time. One that came during the work still runs it again at once.
+    /// Sets what happens to a delayed item's deadline when it is added without a delay.
+    /// [`ImmediateAdd::Keep`] by default. With [`ImmediateAdd::Defer`] no event shortens a
+    /// back-off, but one during the work runs the item again at once.
     pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
         self.rules.immediate_add = policy;
         self.queue = self.queue.immediate_add(policy);
         self
     }
 
-    /// Whether [`drained`](RateLimitingQueue::drained) waits for delayed items too. It does by default.
+    /// Sets whether [`drained`](RateLimitingQueue::drained) waits for delayed items. On by default.
     pub fn drain_awaits_delayed(mut self, awaits: bool) -> Self {
         self.queue = self.queue.drain_awaits_delayed(awaits);
         self
@@ -141,20 +142,20 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
 }
 
 impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
-    /// The queue, for async and blocking getters.
+    /// Builds the queue for async and blocking getters.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names the setting at fault: no timer, or one that cannot wake tasks.
+    /// [`BuildError`] names the invalid setting, such as a timer that cannot wake tasks.
     pub fn build(self) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
         self.finish(wq_delay::Builder::build)
     }
 
-    /// The queue, for blocking getters: they alone keep time, so any timer will do.
+    /// Builds the queue for blocking getters. They alone keep time, so any timer will do.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names the setting at fault.
+    /// [`BuildError`] names the invalid setting.
     pub fn build_blocking(self) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
         self.finish(wq_delay::Builder::build_blocking)
     }
@@ -164,12 +165,12 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
     ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
         let Self { queue, hasher, limiter, rules } = self;
-        let windows = Windows::new(hasher);
-        let control = Control { limiter, windows, rules };
+        let backoffs = Backoffs::new(hasher);
+        let retry_state = RetryState { limiter, backoffs, rules };
         let inner = Inner {
             queue: build(queue)?,
             during_backoff: rules.during_backoff,
-            control: Mutex::new(control),
+            retry_state: Mutex::new(retry_state),
         };
         Ok(RateLimitingQueue { inner: Arc::new(inner) })
     }

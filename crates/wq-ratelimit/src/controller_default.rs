@@ -1,4 +1,4 @@
-//! The limiters that client-go has ready.
+//! The default limiters of client-go.
 
 use crate::exponential::ExponentialBackoff;
 use crate::max_of::MaxOf;
@@ -6,8 +6,8 @@ use crate::rate::Rate;
 use crate::token_bucket::TokenBucket;
 use std::time::Duration;
 
-/// client-go's default for controllers: the longer of a back-off per item, 5 ms doubling to 1000 s, and a bucket of ten
-/// per second with a burst of a hundred.
+/// client-go's default for controllers: [`item_default`] from 5 ms on, and a bucket of ten per
+/// second with a burst of a hundred. The longer wait counts.
 #[must_use]
 #[doc(alias = "DefaultTypedControllerRateLimiter")]
 #[doc(alias = "DefaultControllerRateLimiter")]

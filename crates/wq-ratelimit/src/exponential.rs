@@ -8,13 +8,11 @@ use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::DefaultHasher;
 
-/// Per item: `min(base * 2^n, max)` after `n` attempts, in whole nanoseconds, saturating (client-go's formula, without its
-/// floating point).
+/// Per item: waits `min(base * 2^n, max)` after `n` earlier attempts, as client-go does.
 ///
-/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten, but not while a
-/// queue has it wait for longer, as for a floor or a token. At most 262 144 items are remembered, and for sure the half
-/// of that number that failed last: others may begin anew, also those that wait. [`bounded`](Self::bounded) sets other
-/// bounds.
+/// Forgets an item that had no attempt for twice `max` (at least ten minutes) after its last wait.
+/// Remembers at most 262 144 items, always the half of that number that failed last.
+/// [`bounded`](Self::bounded) sets other bounds.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -36,11 +34,11 @@ pub struct ExponentialBackoff<T, S = DefaultHasher> {
 }
 
 impl<T> ExponentialBackoff<T> {
-    /// Waits `base` after the first attempt, and `max` at most.
+    /// Waits `base` after the first attempt, and at most `max`.
     ///
     /// # Errors
     ///
-    /// If `base` is zero (which would be no wait at all), or larger than `max`.
+    /// If `base` is zero, or larger than `max`.
     pub fn new(base: Duration, max: Duration) -> Result<Self, InvalidLimit> {
         InvalidLimit::unless_within(base, max)?;
         Ok(Self::checked(base, max))
@@ -53,23 +51,22 @@ impl<T> ExponentialBackoff<T> {
 }
 
 impl<T, S> ExponentialBackoff<T, S> {
-    /// What hashes items. To be called before the first use: it forgets all records.
+    /// Sets the hasher of items. Call it before the first use: it forgets all records.
     #[must_use]
     pub fn hasher<H>(self, hasher: H) -> ExponentialBackoff<T, H> {
         let Self { base, max, attempts } = self;
         ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that.
-    /// One that a queue has wait for its retry, for whatever reason, is remembered for `idle` after that. If more than half of
-    /// `max_items` fail in that time, or wait, only that half of the bound is remembered for sure which failed last,
-    /// and others may begin anew, also after a long wait: take twice as many as are to be remembered. To be called
-    /// before the first use: more records than that half are forgotten as a whole.
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt or its
+    /// wait in a queue, and less than twice that.
+    ///
+    /// The half of `max_items` that failed last is always remembered. Other items may restart their
+    /// back-off, even while they wait. Call it before the first use: it may forget all records.
     ///
     /// # Errors
     ///
-    /// If `max_items` is below 2, or `idle` is not more than `max` (nor [`Duration::MAX`], which never ends): a back-off that
-    /// is under way is not to be cut short.
+    /// If `max_items` is below 2, or `idle` is neither more than `max` nor [`Duration::MAX`].
     pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
         self.attempts.bound(max_items, idle, self.max)?;
         Ok(self)
@@ -98,13 +95,13 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for ExponentialBackoff
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// `base * 2^times`, or the longest duration if that is longer.
+/// `base * 2^times`, saturating.
 fn doubled(base: Duration, times: u32) -> Duration {
     let nanos = base.as_nanos();
     if planted("doubling-overflows") {
         return Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).wrapping_shl(times));
     }
-    // Nearly always: a division of 64 bits, not one of 128.
+    // The common case needs no division of 128 bits.
     if let Ok(nanos) = u64::try_from(nanos)
         && times < nanos.leading_zeros()
     {

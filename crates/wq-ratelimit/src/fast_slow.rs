@@ -1,4 +1,4 @@
-//! `FastSlow`: a few quick tries for each item, then slow ones.
+//! `FastSlow`: a short wait for an item's first attempts, a long one for the others.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::{RateLimiter, recorded};
@@ -7,9 +7,8 @@ use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::DefaultHasher;
 
-/// Per item: `fast` for the first so many attempts, `slow` from then on.
-///
-/// Remembers items as [`ExponentialBackoff`](crate::ExponentialBackoff) does, with `slow` for its `max`.
+/// Per item: a short wait for the first attempts, a long one for the others. Remembers items as
+/// [`ExponentialBackoff`](crate::ExponentialBackoff) does, with `slow` for its `max`.
 #[derive(Debug, Clone)]
 #[doc(alias = "TypedItemFastSlowRateLimiter")]
 #[doc(alias = "ItemFastSlowRateLimiter")]
@@ -21,8 +20,7 @@ pub struct FastSlow<T, S = DefaultHasher> {
 }
 
 impl<T> FastSlow<T> {
-    /// Waits `fast` after each of the first `fast_attempts` attempts, `slow` after all others. None fast: slow from the
-    /// start.
+    /// Waits `fast` after each of the first `fast_attempts` attempts, and `slow` after all others.
     ///
     /// # Errors
     ///
@@ -47,22 +45,19 @@ impl<T> FastSlow<T> {
 }
 
 impl<T, S> FastSlow<T, S> {
-    /// What hashes items. To be called before the first use: it forgets all records.
+    /// Sets the hasher of items. Call it before the first use: it forgets all records.
     #[must_use]
     pub fn hasher<H>(self, hasher: H) -> FastSlow<T, H> {
         let Self { fast, slow, fast_attempts, attempts } = self;
         FastSlow { fast, slow, fast_attempts, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that.
-    /// One that a queue has wait for its retry, for whatever reason, is remembered for `idle` after that. If more than half of
-    /// `max_items` fail in that time, or wait, only that half of the bound is remembered for sure which failed last,
-    /// and others may begin anew, also after a long wait: take twice as many as are to be remembered. To be called
-    /// before the first use: more records than that half are forgotten as a whole.
+    /// Sets the bounds of the store, as
+    /// [`ExponentialBackoff::bounded`](crate::ExponentialBackoff::bounded).
     ///
     /// # Errors
     ///
-    /// If `max_items` is below 2, or `idle` is not more than `slow` (nor [`Duration::MAX`], which never ends).
+    /// If `max_items` is below 2, or `idle` is neither more than `slow` nor [`Duration::MAX`].
     pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
         self.attempts.bound(max_items, idle, self.slow)?;
         Ok(self)

@@ -1,16 +1,16 @@
-//! The end of an attempt: what its outcome counts and forgets, and the retry that it asks for.
+//! The end of an attempt: what its outcome counts, forgets and schedules.
 
-use crate::control::Ask;
 use crate::limiter::RateLimiter;
 use crate::outcome::Outcome;
 use crate::planted::planted;
 use crate::queue::Inner;
+use crate::retry_state::RetryRequest;
 use std::hash::{BuildHasher, Hash};
 use wq_delay::{Backlog, Rejected, RejectedReason, Scheduled};
 
-/// What a guard needs of its queue, without the types of the limiter and the hasher.
+/// A guard's view of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Finish<T, B: Backlog> {
-    /// The item is still in hand, so that it is never nowhere.
+    /// Called before the guard ends, so that the queue holds the item at every moment.
     fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
@@ -23,7 +23,7 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    /// The limiter counts first: if it panics, the retry from before still waits.
+    /// Asks the limiter first: if it panics, the earlier retry still waits.
     fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>> {
         match outcome {
             Outcome::Success if planted("success-keeps-attempts") => return Ok(None),
@@ -43,7 +43,7 @@ where
         }
         let deadline = match outcome {
             Outcome::RetryAfter(delay) => self.uncounted(item, delay),
-            _ => self.failed(item, Ask::of(outcome)),
+            _ => self.failed(item, RetryRequest::of(outcome)),
         };
         let scheduled = self.queue.add_retry(item.clone(), deadline, order);
         if scheduled.is_accepted() { Ok(Some(scheduled)) } else { Err(refused()) }

@@ -1,21 +1,23 @@
-//! The verbs of the queues below but for the adds, forwarded by hand. Each means what it means there.
+//! The other verbs of the queues below, forwarded by hand. Each means what it means there.
 
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
-use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot, Survey};
+use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot};
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
-    /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off.
-    pub fn shrink(&self) {
-        self.inner.queue.shrink();
-        let now = self.now();
-        self.inner.controlled(|control, discarded| control.shrink(now, discarded));
-    }
-
-    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted.
+    /// Removes a delayed item and ends its back-off. Its attempts stay counted. Returns `None` if
+    /// it is not delayed or is due.
+    ///
+    /// ```
+    /// # use wq_ratelimit::{RateLimitingQueue as Q, item_default as wait, *};
+    /// # let queue = Q::builder().limiter(wait()).timer(ManualTimer::new()).build().unwrap();
+    /// queue.add_rate_limited("a");
+    /// assert_eq!(queue.cancel("a"), Some("a"));
+    /// assert_eq!((queue.delayed_len(), queue.num_requeues(&"a")), (0, 1));
+    /// ```
     pub fn cancel<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -26,7 +28,14 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         Some(item)
     }
 
-    /// When a delayed item will be due. `None` if it is not delayed, or was due already.
+    /// The instant at which a delayed item is due. `None` if it is not delayed or is due.
+    ///
+    /// ```
+    /// # use {std::time::*, wq_ratelimit::{RateLimitingQueue as Q, item_default as wait, *}};
+    /// # let queue = Q::builder().limiter(wait()).timer(ManualTimer::new()).build().unwrap();
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// assert_eq!(queue.deadline("a"), Some(queue.now() + Duration::from_secs(5)));
+    /// ```
     #[must_use]
     pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
     where
@@ -36,28 +45,13 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.deadline(item)
     }
 
-    /// How many items wait for their deadline.
+    /// The number of delayed items.
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.inner.queue.delayed_len()
     }
 
-    /// Queues what is due; see [`wq_delay::DelayingQueue::move_due`].
-    pub fn move_due(&self) {
-        self.inner.queue.move_due();
-    }
-
-    /// Whether the item is queued or in flight.
-    #[must_use]
-    pub fn contains<Q>(&self, item: &Q) -> bool
-    where
-        T: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.inner.queue.contains(item)
-    }
-
-    /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here.
+    /// The phase of an item. `None` if it is delayed, or if the queue does not hold it.
     #[must_use]
     pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
     where
@@ -67,23 +61,23 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.phase(item)
     }
 
-    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone. If no retry of it
-    /// waits beside, it backs off no longer. Its attempts stay counted.
+    /// Removes a queued item. Returns `None` if it is not queued: an item in flight or delayed
+    /// stays. If the item has no deadline either, its back-off ends. Its attempts stay counted.
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let removed = self.inner.queue.remove(item)?;
-        // Its retry may wait beside what was queued.
+        // A retry may wait beside the queued item.
         if self.deadline(item).is_none() {
             self.inner.end_back_off(&removed);
         }
         Some(removed)
     }
 
-    /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
-    /// the item; that holder's guard has no effect any more (one that is finishing at this very moment may still).
+    /// Ends the processing of an item whose guard was forgotten. Returns whether the item was in
+    /// flight. The guard then has no effect, unless its `finish` runs at the same time.
     pub fn abandon<Q>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -92,89 +86,76 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.abandon(item)
     }
 
-    /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
-    #[must_use]
-    #[doc(alias = "Len")]
-    pub fn len(&self) -> usize {
-        self.inner.queue.len()
-    }
-
-    /// Whether no item is queued. Items may be in flight or delayed.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.inner.queue.is_empty()
-    }
-
-    /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
+    /// The number of items in each phase, at one moment, without the [delayed](Self::delayed_len).
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.inner.queue.counts()
     }
 
-    /// What the backlog tells of the items that still have to be handed out, as [`wq_delay::DelayingQueue::survey`].
-    #[must_use]
-    pub fn survey(&self) -> B::Found
-    where
-        B: Survey,
-    {
-        self.inner.queue.survey()
-    }
-
-    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment.
-    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
-    where
-        B: Survey,
-    {
-        self.inner.queue.survey_into(found)
-    }
-
-    /// What a scrape of metrics reads of what is queued and in flight, as [`wq_delay::DelayingQueue::gauges`].
+    /// The gauges for a scrape of metrics, as [`wq_delay::DelayingQueue::gauges`].
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.inner.queue.gauges()
     }
 
-    /// Clones everything that is queued or in flight, under one lock: as wq-core's `WorkQueue::snapshot`, which says what `Clone` may
-    /// not do there.
+    /// Clones every queued item and every item in flight, as wq-core's `WorkQueue::snapshot`. Cost
+    /// is linear in the recent peak size, and all other calls block meanwhile.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T> {
         self.inner.queue.snapshot()
     }
 
-    /// Takes no more items, now or for later. What is queued is still handed out; items whose deadline has not come are
-    /// dropped from the queue and handed back, in the order of their deadlines.
+    /// Refuses adds from now on, and returns the delayed items in the order of their deadlines.
+    /// Queued items are still handed out.
     ///
-    /// Items that fail after this call are handed back by [`finish`](crate::ProcessingGuard::finish). Call [`drained`](Self::drained) first where
-    /// all retries are to run.
+    /// If an item fails after this call, [`finish`](crate::ProcessingGuard::finish) returns it as
+    /// an error. Wait for [`drained`](Self::drained) first to run all retries.
+    ///
+    /// ```
+    /// # use {std::time::*, wq_ratelimit::{RateLimitingQueue as Q, item_default as wait, *}};
+    /// # let queue = Q::builder().limiter(wait()).timer(ManualTimer::new()).build().unwrap();
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// assert_eq!(queue.shutdown(), ["a"]);
+    /// assert!(queue.get_blocking().is_none());
+    /// ```
     #[doc(alias = "ShutDown")]
     #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
         self.inner.queue.shutdown()
     }
 
-    /// Shuts down and hands back all work that nobody has begun: queued, to run again, delayed. Guards in flight end
-    /// without a requeue.
+    /// Shuts down and returns all items that no worker has started: queued, to run again, delayed.
+    /// Guards in flight end without a requeue.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T> {
         self.inner.queue.shutdown_now()
     }
 
-    /// Waits until nothing is queued, in flight or (unless the builder's
-    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
+    /// Waits until, at one moment, nothing is queued, in flight or delayed. The builder's
+    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) can exclude delayed items.
+    ///
+    /// ```
+    /// # use wq_ratelimit::{RateLimitingQueue as Queue, *};
+    /// # let queue = Queue::builder().limiter(item_default()).timer(ManualTimer::new()).build()?;
+    /// queue.add("a");
+    /// queue.try_get()?.finish(Outcome::Success)?;
+    /// pollster::block_on(queue.drained());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: it only looks.
+    /// Cancel safe: it changes nothing.
     #[doc(alias = "ShutDownWithDrain")]
     pub fn drained(&self) -> Drained<'_, T, B, S> {
         self.inner.queue.drained()
     }
 
-    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread for at most this long.
     ///
     /// # Errors
     ///
-    /// [`NotDrained`] says what is left.
+    /// [`NotDrained`] has the remaining items.
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
@@ -184,7 +165,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
 }
 
 impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
-    /// The present, by the queue's timer.
+    /// The current time of the queue's timer.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.inner.queue.now()
@@ -196,13 +177,13 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
         self.inner.queue.name()
     }
 
-    /// What reads this queue for metrics without keeping it alive.
+    /// A reader for metrics that does not keep the queue alive.
     #[must_use]
     pub fn reader(&self) -> DelayReader<T, B> {
         self.inner.queue.reader()
     }
 
-    /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
+    /// Stops hand-outs until [`resume`](Self::resume) or shutdown. Delayed items still become due.
     pub fn pause(&self) {
         self.inner.queue.pause();
     }
@@ -212,7 +193,7 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
         self.inner.queue.resume();
     }
 
-    /// Whether the queue was shut down.
+    /// Whether the queue is shut down.
     #[must_use]
     #[doc(alias = "ShuttingDown")]
     pub fn is_shutting_down(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The getters: those of the delaying queue, with guards that can finish.
+//! Get: the getters of the delaying queue, with guards that can finish.
 
 use crate::finish::Finish;
 use crate::guard::{OwnedProcessingGuard, ProcessingGuard};
@@ -20,7 +20,20 @@ where
     B: Backlog + Send,
     S: BuildHasher + Send + Sync,
 {
-    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    /// Waits for the next item. Returns `None` if the queue is shut down and nothing is queued.
+    ///
+    /// ```
+    /// # pollster::block_on(async {
+    /// # use wq_ratelimit::{RateLimitingQueue as Queue, *};
+    /// # let queue = Queue::builder().limiter(item_default()).timer(ManualTimer::new()).build()?;
+    /// queue.add("a");
+    /// assert!(queue.shutdown().is_empty()); // No item is delayed.
+    /// while let Some(item) = queue.get().await {
+    ///     item.finish(Outcome::Success)?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Cancel safety
     ///
@@ -52,7 +65,7 @@ where
     ///
     /// # Errors
     ///
-    /// [`TryGetError`] says whether there can be one later.
+    /// [`TryGetError`] says whether an item may come later.
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
         self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held })
@@ -62,7 +75,7 @@ where
     #[must_use = "dropping the guard ends the work on the item"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
-        // Nearly always there is one, and nothing to be made ready for a wait.
+        // The common case finds an item and prepares no wait.
         let held = match self.inner.queue.try_get() {
             Ok(held) => held,
             Err(_) => self.wait_blocking()?.anew(),
@@ -80,17 +93,17 @@ where
     ///
     /// # Errors
     ///
-    /// [`GetTimeoutError`] says whether there can be an item later.
+    /// [`GetTimeoutError`] says whether an item may come later.
     #[inline]
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
         self.inner.queue.get_timeout(timeout).map(|held| ProcessingGuard { queue: &*self.inner, held })
     }
 
-    /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
+    /// Keeps time until shutdown, and gets no items; see [`wq_delay::DelayingQueue::keep_time`].
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: dropped, it hands the job to a waiting getter.
+    /// Cancel safe: a dropped future passes the timekeeping on to a waiting getter.
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
         self.inner.queue.keep_time()
     }

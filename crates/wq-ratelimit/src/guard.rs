@@ -1,4 +1,4 @@
-//! Guards: an item in hand, and the one call that ends the work on it.
+//! Guards: an item in flight, and the call that ends its work.
 
 use crate::finish::Finish;
 use crate::outcome::Outcome;
@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use wq_delay::{Backlog, Fifo, Rejected, Scheduled, TryGetError};
 
-/// An item in hand: nobody else is handed it until the guard ends.
+/// An item in flight: no other getter receives it until the guard ends.
 ///
-/// End it with [`finish`](Self::finish). Dropping it, or [`done`](Self::done), ends it without a word to the limiter: the
-/// item is not retried, and its attempts stay counted.
+/// End it with [`finish`](Self::finish). Dropping it, or [`done`](Self::done), tells the limiter
+/// nothing: the item is not retried, its attempts stay counted, and an earlier retry still runs.
 ///
 /// # Cancel safety
 ///
@@ -21,7 +21,7 @@ pub struct ProcessingGuard<'q, T, B: Backlog = Fifo> {
     pub(crate) held: wq_delay::ProcessingGuard<'q, T, B>,
 }
 
-/// A [`ProcessingGuard`] that does not borrow the queue, at the price of two reference counts.
+/// A [`ProcessingGuard`] that does not borrow the queue, at the cost of two reference counts.
 #[must_use = "dropping the guard ends the work on the item; say how it went with finish"]
 #[clippy::has_significant_drop]
 pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
@@ -39,36 +39,48 @@ macro_rules! guard {
                 self.held.item()
             }
 
-            /// What the adds that led to this hand-out asked for, merged. A retry keeps it.
+            /// The merged order of the adds that led to this hand-out. A retry keeps it.
             #[must_use]
             pub fn order(&self) -> &B::Order {
                 self.held.order()
             }
 
-            /// How many attempts were counted before this one: 0 for a first.
+            /// The number of attempts counted before this one: 0 for the first.
             #[must_use]
             #[doc(alias = "NumRequeues")]
             pub fn num_requeues(&self) -> u32 {
                 self.queue.num_requeues(self.item())
             }
 
-            /// Ends the work on the item, and says how it went. For a retry: when it runs again.
+            /// Ends the work on the item. For a retry it returns how the retry was scheduled.
             ///
-            /// `None` if no retry was asked for, and if the item was
-            /// [abandoned](crate::RateLimitingQueue::abandon) before: the guard has no effect then.
+            /// Returns `Ok(None)` for an outcome without a retry. After
+            /// [`abandon`](crate::RateLimitingQueue::abandon) it returns the same and has no
+            /// effect. An item that was added during the work is queued again at once.
             ///
-            /// An add that came meanwhile is not forgotten: the item is then queued again at once.
+            /// ```
+            /// # use {std::time::Duration, wq_ratelimit::{RateLimitingQueue as Q, *}};
+            /// # let timer = ManualTimer::new();
+            /// # let queue = Q::builder().limiter(item_default()).timer(timer.clone()).build()?;
+            /// queue.add("a");
+            /// queue.try_get()?.finish(Outcome::Retry)?;
+            /// timer.advance(Duration::from_millis(1)); // The limiter's first wait.
+            /// queue.try_get()?.finish(Outcome::Success)?;
+            /// assert_eq!(queue.num_requeues(&"a"), 0);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             ///
             /// # Errors
             ///
-            /// [`Rejected`] hands the item back if a retry was asked for and the queue is shut down: it does not run again, unless an
-            /// add or a retry from before the shutdown waits already. All other outcomes are `Ok`.
+            /// [`Rejected`] returns the item if the outcome asks for a retry and the queue is shut
+            /// down. The item then runs again only if it was marked to run again before the
+            /// shutdown.
             pub fn finish(self, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>> {
                 let order = self.order().clone();
                 self.finish_with(outcome, order)
             }
 
-            /// As [`finish`](Self::finish), with an order of its own for a retry.
+            /// As [`finish`](Self::finish), with another order for the retry.
             ///
             /// # Errors
             ///
@@ -78,16 +90,26 @@ macro_rules! guard {
                 outcome: Outcome,
                 order: B::Order,
             ) -> Result<Option<Scheduled>, Rejected<T>> {
-                if !self.held.is_in_force() {
-                    return Ok(None); // Somebody else may have the item by now.
+                if !self.held.is_current() {
+                    return Ok(None); // Another worker may hold the item.
                 }
-                // Before the guard ends: no moment in between at which the item is nowhere.
+                // Before the guard ends, so that the queue holds the item at every moment.
                 let finished = self.queue.finish(self.item(), order, outcome);
                 self.held.done();
                 finished
             }
 
-            /// Ends the work without a word to the limiter; dropping the guard does the same.
+            /// Ends the work and tells the limiter nothing, as dropping the guard does.
+            ///
+            /// ```
+            /// # use wq_ratelimit::{RateLimitingQueue as Q, *};
+            /// # let timer = ManualTimer::new();
+            /// # let queue = Q::builder().limiter(item_default()).timer(timer).build()?;
+            /// queue.add("a");
+            /// queue.try_get()?.done();
+            /// assert!(queue.counts().is_idle());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             #[doc(alias = "Done")]
             #[inline]
             pub fn done(self) {

@@ -1,20 +1,20 @@
-//! `InvalidLimit`: why a limiter could not be made.
+//! `InvalidLimit`: the error of a limiter that cannot be made.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// A number that no limiter can be made with.
+/// An invalid argument of a limiter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidLimit {
-    /// The argument at fault.
+    /// The argument.
     pub field: &'static str,
     /// Its value.
     pub value: String,
-    /// What it must be.
+    /// The bound that it violates.
     pub bound: String,
-    /// What to do about it.
+    /// How to correct it.
     pub remedy: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl InvalidLimit {
         Self { field, value: format!("{value:?}"), bound: bound.into(), remedy }
     }
 
-    /// Of a back-off that begins with `base` and grows to `max`.
+    /// Checks a back-off from `base` to `max`.
     pub(crate) fn unless_within(base: Duration, max: Duration) -> Result<(), Self> {
         if base.is_zero() {
             let remedy = "add the item without a limiter for no wait at all";

@@ -5,17 +5,17 @@ use crate::limiter::{RateLimiter, pass_on};
 use crate::random::Random;
 use std::time::{Duration, Instant};
 
-/// Spreads the waits of another limiter by chance, so that items that failed together do not come back together.
+/// Spreads the waits of another limiter, so that items that failed together run again apart.
 ///
-/// | | of a wait `d`, evenly between | |
+/// | | evenly between | |
 /// | --- | --- | --- |
-/// | [`new(limiter, percent)`](Self::new) | `d` and `d + percent% of d` | never shorter, as `wait.Jitter` of k8s.io/apimachinery |
-/// | [`equal(limiter)`](Self::equal) | `d / 2` and `d` | never longer |
-/// | [`full(limiter)`](Self::full) | nothing and `d` | never longer; spreads the most |
+/// | [`new(limiter, percent)`](Self::new) | `d` and `d + percent% of d` | as apimachinery's `wait.Jitter` |
+/// | [`equal(limiter)`](Self::equal) | `d / 2` and `d` | |
+/// | [`full(limiter)`](Self::full) | zero and `d` | spreads the most |
 ///
-/// The last two have the names of Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015.
+/// `d` is the wait. The last two names are Marc Brooker's (Exponential Backoff And Jitter, 2015).
 ///
-/// A clone draws for itself. With a [`seed`](Self::seed) it goes on as the one that it was cloned from.
+/// A clone draws its own sequence, but with a [`seed`](Self::seed) it continues the same one.
 #[derive(Debug, Clone)]
 pub struct Jittered<L> {
     limiter: L,
@@ -31,7 +31,7 @@ enum Spread {
 }
 
 impl<L> Jittered<L> {
-    /// Up to `percent` per cent longer.
+    /// Makes each wait up to `percent` per cent longer.
     ///
     /// # Errors
     ///
@@ -48,13 +48,13 @@ impl<L> Jittered<L> {
         Ok(Self::of(limiter, Spread::Longer { percent }))
     }
 
-    /// Down to half as long.
+    /// Makes each wait at most half shorter.
     #[must_use]
     pub fn equal(limiter: L) -> Self {
         Self::of(limiter, Spread::Equal)
     }
 
-    /// Down to nothing.
+    /// Makes each wait shorter, down to zero.
     #[must_use]
     pub fn full(limiter: L) -> Self {
         Self::of(limiter, Spread::Full)
@@ -64,7 +64,7 @@ impl<L> Jittered<L> {
         Self { limiter, spread, random: Random::new() }
     }
 
-    /// Draws from this seed instead of one of the process's own: the same seed gives the same sequence.
+    /// Sets the seed. Equal seeds give equal sequences.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { random: Random::seeded(seed), ..self }
@@ -84,7 +84,7 @@ impl<L> Jittered<L> {
 /// Rounded down.
 fn percent_of(delay: Duration, percent: u8) -> Duration {
     let nanos = delay.as_nanos().saturating_mul(u128::from(percent)) / 100;
-    // More than 584 years are not drawn from anyway.
+    // `Random::up_to` takes at most 584 years.
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 

@@ -1,13 +1,15 @@
 #![doc = include_str!("../README.md")]
+//!
 //! ## Panics in user code
 //!
-//! `Hash`, `Eq` and `Clone` of items, limiters, backlogs, observers, wakers and timers are user code.
-//! A verb that calls code that panics passes the panic on. A guard has then ended.
+//! The queue stays usable if user code panics: `Hash`, `Eq` or `Clone` of an item, a limiter, a
+//! backlog, an observer, a waker or a timer. The panic reaches the caller of the queue. A guard has
+//! then ended.
 //!
-//! - The queue stays usable, and every other item is handed out.
-//! - `finish` counts first: if the limiter panics, the retry from before still waits. A later panic may
-//!   lose the retry of that one item, which is then not in the queue until it is added again.
-//! - What is remembered of failures may be lost: a table that grows or ages hashes what it holds.
+//! - All other items are handed out.
+//! - `finish` asks the limiter first: if it panics, the earlier retry still waits.
+//! - A later panic in `finish` can lose the retry: the item does not run until it is added again.
+//! - Records of failures can be lost: a table that grows or ages hashes its items.
 #![forbid(unsafe_code)]
 
 mod queue;
@@ -18,8 +20,8 @@ mod builder;
 mod add;
 mod forward;
 mod get;
-mod control;
-mod windows;
+mod retry_state;
+mod backoffs;
 mod limiter;
 mod exponential;
 mod fast_slow;
@@ -39,7 +41,6 @@ mod platform;
 mod planted;
 
 pub use builder::{Builder, NoLimiter};
-pub use control::DuringBackoff;
 pub use controller_default::{controller_default, item_default};
 pub use exponential::ExponentialBackoff;
 pub use fast_slow::FastSlow;
@@ -55,16 +56,17 @@ pub use per_item_bucket::PerItemBucket;
 pub use planted::PLANTED_BUGS;
 pub use queue::RateLimitingQueue;
 pub use remembered::Remembered;
+pub use retry_state::DuringBackoff;
 pub use shared::Shared;
 pub use token_bucket::TokenBucket;
 pub use with_max_wait::WithMaxWait;
 
-// What upper crates need of the queues below, so that they need not name them.
+// Upper crates use these without a dependency on the queues below.
 #[cfg(feature = "tokio")]
 pub use wq_delay::TokioTimer;
 pub use wq_delay::{
     Added, AddedAll, Backlog, BuildError, Counts, Debounce, DebounceError, DefaultHasher, DelayReader,
     DelayingQueue, Drained, Fifo, GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer,
-    NotDrained, Notices, Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId,
-    Snapshot, ThreadTimer, Timer, TryGetError, WorkQueue,
+    NotDrained, Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot,
+    ThreadTimer, Timer, TryGetError, WorkQueue,
 };

@@ -4,10 +4,8 @@ use crate::limiter::RateLimiter;
 use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
 
-/// The longer wait of two limiters. Nests: `MaxOf::new(a, MaxOf::new(b, c))`.
-///
-/// Both are asked each time, so both remember: with a bucket among them, an item that the other delays for longer has
-/// taken its token all the same.
+/// The longer wait of two limiters. Nests: `MaxOf::new(a, MaxOf::new(b, c))`. Both count each
+/// attempt: a bucket spends a token even if the other limiter's wait is longer.
 #[derive(Debug, Clone)]
 #[doc(alias = "TypedMaxOfRateLimiter")]
 #[doc(alias = "MaxOfRateLimiter")]
@@ -17,7 +15,7 @@ pub struct MaxOf<A, B> {
 }
 
 impl<A, B> MaxOf<A, B> {
-    /// The longer of these two.
+    /// Combines two limiters.
     #[must_use]
     pub const fn new(first: A, second: B) -> Self {
         Self { first, second }
@@ -47,11 +45,6 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
         self.first.remembered().and(self.second.remembered())
     }
 
-    fn each_remembered(&self, visit: &mut dyn FnMut(&T)) {
-        self.first.each_remembered(visit);
-        self.second.each_remembered(visit);
-    }
-
     fn take_discarded(&mut self) -> Vec<T> {
         let mut discarded = self.first.take_discarded();
         discarded.append(&mut self.second.take_discarded());
@@ -61,10 +54,5 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     fn sweep(&mut self, now: Instant) {
         self.first.sweep(now);
         self.second.sweep(now);
-    }
-
-    fn shrink(&mut self) {
-        self.first.shrink();
-        self.second.shrink();
     }
 }

@@ -8,15 +8,16 @@ use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::DefaultHasher;
 
-/// Per item: a bucket as [`TokenBucket`](crate::TokenBucket). [`forget`](RateLimiter::forget) fills it again.
+/// Per item: a bucket as [`TokenBucket`](crate::TokenBucket). [`forget`](RateLimiter::forget) fills
+/// it again.
 ///
-/// A bucket that is full, or was not used for its time to fill (at least ten minutes) and owes nothing, is forgotten,
-/// which changes nothing. At most 262 144 items are remembered, and for sure the half of that number that was used
-/// last: others may begin with a full bucket, also those that owe.
+/// A full bucket that is unused for its time to fill (at least ten minutes) can be forgotten, with
+/// its attempts. At most 262 144 items are remembered, always the half of that number that was used
+/// last. Other items may restart with a full bucket.
 #[derive(Debug, Clone)]
 pub struct PerItemBucket<T, S = DefaultHasher> {
     rate: Rate,
-    /// Where the time line of the buckets begins: at the first use.
+    /// The start of the buckets' time line, at the first use.
     start: Option<Instant>,
     buckets: Records<T, ItemBucket, S>,
 }
@@ -28,11 +29,11 @@ struct ItemBucket {
 }
 
 impl<T> PerItemBucket<T> {
-    /// For each item `tokens` per `per`, and `burst` at once.
+    /// Makes a bucket for each item: `tokens` per `per`, and `burst` at once.
     ///
     /// # Errors
     ///
-    /// If one of them is zero, or a bucket would take more than 584 years to fill.
+    /// If an argument is zero, or a bucket takes more than 584 years to fill.
     pub fn new(tokens: u32, per: Duration, burst: u32) -> Result<Self, InvalidLimit> {
         let rate = Rate::new(tokens, per, burst)?;
         let idle = rate.depth().max(MIN_IDLE);
@@ -42,16 +43,15 @@ impl<T> PerItemBucket<T> {
 }
 
 impl<T, S> PerItemBucket<T, S> {
-    /// What hashes items. To be called before the first use: it forgets all buckets.
+    /// Sets the hasher of items. Call it before the first use: it forgets all buckets.
     #[must_use]
     pub fn hasher<H>(self, hasher: H) -> PerItemBucket<T, H> {
         let Self { rate, start, buckets } = self;
         PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items. If more than half of that are in use some may begin with a full bucket,
-    /// also of those that owe, but not that half of the bound which was used last. To be called before the first use:
-    /// more buckets than that half are forgotten as a whole.
+    /// Remembers at most `max_items` items, always the half of that number that was used last. Call
+    /// it before the first use: it may forget all buckets.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<T, S> PerItemBucket<T, S> {
 impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let tick = self.tick(now);
-        // As of a `TokenBucket`: the token is there at the same instant.
+        // As in `TokenBucket`: an earlier `now` does not move the token's instant.
         let before_start = self.start.map_or(Duration::ZERO, |start| start.saturating_duration_since(now));
         let bucket = self.buckets.entry(item, now, |bucket| bucket.full_at > tick);
         let (full_at, wait) = self.rate.take(bucket.full_at, tick);

@@ -1,5 +1,6 @@
-//! Platform: what limiters and the queue take from the machine: a mutex and a counter. The only file that knows of the
-//! model checkers, which put their own in place under `cfg(wq_loom)` and `cfg(wq_shuttle)`.
+//! Platform: the mutex and the counter, taken from the machine.
+//!
+//! Under `cfg(wq_loom)` and `cfg(wq_shuttle)` a model checker replaces them, in this file alone.
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 pub(crate) use {parking_lot::Mutex, std::sync::atomic::AtomicU64};
@@ -18,7 +19,7 @@ mod model {
 
     pub(crate) use checker::sync::atomic::AtomicU64;
 
-    /// With the interface of the machine's, which has no poison.
+    /// A mutex without poison, as the machine's.
     pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
 
     impl<T> Mutex<T> {

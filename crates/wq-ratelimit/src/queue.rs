@@ -1,36 +1,31 @@
-//! `RateLimitingQueue`: the handle and the retry verbs; and `Inner`, which all its verbs go through.
+//! `RateLimitingQueue`: the handle, the retry verbs, and `Inner`, which all verbs go through.
 
 use crate::builder::{Builder, NoLimiter};
-use crate::control::{Ask, By, Control, DuringBackoff};
 use crate::limiter::RateLimiter;
 use crate::outcome::Combine;
 use crate::platform::Mutex;
 use crate::remembered::Remembered;
-use hashbrown::HashSet;
+use crate::retry_state::{Caller, DuringBackoff, RetryRequest, RetryState};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Phase, Scheduled};
 
-/// A delaying queue that knows how long a failed item has to wait.
+/// A delaying queue that retries failed items after a back-off.
 ///
-/// A worker ends its work on an item with one call, [`ProcessingGuard::finish`](crate::ProcessingGuard::finish). All that
-/// [`wq_delay::DelayingQueue`] promises holds.
+/// A worker ends an item with one call, [`finish`](crate::ProcessingGuard::finish). All guarantees
+/// of [`wq_delay::DelayingQueue`] hold.
 ///
-/// Only attempts that really ran their course count: an event that brings a failed item back before its time neither
-/// raises its back-off nor shortens it, unless the builder's
-/// [`during_backoff`](crate::Builder::during_backoff) or [`count_early_attempts`](crate::Builder::count_early_attempts)
-/// asks for it.
+/// A failure before the end of the back-off does not count: an event has started that attempt.
+/// [`during_backoff`](crate::Builder::during_backoff) and
+/// [`count_early_attempts`](crate::Builder::count_early_attempts) change this rule.
 ///
-/// Delayed items and records of failures are under two locks. Two verbs that change both for one item at the same moment may
-/// interleave: a cancel or a forget beside the end of the work. No item is lost or handed to two workers by that. Its attempts,
-/// its back-off and its deadline may be as if one of the two verbs had not been called.
+/// A cancel or a forget that runs beside `finish` of the same item can lose its effect, but never
+/// the item.
 ///
-/// Times are those of a program's life: a failure is remembered for 136 years at most, and a back-off without an end lasts for 200.
-///
-/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
-/// queue and must not call it; if they panic, see [the crate](crate#panics-in-user-code).
+/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter
+/// run under locks of the queue and must not call it.
 #[doc(alias = "RateLimitingInterface")]
 #[doc(alias = "TypedRateLimitingInterface")]
 pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
@@ -39,15 +34,14 @@ pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
 
 pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) queue: DelayingQueue<T, B, S>,
-    /// A copy of the rule, so that adds need not lock to see that there is nothing to do.
+    /// A copy of the rule, which adds read without the lock.
     pub(crate) during_backoff: DuringBackoff,
     /// Never held together with a lock of the queue.
-    pub(crate) control: Mutex<Control<T, L, S>>,
+    pub(crate) retry_state: Mutex<RetryState<T, L, S>>,
 }
 
 impl<T: Send> RateLimitingQueue<T, NoLimiter> {
-    /// Begins the settings of a queue. A [`limiter`](Builder::limiter) and a [`timer`](Builder::timer) must be among them. Items, the limiter, the
-    /// backlog and the hasher must be `Send`: the getters need it.
+    /// Starts a builder. It needs a [`limiter`](Builder::limiter) and a [`timer`](Builder::timer).
     #[doc(alias = "NewTypedRateLimitingQueue")]
     #[doc(alias = "TypedRateLimitingQueueConfig")]
     pub fn builder() -> Builder<T> {
@@ -62,14 +56,24 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    /// Adds an item when the limiter allows it, and counts an attempt. A wait of zero is an [`add`](Self::add) without a
-    /// delay, as in client-go: if the item is delayed, [`immediate_add`](crate::Builder::immediate_add) says what becomes of
-    /// that.
+    /// Adds an item after the limiter's wait, and counts an attempt. An item that waits already
+    /// keeps the earlier deadline, unless [`second_add`](crate::Builder::second_add) says
+    /// otherwise.
     ///
-    /// An item that is backing off keeps its time, and one that is queued, or due, or runs again after the work that goes on,
-    /// stays so: nothing is counted then and no token is taken, so that many such adds of one item cost the others nothing. (With
-    /// [`count_early_attempts`](crate::Builder::count_early_attempts) each counts, as in client-go.) After shutdown nothing is
-    /// counted either.
+    /// Counts nothing and takes no token if the item backs off, is queued, or runs again after its
+    /// work. With [`count_early_attempts`](crate::Builder::count_early_attempts) such adds count,
+    /// as in client-go. Nothing counts after shutdown.
+    ///
+    /// ```
+    /// # use {std::time::Duration, wq_ratelimit::{RateLimitingQueue as Queue, *}};
+    /// # let timer = ManualTimer::new();
+    /// # let queue = Queue::builder().limiter(item_default()).timer(timer.clone()).build()?;
+    /// queue.add_rate_limited("a");
+    /// assert_eq!(queue.num_requeues(&"a"), 1);
+    /// timer.advance(Duration::from_millis(1)); // The limiter's first wait.
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "AddRateLimited")]
     pub fn add_rate_limited(&self, item: T) -> Scheduled {
         self.add_rate_limited_with(item, B::Order::default())
@@ -77,7 +81,7 @@ where
 
     /// As [`add_rate_limited`](Self::add_rate_limited), with an order for the backlog.
     pub fn add_rate_limited_with(&self, item: T, order: B::Order) -> Scheduled {
-        self.inner.add_asking(item, order, Ask::default())
+        self.inner.add_asking(item, order, RetryRequest::default())
     }
 
     /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller's, which is combined with the limiter's:
@@ -85,39 +89,46 @@ where
     /// that waits already the earlier time counts.
     #[doc(alias = "AddWithOpts")]
     pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
-        let ask = Ask { own: Some((delay, combine)), ..Ask::default() };
+        let ask = RetryRequest { own: Some((delay, combine)), ..RetryRequest::default() };
         self.inner.add_asking(item, B::Order::default(), ask)
     }
 
-    /// Forgets the attempts of an item: the next counts as the first. Does not take the item out of the queue, and does
-    /// not end its work.
+    /// Forgets the attempts of an item: the next one counts as the first. The item itself stays
+    /// queued, delayed or in flight.
+    ///
+    /// ```
+    /// # use wq_ratelimit::{RateLimitingQueue as Q, item_default as wait, *};
+    /// # let queue = Q::builder().limiter(wait()).timer(ManualTimer::new()).build().unwrap();
+    /// queue.add_rate_limited("a");
+    /// queue.forget(&"a");
+    /// assert_eq!(queue.num_requeues(&"a"), 0);
+    /// assert!(queue.deadline("a").is_some());
+    /// ```
     #[doc(alias = "Forget")]
     pub fn forget(&self, item: &T) {
         self.inner.forget(item);
     }
 
-    /// [Forgets](Self::forget) all items that `predicate` wants, and says how many: for example those of a namespace that
-    /// is gone. It sees clones of all that is remembered, outside of all locks; an attempt that is counted meanwhile may
-    /// be forgotten with the rest.
-    pub fn forget_where(&self, mut predicate: impl FnMut(&T) -> bool) -> usize {
-        // Some are remembered for more than one reason.
-        let mut items: HashSet<T, DefaultHasher> = self.inner.remembered_items().into_iter().collect();
-        items.retain(|item| predicate(item));
-        items.iter().for_each(|item| self.inner.forget(item));
-        items.len()
-    }
-
-    /// How many attempts of an item were counted since it was last forgotten.
+    /// The number of attempts of an item that the limiter remembers.
+    ///
+    /// ```
+    /// # use wq_ratelimit::{RateLimitingQueue as Queue, *};
+    /// # let queue = Queue::builder().limiter(item_default()).timer(ManualTimer::new()).build()?;
+    /// queue.add("a");
+    /// queue.try_get()?.finish(Outcome::Retry)?;
+    /// assert_eq!(queue.num_requeues(&"a"), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     #[doc(alias = "NumRequeues")]
     pub fn num_requeues(&self, item: &T) -> u32 {
         self.inner.attempts(item)
     }
 
-    /// How many failed items the limiter remembers, and how many it has dropped by itself.
+    /// The number of failed items that the limiter remembers or has dropped by itself.
     #[must_use]
     pub fn remembered(&self) -> Remembered {
-        self.inner.control.lock().limiter.remembered()
+        self.inner.retry_state.lock().limiter.remembered()
     }
 
     /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by
@@ -129,7 +140,7 @@ where
     /// before its time.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
-        self.inner.control.lock().windows.remembered()
+        self.inner.retry_state.lock().backoffs.remembered()
     }
 }
 
@@ -140,31 +151,31 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    /// A step under the lock. What it discards is dropped after it.
-    pub(crate) fn controlled<R>(&self, step: impl FnOnce(&mut Control<T, L, S>, &mut Vec<T>) -> R) -> R {
+    /// Runs a step under the lock, and drops the discarded items after it.
+    pub(crate) fn with_state<R>(&self, step: impl FnOnce(&mut RetryState<T, L, S>, &mut Vec<T>) -> R) -> R {
         let mut discarded = Vec::new();
-        step(&mut self.control.lock(), &mut discarded)
+        step(&mut self.retry_state.lock(), &mut discarded)
     }
 
-    /// Counts an attempt that failed, and says when the item runs again. `None`: never.
-    pub(crate) fn failed(&self, item: &T, ask: Ask) -> Option<Instant> {
+    /// Counts a failed attempt, and returns when the item runs again. `None`: never.
+    pub(crate) fn failed(&self, item: &T, ask: RetryRequest) -> Option<Instant> {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.retry(item, now, ask, By::Finish, discarded))
+        self.with_state(|state, discarded| state.retry(item, now, ask, Caller::Finish, discarded))
     }
 
-    /// The attempt does not count, and says itself how long the item waits. `None`: for ever.
+    /// Returns when the item runs again, and counts nothing. `None`: never.
     pub(crate) fn uncounted(&self, item: &T, delay: Duration) -> Option<Instant> {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.uncounted(item, now, delay, discarded))
+        self.with_state(|state, discarded| state.uncounted(item, now, delay, discarded))
     }
 
-    fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
+    fn add_asking(&self, item: T, order: B::Order, ask: RetryRequest) -> Scheduled {
         let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
         if self.queue.is_shutting_down() {
             return Scheduled::ShutDown;
         }
-        let (now, by) = (self.queue.now(), By::Add { is_queued });
-        let at = self.controlled(|control, discarded| control.retry(&item, now, ask, by, discarded));
+        let (now, by) = (self.queue.now(), Caller::Add { is_queued });
+        let at = self.with_state(|state, discarded| state.retry(&item, now, ask, by, discarded));
         match at {
             Some(deadline) => self.queue.add_at_with(item, deadline, order),
             None => self.queue.add_after_with(item, Duration::MAX, order),
@@ -173,54 +184,45 @@ where
 
     pub(crate) fn attempts(&self, item: &T) -> u32 {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.attempts(item, now, discarded))
+        self.with_state(|state, discarded| state.attempts(item, now, discarded))
     }
 
     pub(crate) fn forget(&self, item: &T) {
-        let wants_sweep = self.controlled(|control, discarded| {
-            control.forget(item, discarded);
-            control.windows.wants_sweep()
+        let wants_sweep = self.with_state(|state, discarded| {
+            state.forget(item, discarded);
+            state.backoffs.wants_sweep()
         });
         if wants_sweep {
             self.sweep();
         }
     }
 
-    /// Where nothing fails any more, nothing else looks for what is too old.
+    /// Removes old records where no failure does.
     #[cold]
     fn sweep(&self) {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.sweep(now, discarded));
+        self.with_state(|state, discarded| state.sweep(now, discarded));
     }
 
-    /// Nothing waits of the item any more: it backs off no longer.
+    /// Ends the back-off of an item that has no deadline any more.
     pub(crate) fn end_back_off(&self, item: &T) {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.end_back_off(item, now, discarded));
+        self.with_state(|state, discarded| state.end_back_off(item, now, discarded));
     }
 
-    /// An add without a delay, where it may change a back-off.
     #[cold]
     pub(crate) fn add_event(&self, item: T, order: B::Order) -> Added {
         if self.queue.is_shutting_down() {
             return self.queue.add_with(item, order);
         }
         let now = self.queue.now();
-        let (retry, other) = self.controlled(|control, discarded| control.event(&item, now, discarded));
+        let (retry, other) = self.with_state(|state, discarded| state.event(&item, now, discarded));
         self.queue.add_by(retry, other, item, order)
-    }
-
-    fn remembered_items(&self) -> Vec<T> {
-        let mut items = Vec::new(); // Dropped after the lock, if a clone panics.
-        let control = self.control.lock();
-        items.extend(control.windows.items().cloned());
-        control.limiter.each_remembered(&mut |item| items.push(item.clone()));
-        items
     }
 }
 
 impl<T, L, B: Backlog, S> Inner<T, L, B, S> {
-    /// Whether an add without a delay has to look at the item's back-off.
+    /// Whether an add without a delay can change a back-off.
     #[inline]
     pub(crate) fn minds_events(&self) -> bool {
         self.during_backoff != DuringBackoff::Keep
@@ -235,7 +237,7 @@ impl<T, L, B: Backlog, S> Clone for RateLimitingQueue<T, L, B, S> {
 
 impl<T, L, B: Backlog, S> fmt::Debug for RateLimitingQueue<T, L, B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let backing_off = self.inner.control.lock().windows.len();
+        let backing_off = self.inner.retry_state.lock().backoffs.len();
         f.debug_struct("RateLimitingQueue")
             .field("queue", &self.inner.queue)
             .field("backing_off_at_most", &backing_off)

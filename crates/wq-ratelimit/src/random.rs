@@ -1,4 +1,4 @@
-//! `Random`: the dice of limiters that spread waits. Pure: a seed gives one sequence.
+//! `Random`: random durations for limiters that spread waits. A seed gives one sequence.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub(crate) struct Random {
     is_seeded: bool,
 }
 
-/// Clones draw each its own sequence, but for those of one with a seed: that is asked for to see one sequence again.
+/// A clone draws its own sequence, but with a seed it continues the same one.
 impl Clone for Random {
     fn clone(&self) -> Self {
         if self.is_seeded { Self { ..*self } } else { Self::new() }
@@ -18,7 +18,6 @@ impl Clone for Random {
 }
 
 impl Random {
-    /// With a seed of this process's own.
     pub(crate) fn new() -> Self {
         Self { state: RandomState::new().build_hasher().finish(), is_seeded: false }
     }
@@ -35,7 +34,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Between nothing and `span`, both included. A longer span than 584 years counts as that.
+    /// A duration from zero to `span` inclusive, and at most 584 years.
     pub(crate) fn up_to(&mut self, span: Duration) -> Duration {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
         // The upper half of the product of a 64 bit number and one of at most 2^64 fits 64 bits.

@@ -1,8 +1,9 @@
 //! `Rate`: the arithmetic of a token bucket, in whole nanoseconds. Pure.
 //!
-//! The generic cell rate algorithm: a bucket is one number, the time at which it will be full again. To take a token
-//! moves that time on by one interval; the wait is how far it then lies beyond a full bucket's depth. Same answers as a
-//! counter of tokens (x/time/rate), without a fraction.
+//! It is the generic cell rate algorithm: a bucket is one number, the time at which it is full
+//! again. Taking a token moves that time by one interval. The wait is the excess of that time over
+//! the depth of the bucket. The results equal those of a token counter (x/time/rate), without
+//! fractions.
 
 use crate::invalid_limit::InvalidLimit;
 use std::time::Duration;
@@ -40,11 +41,12 @@ impl Rate {
         Ok(Self { interval, depth })
     }
 
-    /// Ten per second, a hundred at once: client-go's default.
+    /// client-go's default: ten per second, a hundred at once.
     pub(crate) const CONTROLLER: Self = Self { interval: 100_000_000, depth: 10_000_000_000 };
 
-    /// Takes one token at `now` (nanoseconds) from a bucket that is full at `full_at`: when it is full then, and how long
-    /// to wait for the token. One that would fill it beyond the end of its time line never comes, and takes nothing.
+    /// Takes a token at `now` from a bucket that is full at `full_at`. Returns the new `full_at`
+    /// and the wait for the token. Beyond the end of the time line it takes none, and the wait is
+    /// [`Duration::MAX`].
     pub(crate) fn take(self, full_at: u64, now: u64) -> (u64, Duration) {
         let Some(full_at) = full_at.max(now).checked_add(self.interval) else {
             return (full_at, Duration::MAX);

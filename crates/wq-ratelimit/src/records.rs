@@ -1,14 +1,15 @@
-//! `Records`: what a limiter remembers of each item, bounded in number and in time. Pure.
+//! `Records`: the limiter's record of each item, bounded in number and in time. Pure.
 //!
-//! Two generations of a table: a record that is used moves to the young one. When the young one is full, or old enough, it
-//! becomes the old one, and what was still in the old one is dropped. So a record lives for at least the idle time after
-//! its last use, and no attempt finds it after twice that, unless there are too many: then the half of the bound that was
-//! used last is still there. One whose item has to wait is kept for the idle time after that, if the store is told.
+//! An attempt moves its record to the young table. When that is full, or after the idle time, it
+//! becomes the old table. The records of the previous old table are dropped.
 //!
-//! What is kept beyond its time stays in the old generation while both together are no more than half of the bound.
-//! Otherwise it is a third one, which has what room there is, and goes as a whole where there is none. No table is
-//! more than half of the bound, and all that is in one was used after all that is in the next: what goes is never of
-//! the half that was used last. To look at what is kept takes one pass in each idle time.
+//! - A record lives for at least the idle time after its last use, or after the item's wait.
+//! - No attempt finds a record that was unused for twice the idle time, unless its item waits.
+//! - The half of the bound that was used last is never evicted.
+//!
+//! Records of waiting items outlive their time in the old table while it has room. Otherwise they
+//! move to a third table, which is evicted as a whole when it has no room. Each table holds at most
+//! half of the bound. Records of the young table were used last, then those of the old one.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::planted::planted;
@@ -18,16 +19,16 @@ use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::time::{Duration, Instant};
 
-/// Most items remembered, unless said otherwise.
+/// The default bound.
 pub(crate) const DEFAULT_MAX_ITEMS: usize = 1 << 18;
 
-/// The shortest time for which an unused record is kept, unless said otherwise.
+/// The least default idle time.
 pub(crate) const MIN_IDLE: Duration = Duration::from_secs(600);
 
-/// An item, what is remembered of it, and how long at least.
+/// An item, its value, and the time until which it is kept.
 type Record<T, V> = (T, V, Kept);
 
-/// In whole seconds of the store's time line, rounded up, so that it fits in beside a count. Zero: not kept.
+/// Whole seconds of the store's time line, to fit in beside a count. Zero: not kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Kept(u32);
 
@@ -47,16 +48,16 @@ pub(crate) struct Records<T, V, S> {
     hasher: S,
     young: HashTable<Record<T, V>>,
     old: HashTable<Record<T, V>>,
-    /// Nearly always empty.
+    /// The third table. Nearly always empty.
     waiting: HashTable<Record<T, V>>,
-    /// When the first generation began, and when the young one did.
+    /// When the first young table began.
     start: Option<Instant>,
     since: Option<Instant>,
     idle: Duration,
     max_items: usize,
     expired: u64,
     evicted: u64,
-    /// Items dropped, and not yet taken away by the owner. Only those whose drop does something.
+    /// Dropped items that the owner has not taken yet. Only items whose drop does something.
     discarded: Vec<T>,
 }
 
@@ -81,7 +82,7 @@ impl<T, V, S> Records<T, V, S> {
         Records::new(hasher, self.idle, self.max_items)
     }
 
-    /// Other bounds; an idle time of more than the longest wait, or without an end.
+    /// Sets the bounds. The idle time must be longer than `longest`, or infinite.
     pub(crate) fn bound(
         &mut self,
         max_items: usize,
@@ -98,7 +99,7 @@ impl<T, V, S> Records<T, V, S> {
             return Err(InvalidLimit::new("idle", idle, bound, remedy));
         }
         if self.remembered().items > max_items / 2 {
-            // Which of them were used last nobody knows.
+            // The tables do not know which records were used last.
             for table in [&mut self.young, &mut self.old, &mut self.waiting] {
                 self.evicted = evict(table, self.evicted, &mut self.discarded);
             }
@@ -121,27 +122,19 @@ impl<T, V, S> Records<T, V, S> {
         Remembered { items, expired: self.expired, evicted: self.evicted }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, &V)> {
-        self.young.iter().chain(&self.old).chain(&self.waiting).map(|(item, value, _)| (item, value))
-    }
-
-    pub(crate) fn each(&self, visit: &mut dyn FnMut(&T)) {
-        self.iter().for_each(|(item, _)| visit(item));
-    }
-
     pub(crate) fn take_discarded(&mut self) -> Vec<T> {
         mem::take(&mut self.discarded)
     }
 }
 
-/// An item that is dropped is handed to the owner, if that does something.
+/// Leaves a dropped item to the owner, if its drop does something.
 fn discard<T>(item: T, discarded: &mut Vec<T>) {
     if mem::needs_drop::<T>() {
         discarded.push(item);
     }
 }
 
-/// Drops what is in the table before its time. How many were, with these.
+/// Empties a table before its time. Returns `evicted` plus the number of its records.
 fn evict<T, V>(table: &mut HashTable<Record<T, V>>, evicted: u64, discarded: &mut Vec<T>) -> u64 {
     let mut count = 0;
     for (item, ..) in mem::take(table) {
@@ -159,16 +152,16 @@ fn take_out<T: Eq, V>(table: &mut HashTable<Record<T, V>>, hash: u64, item: &T) 
 }
 
 impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
-    /// The record of an item, made if there is none. Records that `keep` wants survive their time, if not the bound.
+    /// The record of an item, made if absent. Records that `keep` accepts outlive their time.
     pub(crate) fn entry(&mut self, item: &T, now: Instant, keep: impl Fn(&V) -> bool) -> &mut V {
-        // Left by an owner that did not take them.
+        // Not taken by the owner.
         self.discarded.clear();
         self.age(now, keep);
         let hash = self.hasher.hash_one(item);
         let is_full = self.young.len() >= self.max_items / 2 && !planted("store-without-bound");
         let mut own = None;
         if is_full && self.young.find(hash, |(held, ..)| held == item).is_none() {
-            // Its own record does not go with those that make room for it.
+            // Taken first, so that its own record is not evicted.
             own = take_out(&mut self.old, hash, item).or_else(|| take_out(&mut self.waiting, hash, item));
             self.turn(now);
         }
@@ -181,7 +174,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
                     .or_else(|| take_out(&mut self.waiting, hash, item));
                 let record = own.unwrap_or_else(|| {
                     if young.len() + self.old.len() + self.waiting.len() >= self.max_items {
-                        // The others are more than the half that was used last.
+                        // The other tables hold the half that was used last.
                         self.evicted = evict(&mut self.waiting, self.evicted, &mut self.discarded);
                     }
                     (item.clone(), V::default(), Kept::default())
@@ -202,7 +195,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         found.or_else(|| self.waiting.find(hash, same)).map(|(_, record, _)| record)
     }
 
-    /// The item waits until then, and its record is needed afterwards. If that is not after `now`, it waits no longer.
+    /// Keeps the record for the idle time after `until`, or after `now` if that is later.
     pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
         let Some(start) = self.start else { return };
         let kept = Kept::until(until.max(now).saturating_duration_since(start).saturating_add(self.idle));
@@ -221,22 +214,14 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         found.or_else(|| self.waiting.find_mut(hash, same))
     }
 
-    /// Drops what is too old, also where nothing fails any more. What it drops goes to the discarded ones.
+    /// Drops old records when no failure does.
     pub(crate) fn sweep(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         if !self.is_empty() {
             self.age(now, keep);
         }
     }
 
-    /// Gives back memory that is not in use.
-    pub(crate) fn shrink(&mut self) {
-        let hasher = &self.hasher;
-        for table in [&mut self.young, &mut self.old, &mut self.waiting] {
-            table.shrink_to_fit(|(held, ..)| hasher.hash_one(held));
-        }
-    }
-
-    /// Takes a record out. The item goes to the discarded ones.
+    /// Removes a record. The item goes to `discarded`.
     pub(crate) fn remove(&mut self, item: &T) -> Option<V> {
         if self.is_empty() {
             return None;
@@ -249,7 +234,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         Some(record)
     }
 
-    /// Drops what nobody has used for twice the idle time, and nothing that was used within it.
+    /// Drops records that were unused for twice the idle time, and none that was used within it.
     fn age(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         let since = *self.since.get_or_insert(now);
         let start = *self.start.get_or_insert(now);
@@ -257,7 +242,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         if passed < self.idle.max(Duration::from_nanos(1)) {
             return;
         }
-        // Nothing was used between the end of the young one's time and now.
+        // No record was used since the young table's time ended.
         let is_silent = passed >= self.idle.saturating_mul(2);
         self.since = if is_silent { Some(now) } else { since.checked_add(self.idle) };
         let after_start = now.saturating_duration_since(start);
@@ -290,7 +275,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         }
     }
 
-    /// Makes room in the young generation, which is the half that was used last.
+    /// Makes the full young table the old one, and evicts all other records.
     fn turn(&mut self, now: Instant) {
         self.since = Some(now);
         let full = mem::take(&mut self.young);

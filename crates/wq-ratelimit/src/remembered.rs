@@ -1,20 +1,19 @@
-//! `Remembered`: how much a limiter holds, and what it has let go by itself.
+//! `Remembered`: the number of items that a limiter remembers, and has dropped by itself.
 
-/// What a limiter's store of items holds, and how many it has dropped without being told to.
+/// The number of items that a limiter remembers, and has dropped by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remembered {
     /// Items remembered.
     pub items: usize,
-    /// Items forgotten because nobody asked about them for the idle time.
+    /// Items forgotten because they were unused for the idle time.
     pub expired: u64,
-    /// Items forgotten before that because there were too many, which a limiter may find from more than half of its bound on. Above
-    /// zero, a failing item may have begun its back-off anew: raise the bound.
+    /// Items forgotten earlier, because more than half of the bound were in use. Above zero, a
+    /// failing item may have restarted its back-off: raise the bound.
     pub evicted: u64,
 }
 
 impl Remembered {
-    /// Of two stores together.
     #[must_use]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self {

@@ -7,17 +7,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// One limiter for several queues: clones share it behind a lock.
+/// One limiter for several queues. Clones share it behind a lock.
 ///
-/// They share its records too: an item of the same name in two queues is one item to it. A failure in one queue makes
-/// the wait in the other longer and counts there, and `forget` in one ends what the limiter knows, for both.
+/// Equal items of two queues are one item to it: a failure in one queue counts in the other, and
+/// `forget` forgets for both. Each queue has its own back-offs.
 ///
-/// What a queue knows by itself is its own: until when an item backs off.
-///
-/// A [`TokenBucket`](crate::TokenBucket) needs no `Shared`: its own clones share it, as those of a
-/// [`MaxOf`](crate::MaxOf) share the bucket in it.
-///
-/// Items that the limiter forgets are never dropped under the lock.
+/// Clones of a [`TokenBucket`](crate::TokenBucket) share their tokens without `Shared`, also in
+/// clones of a [`MaxOf`](crate::MaxOf).
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,8 +21,9 @@ use std::time::{Duration, Instant};
 ///
 /// let backoff = ExponentialBackoff::new(Duration::from_secs(1), Duration::from_secs(60))?;
 /// let shared = Shared::new(backoff);
-/// let queue = || RateLimitingQueue::builder().limiter(shared.clone()).timer(ManualTimer::new()).build();
-/// let (claims, volumes) = (queue()?, queue()?);
+/// let builder = || RateLimitingQueue::builder().limiter(shared.clone());
+/// let claims = builder().timer(ManualTimer::new()).build()?;
+/// let volumes = builder().timer(ManualTimer::new()).build()?;
 /// claims.add("a");
 /// claims.try_get()?.finish(Outcome::Retry)?;
 /// assert_eq!(volumes.num_requeues(&"a"), 1);
@@ -34,7 +31,7 @@ use std::time::{Duration, Instant};
 /// ```
 pub struct Shared<T, L> {
     limiter: Arc<Mutex<L>>,
-    /// What the limiter has dropped in calls of this handle, and nobody has taken yet.
+    /// Items that the limiter has dropped in calls of this handle.
     discarded: Vec<T>,
 }
 
@@ -45,10 +42,11 @@ impl<T, L: RateLimiter<T>> Shared<T, L> {
         Self { limiter: Arc::new(Mutex::new(limiter)), discarded: Vec::new() }
     }
 
-    /// Runs under the lock. What the limiter has dropped leaves it with the lock: the next to have it would drop it under it.
+    /// Runs a call under the lock and takes the dropped items, so that no handle drops them under
+    /// it.
     fn with<R>(&mut self, ask: impl FnOnce(&mut L) -> R) -> R {
         let mut limiter = self.limiter.lock();
-        self.discarded.append(&mut limiter.take_discarded()); // Of one who has panicked.
+        self.discarded.append(&mut limiter.take_discarded()); // Left by a panic.
         let answer = ask(&mut limiter);
         self.discarded.append(&mut limiter.take_discarded());
         answer
@@ -69,7 +67,7 @@ impl<T, L> fmt::Debug for Shared<T, L> {
 
 impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        self.discarded.clear(); // Left by an owner who does not take them; before the lock.
+        self.discarded.clear(); // Not taken by the owner. Dropped before the lock.
         self.with(|limiter| limiter.next_delay(item, now))
     }
 
@@ -90,10 +88,6 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
         self.limiter.lock().remembered()
     }
 
-    fn each_remembered(&self, visit: &mut dyn FnMut(&T)) {
-        self.limiter.lock().each_remembered(visit);
-    }
-
     fn take_discarded(&mut self) -> Vec<T> {
         std::mem::take(&mut self.discarded)
     }
@@ -101,9 +95,5 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
     fn sweep(&mut self, now: Instant) {
         self.discarded.clear(); // As above.
         self.with(|limiter| limiter.sweep(now));
-    }
-
-    fn shrink(&mut self) {
-        self.limiter.lock().shrink();
     }
 }

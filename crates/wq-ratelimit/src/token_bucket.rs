@@ -1,4 +1,4 @@
-//! `TokenBucket`: so many per second over all items.
+//! `TokenBucket`: a rate limit over all items.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::RateLimiter;
@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// One bucket for all items: `burst` tokens, and so many more per time. Clones share it, without a lock.
+/// One bucket for all items: `burst` tokens, refilled at a constant rate. Clones share it.
 ///
-/// Each attempt takes a token; if none is left it takes one of the future, and waits for that (a reservation, as in
-/// x/time/rate). So in any window `w` at most `burst + rate * w` attempts become due, and there is no longest wait: see
-/// [`WithMaxWait`](crate::WithMaxWait). A reservation is never given back.
+/// Each attempt takes a token. If none is left, it reserves the next future token and waits for it,
+/// as in x/time/rate. In any window `w` at most `burst + rate * w` attempts become due. The wait
+/// has no bound: see [`WithMaxWait`](crate::WithMaxWait). A reservation is never given back.
 ///
-/// A rate of client-go (`rate.Limit`, tokens per second) is written so:
+/// The equivalents of client-go's rates (`rate.Limit`, tokens per second):
 ///
 /// | `rate.NewLimiter` | here |
 /// | --- | --- |
@@ -25,9 +25,6 @@ use std::time::{Duration, Instant};
 /// | `(rate.Every(interval), burst)` | `new(1, interval, burst)` |
 /// | `(rate.Inf, burst)`: no limit | leave the bucket out of [`MaxOf`](crate::MaxOf) |
 /// | `(0, burst)` | refused: nothing is let through after the burst |
-///
-/// Whole nanoseconds; an interval that is none is rounded up. 584 years after its first use the time of a bucket ends: a token after
-/// which it would not be full again by then never comes, and the wait for it is [`Duration::MAX`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -49,22 +46,22 @@ pub struct TokenBucket {
 #[derive(Debug)]
 struct Bucket {
     rate: Rate,
-    /// Where the time line of the bucket begins: at its first use.
+    /// The start of the bucket's time line, at its first use.
     start: OnceLock<Instant>,
     full_at: AtomicU64,
 }
 
 impl TokenBucket {
-    /// `tokens` per `per`, and `burst` at once.
+    /// Makes a bucket of `tokens` per `per`, and `burst` at once.
     ///
     /// # Errors
     ///
-    /// If one of them is zero, or the bucket would take more than 584 years to fill.
+    /// If an argument is zero, or the bucket takes more than 584 years to fill.
     pub fn new(tokens: u32, per: Duration, burst: u32) -> Result<Self, InvalidLimit> {
         Rate::new(tokens, per, burst).map(Self::of)
     }
 
-    /// `tokens` per second, and `burst` at once.
+    /// Makes a bucket of `tokens` per second, and `burst` at once.
     ///
     /// # Errors
     ///
@@ -77,20 +74,8 @@ impl TokenBucket {
         Self { shared: Arc::new(Bucket { rate, start: OnceLock::new(), full_at: AtomicU64::new(0) }) }
     }
 
-    /// Takes a token, and says how long to wait for it, from `now` on. Where `now` is older than another's was, as that
-    /// of a thread that was overtaken, or after a clock has gone back, the token is there at the same instant, and the
-    /// wait for it longer by as much:
-    ///
-    /// ```
-    /// # use std::time::{Duration, Instant};
-    /// # use wq_ratelimit::TokenBucket;
-    /// let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
-    /// let bucket = TokenBucket::new(1, second, 1)?;
-    /// let now = Instant::now();
-    /// assert_eq!(bucket.reserve(now + hour), Duration::ZERO);
-    /// assert_eq!(bucket.reserve(now), hour + second);
-    /// # Ok::<(), wq_ratelimit::InvalidLimit>(())
-    /// ```
+    /// Takes a token, and returns how long to wait for it from `now` on. If `now` is earlier than
+    /// in another call, the token's instant stays the same and the wait is longer.
     #[inline]
     pub fn reserve(&self, now: Instant) -> Duration {
         let Bucket { rate, start, full_at } = &*self.shared;
@@ -104,7 +89,7 @@ impl TokenBucket {
                 full_at.store(next, Ordering::Relaxed);
                 return wait;
             }
-            // Relaxed: the number stands for itself, nothing else is read through it.
+            // Relaxed: no other memory depends on this number.
             match full_at.compare_exchange_weak(held, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return wait.saturating_add(before_start),
                 Err(current) => held = current,
@@ -120,7 +105,7 @@ impl<T> RateLimiter<T> for TokenBucket {
 
     fn forget(&mut self, _: &T) {}
 
-    /// Always 0: a bucket knows no items.
+    /// Always 0: a bucket stores no items.
     fn num_requeues(&self, _: &T) -> u32 {
         0
     }

@@ -3,7 +3,7 @@
 use crate::limiter::{RateLimiter, pass_on};
 use std::time::{Duration, Instant};
 
-/// Caps the wait of another limiter. Only the answer: the debt of a bucket behind it grows on.
+/// Caps the wait of another limiter. A bucket behind it still reserves tokens beyond the cap.
 #[derive(Debug, Clone)]
 #[doc(alias = "TypedWithMaxWaitRateLimiter")]
 #[doc(alias = "WithMaxWaitRateLimiter")]
@@ -13,7 +13,7 @@ pub struct WithMaxWait<L> {
 }
 
 impl<L> WithMaxWait<L> {
-    /// At most `max_wait`, whatever `limiter` says. Zero: never a wait.
+    /// Caps the wait of `limiter` at `max_wait`. Zero: no wait.
     #[must_use]
     pub const fn new(limiter: L, max_wait: Duration) -> Self {
         Self { limiter, max_wait }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, times, unserved};
+use crate::builtin::{Builtin, Source, canonical_metadata, times};
 use crate::fields::Sent;
 use crate::go_json::{has_sign_of_zero, shorten_numbers};
 use crate::go_value::go_text;
@@ -14,9 +14,13 @@ use crate::media;
 use crate::metadata::{self, Object};
 use crate::patch::strategic;
 use crate::query::FieldValidation;
-use crate::recorded::types::TYPES;
 use crate::rest::duplicates::{self, Shape};
-use crate::status::{Causes, Status};
+use crate::status::Status;
+
+mod declared_kind;
+
+use declared_kind::{Untyped, check_said_types, check_types, other_version, unconvertible, unregistered};
+pub(crate) use declared_kind::{check_own_type, said_types};
 
 /// The refusal of a custom object whose apiVersion has no version.
 const MISSING_VERSION: &str = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
@@ -312,123 +316,6 @@ pub(crate) fn patched(
             Ok(Decoded { object, warnings: unknown, sent: owners, hidden })
         }
     }
-}
-
-fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
-    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
-    let (version, name) = (says("apiVersion"), says("kind"));
-    if !version.is_empty() && version != kind.api_version() {
-        return Err(other_version(version, kind));
-    }
-    if kind.builtin.is_some() && !name.is_empty() && name != kind.kind() {
-        return Err(format!(
-            "the kind in the data ({name}) does not match the expected kind ({})",
-            kind.kind()
-        ));
-    }
-    Ok(())
-}
-
-/// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
-fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
-    let (own_version, own_kind) = (kind.api_version(), kind.kind());
-    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
-    let is_own = kind.builtin.is_none() || (version == own_version && name == own_kind);
-    if is_own || version.matches('/').count() > 1 || unserved::is_kind(version, name) {
-        return None;
-    }
-    let short = version.rsplit('/').next().unwrap_or_default();
-    Some(format!(
-        "{name} in version {short:?} cannot be handled as a {own_kind}: no kind {name:?} is registered for version \
-         {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-    ))
-}
-
-/// What an object that is to be a Scale says to be else, and why it is none: it has a way of its own to be decoded.
-fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
-    let (own_version, own_kind) = (kind.api_version(), kind.kind());
-    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
-    if kind.builtin != Some(Builtin::Scale) || (version == own_version && name == own_kind) {
-        return None;
-    }
-    let short = version.rsplit('/').next().unwrap_or_default();
-    let malformed = || {
-        let message = TYPES.kind(version, name)?;
-        canonical_message(message, object.clone(), Source::Json, &mut Vec::new()).err()
-    };
-    let why = if let Some(why) = malformed() {
-        why
-    } else if name != own_kind && unserved::is_kind(version, name) {
-        format!("converting ({short}.{name}) to (autoscaling.Scale): unknown conversion")
-    } else {
-        format!(
-            "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        )
-    };
-    Some((format!("{name} in version {short:?}"), why))
-}
-
-/// Why a custom object has no type.
-enum Untyped {
-    /// It cannot be decoded.
-    Decoding(String),
-    /// It can, and what comes next fails.
-    Later(String),
-}
-
-/// A custom object says what it is, be it what is expected or not.
-fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), Untyped> {
-    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
-    if says("kind").is_empty() {
-        let shown = match blame {
-            Blame::Document(document) => document,
-            Blame::Strategic(..) | Blame::Apply(_) => "",
-        };
-        return Err(Untyped::Decoding(format!("Object 'Kind' is missing in '{shown}'")));
-    }
-    match says("apiVersion") {
-        "" => {
-            let why = MISSING_VERSION;
-            Err(Untyped::Later(why.to_owned()))
-        }
-        version if version.matches('/').count() > 1 => {
-            Err(Untyped::Decoding(format!("unexpected GroupVersion string: {version}")))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// That a custom object is what it says, which is looked at when it is validated: until then its apiVersion and kind
-/// stay with it if they are others. What is not, is held to all but the schema all the same.
-pub(crate) fn check_own_type(
-    kind: &Kind,
-    object: &Object,
-    old: Option<&Object>,
-    subresource: Option<&str>,
-) -> Result<(), Status> {
-    match said_types(kind, object) {
-        (None, None) => Ok(()),
-        (of, version) => {
-            let mut more = Causes::default();
-            if let Some(definition) = kind.definition() {
-                definition.check_beside_schema(kind, object, old, subresource, &mut more);
-            }
-            Err(Status::of_other_kind(kind, (of, version), metadata::text(object, "name"), more))
-        }
-    }
-}
-
-/// The kind and the version that a decoded custom object says, where they are others than its own.
-pub(crate) fn said_types<'a>(kind: &Kind, object: &'a Object) -> (Option<&'a str>, Option<&'a str>) {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|_| kind.builtin.is_none());
-    (said("kind"), said("apiVersion"))
-}
-
-fn other_version(version: &str, kind: &Kind) -> String {
-    let expected = kind.api_version();
-    format!("the API version in the data ({version}) does not match the expected API version ({expected})")
 }
 
 /// An object's one form, and which members of it the kind does not know.

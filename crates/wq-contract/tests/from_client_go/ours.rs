@@ -113,6 +113,7 @@ ours! {
     "cancel": Queue::cancel::<u64>;
     "controller_default()": controller_default::<u64>();
     "counts()": Queue::counts;
+    "counts().queued": |queue: &Queue| queue.counts().queued;
     "deadline": Queue::deadline::<u64>;
     "delayed_len": Queue::delayed_len;
     "drained().await": |queue: &Queue| drop(queue.drained());
@@ -130,7 +131,6 @@ ours! {
     "is_shutting_down()": Queue::is_shutting_down;
     "item_default()": item_default::<u64>();
     "len": <Fifo as Backlog>::len;
-    "len()": Queue::len;
     "next_delay": <TokenBucket as RateLimiter<u64>>::next_delay;
     "num_requeues": <TokenBucket as RateLimiter<u64>>::num_requeues;
     "pop": <Fifo as Backlog>::pop;

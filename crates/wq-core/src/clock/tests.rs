@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 
 use super::Duration;
 use crate::builder::Builder;
-use crate::notices::QuietAdd;
+use crate::deferred::HashedAdd;
 use crate::observer::Observer;
 use crate::platform::reads;
 use crate::queue::WorkQueue;
@@ -33,8 +33,8 @@ fn poll<F: Future + Unpin>(mut future: F) {
     let _ = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
 }
 
-fn hashed(queue: &Queue, items: [u32; 3]) -> impl Iterator<Item = QuietAdd<u32, ()>> {
-    items.into_iter().map(|item| QuietAdd { item, hash: queue.item_hash(&item), order: () })
+fn hashed(queue: &Queue, items: [u32; 3]) -> impl Iterator<Item = HashedAdd<u32, ()>> {
+    items.into_iter().map(|item| HashedAdd { item, hash: queue.item_hash(&item), order: () })
 }
 
 /// The name of a verb, a call, and how often that reads the clock with an observer.
@@ -48,8 +48,8 @@ const VERBS: &[Verb] = &[
     ("try_add", |queue| _ = queue.try_add(4), 1),
     ("try_add, refused", |queue| (5..9).for_each(|item| _ = queue.try_add(item)), 4),
     ("add_all", |queue| _ = queue.add_all([3, 4, 5]), 1),
-    ("add_quietly", |queue| _ = queue.add_quietly(4, (), &mut queue.notices()), 1),
-    ("add_all_quietly", |queue| _ = queue.add_all_quietly(hashed(queue, [3, 4, 5]), &mut queue.notices()), 1),
+    ("deferred add", |queue| _ = queue.defer_wakes().add(4, ()), 1),
+    ("deferred add_all", |queue| _ = queue.defer_wakes().add_all(hashed(queue, [3, 4, 5])), 1),
     ("try_get and done", |queue| drop(queue.try_get()), 2),
     ("get_blocking and done", |queue| drop(queue.get_blocking()), 2),
     ("get and done", |queue| poll(queue.get()), 2),
@@ -57,13 +57,12 @@ const VERBS: &[Verb] = &[
     ("try_get, done_and_get and done", |queue| drop(queue.try_get().map(|guard| guard.done_and_get())), 3),
     ("abandon", |queue| _ = queue.abandon(&1), 1),
     ("remove", |queue| _ = queue.remove(&2), 0),
-    ("contains", |queue| _ = queue.contains(&2), 0),
+    ("phase", |queue| _ = queue.phase(&2), 0),
     ("counts", |queue| _ = queue.counts(), 0),
     ("gauges", |queue| _ = queue.gauges(), 1),
     ("snapshot", |queue| drop(queue.snapshot()), 1),
     ("drained", |queue| poll(queue.drained()), 0),
     ("pause and resume", |queue| (queue.pause(), queue.resume()).0, 0),
-    ("shrink", Queue::shrink, 0),
     ("shutdown", Queue::shutdown, 0),
     ("shutdown_now", |queue| drop(queue.shutdown_now()), 0),
     ("get_timeout, and done", |queue| drop(queue.get_timeout(Duration::ZERO)), 3),

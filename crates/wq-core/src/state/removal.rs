@@ -50,7 +50,7 @@ impl<T, B: Backlog> State<T, B> {
                 *order = B::Order::default();
                 *meta = meta.with_phase(Phase::Processing);
                 self.run_again -= 1;
-                self.stamps.waits_no_more(index);
+                self.timestamps.waits_no_more(index);
             }
         }
     }
@@ -67,9 +67,9 @@ impl<T, B: Backlog> State<T, B> {
     /// Removes an item from table and slab. The caller has updated the counts.
     #[inline(always)]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
-        self.table.strike(hash, index);
+        self.table.remove(hash, index);
         let item = self.slab.free(index);
-        self.stamps.left(index);
+        self.timestamps.left(index);
         self.occupancy.left();
         item
     }

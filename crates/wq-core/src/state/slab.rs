@@ -190,23 +190,6 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Releases the free slots at the end, and links the others lowest first. Linear in the number
-    /// of slots.
-    pub(super) fn shrink(&mut self) {
-        let last = self.slots.iter().rposition(|slot| matches!(slot, Slot::Held { .. }));
-        self.slots.truncate(last.map_or(0, |last| last + 1));
-        self.first_free = NIL;
-        for place in (0..self.slots.len()).rev() {
-            if let Slot::Free(next) = &mut self.slots[place] {
-                *next = self.first_free;
-                self.first_free = u32::try_from(place).unwrap_or(NIL);
-            }
-        }
-        if self.slots.capacity() / 2 > self.slots.len() {
-            self.slots.shrink_to_fit();
-        }
-    }
-
     /// Every free slot is linked once.
     #[cfg(test)]
     pub(super) fn check(&self) {

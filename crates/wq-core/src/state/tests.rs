@@ -27,9 +27,9 @@ impl<B: Backlog<Order = ()>> State<u64, B> {
         self.add(&mut Some(item), hash(item), (), false, None).unwrap()
     }
 
-    fn next(&mut self) -> Got<u64, ()> {
+    fn next(&mut self) -> Dequeued<u64, ()> {
         match self.get(None) {
-            Take::Got(got) => got,
+            Dequeue::Item(got) => got,
             other => panic!("{other:?}"),
         }
     }
@@ -109,7 +109,7 @@ fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
     let add = |state: &mut Queue, second| state.add(&mut Some(1), hash(1), (), false, at(second));
     add(&mut state, 0);
     add(&mut state, 1);
-    let Take::Got(got) = state.get(at(5)) else { panic!("queued") };
+    let Dequeue::Item(got) = state.get(at(5)) else { panic!("queued") };
     assert_eq!(got.waited, Some(Duration::from_secs(5)));
     add(&mut state, 7);
     add(&mut state, 8);
@@ -119,7 +119,7 @@ fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
     assert_eq!(seen[0].processing, Some(Duration::from_secs(4)));
     let Finished::Requeued { worked } = state.done(got.ticket, at(10)) else { panic!("added again") };
     assert_eq!(worked, Some(Duration::from_secs(5)));
-    let Take::Got(got) = state.get(at(11)) else { panic!("queued") };
+    let Dequeue::Item(got) = state.get(at(11)) else { panic!("queued") };
     assert_eq!(got.waited, Some(Duration::from_secs(4)), "the rest of the running work counts");
     // A clock that goes back causes no panic.
     let Finished::Left { worked, .. } = state.done(got.ticket, at(3)) else { panic!("not added again") };
@@ -152,25 +152,6 @@ fn memory_comes_back_after_a_while_of_low_occupancy() {
     assert!(state.table.capacity() < 10_000);
 }
 
-#[test]
-fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
-    let mut state = new();
-    for item in 0..10 {
-        state.put(item);
-    }
-    let tickets: Vec<_> = (0..10).map(|_| state.next().ticket).collect();
-    for ticket in tickets.iter().filter(|ticket| ticket.slot() != 4) {
-        let _ = state.done(*ticket, None);
-    }
-    state.shrink();
-    state.check();
-    assert_eq!(state.slab.slots(), 5, "the fifth stays where it is");
-    let slots: Vec<u32> = (20..26).map(|item| (state.put(item), state.next().ticket.slot()).1).collect();
-    assert_eq!(slots, [0, 1, 2, 3, 5, 6], "the lowest are used first");
-    assert!(matches!(state.done(tickets[4], None), Finished::Left { item: 4, .. }));
-    state.check();
-}
-
 #[derive(Clone, Debug)]
 enum Step {
     Add(u64),
@@ -181,7 +162,6 @@ enum Step {
     Remove(u64),
     Pause,
     Resume,
-    Shrink,
     Shutdown,
     TakeAll,
 }
@@ -196,7 +176,6 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0_u64..9).prop_map(Step::Remove),
         1 => Just(Step::Pause),
         2 => Just(Step::Resume),
-        3 => Just(Step::Shrink),
         1 => Just(Step::TakeAll),
         1 => Just(Step::Shutdown),
     ]
@@ -225,12 +204,12 @@ proptest! {
                 Step::Get => {
                     let queued = state.queued;
                     match state.get(None) {
-                        Take::Got(got) => {
+                        Dequeue::Item(got) => {
                             tickets.push((got.item, got.ticket));
                             in_force.insert(got.item, got.ticket);
                         }
-                        Take::Nothing => prop_assert!(!state.shutting_down && (state.paused || queued == 0)),
-                        Take::Ended => prop_assert!(state.shutting_down && queued == 0),
+                        Dequeue::Nothing => prop_assert!(!state.shutting_down && (state.paused || queued == 0)),
+                        Dequeue::Ended => prop_assert!(state.shutting_down && queued == 0),
                     }
                 }
                 Step::Done(which) => {
@@ -258,7 +237,6 @@ proptest! {
                 }
                 Step::Pause => state.pause(),
                 Step::Resume => state.resume(),
-                Step::Shrink => state.shrink(),
                 Step::Shutdown => state.shutdown(),
                 Step::TakeAll => {
                     let depth = state.counts().depth();
@@ -269,7 +247,7 @@ proptest! {
                 }
             }
             state.check();
-            prop_assert!(in_force.values().all(|ticket| state.is_in_force(*ticket)));
+            prop_assert!(in_force.values().all(|ticket| state.is_current(*ticket)));
         }
     }
 }
@@ -282,7 +260,7 @@ fn waits_and_work_are_measured_as_upstream_does() {
     let micros = |span: Option<Duration>| span.unwrap().as_micros();
     let add = |state: &mut Queue, now| state.add(&mut Some(1), hash(1), (), false, now).unwrap();
     let get = |state: &mut Queue, now| match state.get(now) {
-        Take::Got(got) => got,
+        Dequeue::Item(got) => got,
         other => panic!("{other:?}"),
     };
     assert_eq!(add(&mut state, at(0)), Added::Queued);
@@ -312,7 +290,7 @@ fn what_is_in_hand_is_known_whoever_ends_first() {
     let mut tickets = Vec::new();
     for item in 0..4 {
         state.add(&mut Some(item), hash(item), (), false, at(0));
-        let Take::Got(got) = state.get(at(item)) else { panic!("it was added") };
+        let Dequeue::Item(got) = state.get(at(item)) else { panic!("it was added") };
         tickets.push(got.ticket);
     }
     let sums = |state: &Queue| {

@@ -23,7 +23,7 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// Whether this hand-out has not ended yet.
-    pub(crate) fn is_in_force(&self, ticket: Ticket) -> bool {
+    pub(crate) fn is_current(&self, ticket: Ticket) -> bool {
         match self.slab.get(ticket.slot()) {
             Some(Slot::Held { meta, .. }) => {
                 meta.generation() == ticket.generation() && meta.phase() != Phase::Queued
@@ -35,7 +35,7 @@ impl<T, B: Backlog> State<T, B> {
     /// Counts and times for a scrape. Linear in the number of items in flight.
     pub(crate) fn gauges(&self, now: Option<Instant>) -> Gauges {
         let in_hand = |fold: fn(Duration, Duration) -> Duration| {
-            now.map(|now| self.stamps.in_hand(now).fold(Duration::ZERO, fold))
+            now.map(|now| self.timestamps.in_hand(now).fold(Duration::ZERO, fold))
         };
         Gauges {
             counts: self.counts(),
@@ -51,9 +51,9 @@ impl<T, B: Backlog> State<T, B> {
     {
         let of_again = |index| self.slab.order_of_again(index);
         if is_measured {
-            self.backlog.survey(self.stamps.slots_in_hand().filter_map(of_again), found);
+            self.backlog.survey(self.timestamps.slots_in_hand().filter_map(of_again), found);
         } else {
-            // Without stamps these slots are unknown. The search visits all slots, but only if an
+            // Without timestamps these slots are unknown. The search visits all slots, but only if an
             // item is to run again.
             let slots = (0..u32::MAX).take(self.slab.slots());
             self.backlog.survey(slots.filter_map(of_again).take(self.run_again as usize), found);
@@ -105,7 +105,7 @@ impl<T, B: Backlog> State<T, B> {
     {
         items.reserve(self.table.len());
         for (index, item, _, meta) in self.slab.held() {
-            let (waiting, processing) = self.stamps.ages(index, now);
+            let (waiting, processing) = self.timestamps.ages(index, now);
             items.push(Seen { item: item.clone(), phase: meta.phase(), waiting, processing });
         }
     }

@@ -58,17 +58,12 @@ impl Items {
         }
     }
 
-    fn strike(&mut self, item: u32) {
+    fn remove(&mut self, item: u32) {
         if let Some(slot) = self.find(item) {
-            self.table.strike((self.hash_of)(item), slot);
+            self.table.remove((self.hash_of)(item), slot);
             self.slots[slot as usize] = None;
             self.free.push(slot);
         }
-    }
-
-    fn shrink(&mut self, enough: usize) {
-        let Self { table, slots, hash_of, .. } = self;
-        table.shrink_to(enough, held(slots, *hash_of));
     }
 
     fn check(&self, items: u32) {
@@ -91,7 +86,6 @@ fn held(slots: &[Option<u32>], hash_of: HashOf) -> impl Iterator<Item = (ItemHas
 enum Op {
     Add(u32),
     Strike(u32),
-    Shrink(usize),
 }
 
 const ITEMS: u32 = 80;
@@ -101,7 +95,6 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         300 => item.clone().prop_map(Op::Add),
         280 => item.prop_map(Op::Strike),
-        2 => (0..40_usize).prop_map(Op::Shrink),
     ]
 }
 
@@ -118,8 +111,7 @@ proptest! {
         for op in ops {
             match op {
                 Op::Add(item) => items.add(item),
-                Op::Strike(item) => items.strike(item),
-                Op::Shrink(enough) => items.shrink(enough),
+                Op::Strike(item) => items.remove(item),
             }
             items.check(ITEMS);
         }
@@ -131,14 +123,12 @@ proptest! {
 fn slots_leave_a_large_table_together() {
     let mut items = Items::new(spread, ALWAYS);
     (0..60).for_each(|item| items.add(item));
-    let passed = |items: &Items| items.table.groups.iter().filter(|group| group.is_passed()).count();
     for item in 0..60 {
-        items.strike(item);
+        items.remove(item);
         assert_eq!(items.table.len(), 59 - item as usize);
         assert_eq!(items.table.taken % TOGETHER, (60 - (item as usize + 1) / TOGETHER * TOGETHER) % TOGETHER);
     }
-    items.shrink(0);
-    assert_eq!((items.table.taken, passed(&items), items.table.groups.len()), (0, 0, 0));
+    assert_eq!(items.table.len(), 0);
 }
 
 #[test]
@@ -146,9 +136,9 @@ fn each_slot_leaves_a_small_table_at_once() {
     let mut items = Items::new(spread, NEVER);
     (0..60).for_each(|item| items.add(item));
     for item in 0..60 {
-        items.strike(item);
+        items.remove(item);
         assert_eq!(items.table.taken, 59 - item as usize);
-        assert!(items.table.leaving.is_empty());
+        assert!(items.table.pending_removals.is_empty());
     }
     assert!(items.table.groups.iter().all(|group| group.tags == 0));
 }
@@ -159,11 +149,11 @@ fn what_leaves_does_not_take_along_another_that_is_in_its_slot_by_now() {
     let mut items = Items::new(near, ALWAYS);
     let [first, second, third, other] = [6, 30, 18, 3];
     [first, second, third].into_iter().for_each(|item| items.add(item));
-    items.strike(second);
-    items.table.let_go();
-    items.strike(third);
+    items.remove(second);
+    items.table.flush();
+    items.remove(third);
     items.add(other);
-    items.table.let_go();
+    items.table.flush();
     items.check(ITEMS);
     assert!(items.find(other).is_some());
 }
@@ -175,8 +165,8 @@ fn nothing_is_looked_for_behind_a_group_when_what_stood_there_has_gone() {
         let mut items = Items::new(equal, large);
         (0..30).for_each(|item| items.add(item));
         assert!(items.table.groups.iter().any(|group| group.is_passed()));
-        (0..30).rev().for_each(|item| items.strike(item));
-        items.table.let_go();
+        (0..30).rev().for_each(|item| items.remove(item));
+        items.table.flush();
         assert!(items.table.groups.iter().all(|group| group.tags == 0));
     }
 }

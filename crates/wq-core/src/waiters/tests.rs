@@ -70,7 +70,7 @@ proptest! {
         // The ids of sleepers in line, and of the woken.
         let mut asleep: VecDeque<usize> = VecDeque::new();
         let mut woken: Vec<usize> = Vec::new();
-        let mut written_off: Vec<usize> = Vec::new();
+        let mut presumed_lost: Vec<usize> = Vec::new();
         let mut pressure = 0;
         for (id, step) in steps.into_iter().enumerate() {
             let mut expected = 0;
@@ -85,13 +85,13 @@ proptest! {
                 Step::Sleep(which) if !all.is_empty() => {
                     let which = which % all.len();
                     let waiter = &mut all[which];
-                    let was_woken = woken.contains(&waiter.id) || written_off.contains(&waiter.id);
+                    let was_woken = woken.contains(&waiter.id) || presumed_lost.contains(&waiter.id);
                     prop_assert_eq!(waiters.is_woken(waiter.key.as_ref().unwrap()), was_woken);
                     let replaced = waiters.sleep(&mut waiter.key, waiter.count.waker());
                     prop_assert_eq!(replaced.is_none(), was_woken);
                     if was_woken {
                         woken.retain(|id| *id != waiter.id);
-                        written_off.retain(|id| *id != waiter.id);
+                        presumed_lost.retain(|id| *id != waiter.id);
                         let behind = asleep.iter().position(|id| *id > waiter.id);
                         asleep.insert(behind.unwrap_or(asleep.len()), waiter.id);
                     }
@@ -100,10 +100,10 @@ proptest! {
                 Step::Leave(which) if !all.is_empty() => {
                     let mut waiter = all.remove(which % all.len());
                     let (was_woken, waker) = waiters.leave(waiter.key.take().unwrap());
-                    prop_assert_eq!(was_woken, woken.contains(&waiter.id) || written_off.contains(&waiter.id));
+                    prop_assert_eq!(was_woken, woken.contains(&waiter.id) || presumed_lost.contains(&waiter.id));
                     prop_assert_eq!(waker.is_none(), was_woken);
                     woken.retain(|id| *id != waiter.id);
-                    written_off.retain(|id| *id != waiter.id);
+                    presumed_lost.retain(|id| *id != waiter.id);
                     asleep.retain(|id| *id != waiter.id);
                 }
                 Step::Sleep(_) | Step::Leave(_) => {}
@@ -120,13 +120,13 @@ proptest! {
                             (1, 0)
                         }
                     };
-                    let doubted = usize::from(!written_off.is_empty());
+                    let doubted = usize::from(!presumed_lost.is_empty());
                     expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len() + doubted));
                     if expected == 0 && !asleep.is_empty() {
                         pressure += things + again;
                         if pressure >= PRESSURE {
                             pressure = 0;
-                            written_off.append(&mut woken);
+                            presumed_lost.append(&mut woken);
                             expected = 1;
                         }
                     }
@@ -142,7 +142,7 @@ proptest! {
             }
             prop_assert_eq!(wakes.is_empty(), expected == 0);
             wakes.fire();
-            prop_assert_eq!(waiters.counts(), (asleep.len(), woken.len(), written_off.len()));
+            prop_assert_eq!(waiters.counts(), (asleep.len(), woken.len(), presumed_lost.len()));
             for waiter in &all {
                 prop_assert_eq!(waiter.count.get(), waiter.woken, "waiter {}", waiter.id);
             }

@@ -173,7 +173,7 @@ impl<'g> Player<'g> {
             }
             18 => self.end_stale(),
             19 => self.record(|this| Call::Remove(item, this.queue.remove(&item).is_some())),
-            20 => self.record(|this| Call::Contains(item, this.queue.contains(&item))),
+            20 => self.record(|this| Call::Contains(item, this.queue.phase(&item).is_some())),
             21 => self.record(|this| Call::Counts(this.queue.counts())),
             22 => self.record(|this| {
                 let seen = this.queue.snapshot().items;

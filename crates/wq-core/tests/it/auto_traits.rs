@@ -2,7 +2,9 @@
 
 use std::future::Future;
 
-use wq_core::{Drained, Fifo, Get, GetOwned, Notices, OwnedProcessingGuard, ProcessingGuard, WorkQueue};
+use wq_core::{
+    DeferredWakes, Drained, Fifo, Get, GetOwned, OwnedProcessingGuard, ProcessingGuard, WorkQueue,
+};
 
 fn send<T: Send>() {}
 fn sync<T: Sync>() {}
@@ -24,7 +26,7 @@ fn handles_guards_and_futures_cross_threads() {
     send::<Get<'_, Cell>>();
     send::<GetOwned<Cell>>();
     send::<Drained<'_, Cell>>();
-    send::<Notices<'_, Cell>>();
+    send::<DeferredWakes<'_, Cell>>();
     is_static::<GetOwned<String>>();
 }
 

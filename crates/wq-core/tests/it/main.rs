@@ -4,7 +4,7 @@ mod contract;
 mod upstream;
 mod borrowed;
 mod cancel;
-mod in_force;
+mod current;
 mod hostile;
 mod panics;
 mod reentrant;

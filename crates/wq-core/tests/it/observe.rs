@@ -68,10 +68,10 @@ fn each_event_is_told_once() {
     queue.abandon(&1);
     queue.abandon(&1);
     assert_eq!(log.take(), ["got", "done"]);
-    let mut notices = queue.notices();
-    queue.add_quietly(5, (), &mut notices);
+    let mut adds = queue.defer_wakes();
+    adds.add(5, ());
     assert_eq!(log.take(), [""; 0]);
-    drop(notices);
+    drop(adds);
     let guard = queue.try_get().unwrap();
     queue.add(6);
     guard.done_and_get().unwrap().done();
@@ -164,10 +164,10 @@ fn of_a_batch_that_panics_in_its_midst_what_was_added_is_told() {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.add_all(items)))
     };
     assert!(add_all([1, 2, 1, 3]).is_err());
-    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.counts().queued, 2);
     assert_eq!(log.take(), ["added Queued", "added Queued", "added Merged"]);
     assert!(add_all([5, 6, 7, 4]).is_err(), "`Hash` panics");
-    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.counts().queued, 2);
     assert!(log.take().is_empty(), "nothing was added");
     assert!(add_all([5, 6, 5, 6]).is_ok());
     assert_eq!(log.take(), ["added Queued", "added Queued", "added Merged", "added Merged"]);

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use wq_core::{Added, ProcessingGuard, QuietAdd, WorkQueue};
+use wq_core::{Added, HashedAdd, ProcessingGuard, WorkQueue};
 
 /// The item that panics. Of the others 1 is in hand, 2 is in hand and runs again, 3 and 4 are queued behind it.
 const HOSTILE: u8 = 9;
@@ -106,22 +106,22 @@ const VERBS: &[Verb] = &[
     ("add", |call| _ = call.queue.add(Item(HOSTILE))),
     ("try_add", |call| drop(call.queue.try_add(Item(HOSTILE)))),
     ("add_all", |call| _ = call.queue.add_all([Item(3), Item(HOSTILE), Item(4)])),
-    ("add_quietly", |call| {
-        let mut notices = call.queue.notices();
-        call.queue.add_quietly(Item(HOSTILE), (), &mut notices);
-        notices.deliver();
+    ("deferred add", |call| {
+        let mut adds = call.queue.defer_wakes();
+        adds.add(Item(HOSTILE), ());
+        drop(adds);
     }),
-    ("add_all_quietly", |call| {
+    ("deferred add_all", |call| {
         let queue = call.queue;
         let items = [3, HOSTILE, 4].map(|item| {
             let hash = queue.item_hash(&Item(item));
-            QuietAdd { item: Item(item), hash, order: () }
+            HashedAdd { item: Item(item), hash, order: () }
         });
-        let mut notices = queue.notices();
-        queue.add_all_quietly(items, &mut notices);
-        notices.deliver();
+        let mut adds = queue.defer_wakes();
+        adds.add_all(items);
+        drop(adds);
     }),
-    ("contains", |call| _ = call.queue.contains(&Item(HOSTILE))),
+    ("phase", |call| _ = call.queue.phase(&Item(HOSTILE))),
     ("remove", |call| drop(call.queue.remove(&Item(HOSTILE)))),
     ("abandon", |call| _ = call.queue.abandon(&Item(HOSTILE))),
     ("try_get", |call| call.took(call.queue.try_get().ok())),
@@ -144,7 +144,6 @@ const VERBS: &[Verb] = &[
     ("snapshot", |call| drop(call.queue.snapshot())),
     ("gauges", |call| drop(format!("{:?} {:?}", call.queue.gauges(), call.queue))),
     ("drained_timeout", |call| drop(call.queue.drained_timeout(Duration::ZERO))),
-    ("shrink", |call| call.queue.shrink()),
     ("shutdown", |call| call.queue.shutdown()),
     ("shutdown_now", |call| {
         let left = call.queue.shutdown_now();
@@ -219,10 +218,10 @@ fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let springs = |name: &str| TRAPS.map(|trap| sprung.contains(&(name, trap)));
     for &(name, _) in VERBS {
         let [hash, eq, clone, drop] = match name {
-            "add" | "try_add" | "add_all" | "add_quietly" | "add_all_quietly" | "contains" | "remove"
+            "add" | "try_add" | "add_all" | "deferred add" | "deferred add_all" | "phase" | "remove"
             | "abandon" => [true, true, false, true],
             "done" | "done_and_get" => [false, false, false, true],
-            "gauges" | "shrink" | "shutdown" => [false; 4],
+            "gauges" | "shutdown" => [false; 4],
             _ => [false, false, true, true],
         };
         assert_eq!(springs(name), [hash, eq, clone, drop], "{name}: what of an item it calls");

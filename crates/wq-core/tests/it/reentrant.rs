@@ -18,11 +18,11 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     queue.add(own());
     let _ = queue.try_add(own());
     queue.add_all([own(), own()]);
-    let mut notices = queue.notices();
-    queue.add_quietly(own(), (), &mut notices);
-    notices.deliver();
+    let mut adds = queue.defer_wakes();
+    adds.add(own(), ());
+    drop(adds);
     drop(queue.remove(&own()));
-    assert!(!queue.contains(&own()) && !queue.abandon(&own()));
+    assert!(queue.phase(&own()).is_none() && !queue.abandon(&own()));
     // What it takes it gives back, at the tail.
     let _ = wakes.poll(&mut get).map(|guard| guard.map(|guard| queue.add(guard.item().clone())));
     let _ = queue.try_get().map(|guard| queue.add(guard.item().clone()));
@@ -32,7 +32,6 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
         queue.pause();
         queue.resume();
     }
-    queue.shrink();
 }
 
 /// Calls the queue once at a time: what it does there may call it again.
@@ -121,8 +120,8 @@ fn a_waker_may_call_the_queue() {
         |queue| _ = queue.try_add(1),
         |queue| _ = queue.add_all([1, 2]),
         |queue| {
-            let mut notices = queue.notices();
-            queue.add_quietly(1, (), &mut notices);
+            let mut adds = queue.defer_wakes();
+            adds.add(1, ());
         },
         WorkQueue::shutdown,
     ] {

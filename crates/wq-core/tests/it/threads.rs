@@ -112,10 +112,10 @@ fn produce(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64, rounds: usize) 
                 oracle.added(queue.try_add(item).unwrap_or_else(|_| queue.add(item)));
             }
             2 => {
-                let mut notices = queue.notices();
+                let mut adds = queue.defer_wakes();
                 let item = dice.item();
                 oracle.change(item);
-                oracle.added(queue.add_quietly(item, (), &mut notices));
+                oracle.added(adds.add(item, ()));
             }
             _ => {
                 let item = dice.item();

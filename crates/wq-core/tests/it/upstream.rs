@@ -105,7 +105,7 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
             end(&queue, how);
             assert_eq!(queue.add("added after shutdown".into()), Added::ShutDown);
         });
-        assert_eq!(queue.len(), 0);
+        assert_eq!(queue.counts().queued, 0);
         assert!((MANY..=MANY * MANY).contains(&seen.into_inner()));
     }
 }
@@ -140,7 +140,7 @@ fn items_added_again_by_their_worker_run_once_more() {
             queue.drained_timeout(LONG).unwrap();
             end(&queue, how);
         });
-        assert_eq!(queue.len(), 0);
+        assert_eq!(queue.counts().queued, 0);
         let runs = runs.into_inner().unwrap();
         assert_eq!(runs.len(), MANY);
         assert!(runs.values().all(|&runs| runs == 2), "{runs:?}");
@@ -152,11 +152,11 @@ fn items_added_again_by_their_worker_run_once_more() {
 fn len_counts_distinct_items() {
     let queue = WorkQueue::new();
     queue.add("foo");
-    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.counts().queued, 1);
     queue.add("bar");
-    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.counts().queued, 2);
     queue.add("foo");
-    assert_eq!(queue.len(), 2);
+    assert_eq!(queue.counts().queued, 2);
 }
 
 /// TestReinsert.
@@ -170,7 +170,7 @@ fn an_item_added_in_flight_comes_back_once() {
     let item = queue.try_get().unwrap();
     assert_eq!(*item.item(), "foo");
     item.done();
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
 }
 
 /// TestCollapse.
@@ -181,7 +181,7 @@ fn two_adds_before_a_get_collapse() {
     queue.add("bar");
     assert_eq!(touches.load(Ordering::SeqCst), 1);
     queue.try_get().unwrap().done();
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     assert_eq!(queue.try_get().unwrap_err(), TryGetError::Empty);
 }
 
@@ -200,9 +200,9 @@ fn two_adds_in_flight_collapse_and_wait_for_done() {
     item.done();
     assert_eq!(wakes.count(), 1);
     let std::task::Poll::Ready(Some(again)) = wakes.poll(&mut second_worker) else { panic!("not woken") };
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     again.done();
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     assert!(queue.counts().is_idle());
     assert_eq!(touches.load(Ordering::SeqCst), 0, "it was in nobody's backlog");
 }

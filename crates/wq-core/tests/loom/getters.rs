@@ -167,11 +167,11 @@ pub(crate) fn quiet_add_against_get() {
     let queue = WorkQueue::new();
     let getter = thread(&queue, take);
     let other = loom::sync::Mutex::new(());
-    let mut notices = queue.notices();
+    let mut adds = queue.defer_wakes();
     let held = other.lock().unwrap();
-    queue.add_quietly(1, (), &mut notices);
+    adds.add(1, ());
     drop(held);
-    notices.deliver();
+    drop(adds);
     assert_eq!(getter.join().unwrap(), 1);
 }
 
@@ -189,9 +189,9 @@ pub(crate) fn pause_against_add() {
     let adder = thread(&queue, |queue| queue.add(1));
     let getter = thread(&queue, take);
     queue.pause();
-    if queue.len() == 1 {
+    if queue.counts().queued == 1 {
         assert!(queue.try_get().is_err());
-        assert_eq!(queue.len(), 1);
+        assert_eq!(queue.counts().queued, 1);
     }
     queue.resume();
     assert_eq!(getter.join().unwrap(), 1);

@@ -124,17 +124,6 @@ fn what_a_few_in_hand_have_kept_comes_back_when_they_are_done() {
 }
 
 #[test]
-fn shrink_gives_it_back_at_once() {
-    let _turn = turn();
-    let region = Region::new(ALLOCATOR);
-    let queue = WorkQueue::new();
-    let most = peak(&region, &queue);
-    queue.shrink();
-    let kept = held(&region) / most;
-    assert!(kept <= 0.05, "{kept} of the peak is kept after shrink");
-}
-
-#[test]
 fn a_cycle_of_a_string_takes_two_allocations() {
     let _turn = turn();
     let queue = WorkQueue::new();

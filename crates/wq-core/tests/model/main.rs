@@ -35,7 +35,6 @@ fn step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Drain),
         1 => which().prop_map(Step::DropDrainer),
         1 => Just(Step::Crowd),
-        2 => Just(Step::Shrink),
         1 => Just(Step::Shutdown),
         1 => Just(Step::ShutdownNow),
     ]

@@ -10,8 +10,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use wq_contract::wakes::Wakes;
 use wq_core::{
-    AddedAll, Drained, Get, GetOwned, GetTimeoutError, OwnedProcessingGuard, Phase, ProcessingGuard,
-    QuietAdd, RejectedReason, TryGetError, WorkQueue,
+    AddedAll, Drained, Get, GetOwned, GetTimeoutError, HashedAdd, OwnedProcessingGuard, Phase,
+    ProcessingGuard, RejectedReason, TryGetError, WorkQueue,
 };
 
 use crate::oracle::{Next, Oracle};
@@ -52,7 +52,6 @@ pub(crate) enum Step {
     DropDrainer(usize),
     /// Many items come and are taken out, so that the next are in high slots until memory is given back.
     Crowd,
-    Shrink,
     Shutdown,
     ShutdownNow,
 }
@@ -204,17 +203,17 @@ impl<'q> World<'q> {
                 }
             }
             Step::AddQuietly(items) => {
-                let mut notices = queue.notices();
+                let mut adds = queue.defer_wakes();
                 let (singly, together) = items.split_at(items.len() / 2);
                 for &item in singly {
-                    prop_assert_eq!(queue.add_quietly(item, (), &mut notices), self.oracle.add(item));
+                    prop_assert_eq!(adds.add(item, ()), self.oracle.add(item));
                 }
                 let hashed = together.iter().map(|item| {
                     let hash = queue.item_hash(item);
-                    QuietAdd { item: *item, hash, order: () }
+                    HashedAdd { item: *item, hash, order: () }
                 });
                 let expected: AddedAll = together.iter().map(|item| self.oracle.add(*item)).collect();
-                prop_assert_eq!(queue.add_all_quietly(hashed, &mut notices), expected);
+                prop_assert_eq!(adds.add_all(hashed), expected);
             }
             Step::TryAdd(item) => self.added(item, queue.try_add(item))?,
             Step::TryGet => {
@@ -326,7 +325,6 @@ impl<'q> World<'q> {
                 queue.add_all(CROWD);
                 CROWD.for_each(|item| _ = queue.remove(&item));
             }
-            Step::Shrink => queue.shrink(),
             Step::Shutdown => {
                 queue.shutdown();
                 self.oracle.shutdown();
@@ -397,7 +395,7 @@ impl<'q> World<'q> {
             (self.oracle.paused, self.oracle.shut_down)
         );
         for item in 0..ITEMS {
-            prop_assert_eq!(self.queue.contains(&item), phases.contains_key(&item));
+            prop_assert_eq!(self.queue.phase(&item).is_some(), phases.contains_key(&item));
         }
         // No wake-up is lost.
         if !matches!(self.oracle.clone().get(), Next::Wait) && !self.getters.is_empty() {

@@ -24,9 +24,9 @@ fn adder(queue: &WorkQueue<u8>, books: &Books) {
                 books.promise(all.queued + all.deferred);
             }
             1 => {
-                let mut notices = queue.notices();
+                let mut adds = queue.defer_wakes();
                 books.change(item);
-                books.added(queue.add_quietly(item, (), &mut notices));
+                books.added(adds.add(item, ()));
             }
             2 => {
                 books.change(item);
@@ -95,7 +95,6 @@ fn meddler(queue: &WorkQueue<u8>, books: &Books) {
                 let snapshot = queue.snapshot();
                 assert_eq!(snapshot.items.len(), snapshot.counts.queued + snapshot.counts.in_flight);
             }
-            3 => queue.shrink(),
             _ => {
                 // Added again afterwards, so that whoever added what is taken out is not forgotten.
                 books.change(item);

@@ -30,7 +30,7 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
         if roll(2) == 0
             && let Some(stale) = forgotten.pop()
         {
-            if queue.contains(stale.item()) {
+            if queue.phase(stale.item()).is_some() {
                 reached::STALE.note();
             }
             stale.done();

@@ -98,7 +98,7 @@ fn a_queue_in_which_nothing_is_delayed_reads_no_clock() {
         queue.add(item);
         assert!(queue.get_blocking().is_some());
         assert!(queue.try_get().is_err());
-        assert_eq!(queue.len(), 0);
+        assert_eq!(queue.counts().queued, 0);
     }
     assert_eq!(timer.asked(), before);
 }

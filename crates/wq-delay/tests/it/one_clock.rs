@@ -90,6 +90,6 @@ fn without_an_observer_the_timer_is_read_for_delays_alone() {
     queue.add_all([2, 3]);
     queue.try_get().unwrap().done();
     queue.get_blocking().unwrap().done();
-    assert_eq!((queue.len(), queue.gauges().unfinished), (1, None));
+    assert_eq!((queue.counts().queued, queue.gauges().unfinished), (1, None));
     assert_eq!(reads.load(Relaxed), begin);
 }

@@ -43,7 +43,7 @@ fn in_each_call(policy: ImmediateAdd, step: impl Fn(&Queue)) {
         let went_well = catch_unwind(AssertUnwindSafe(|| step(&queue))).is_ok();
         let is_over = Fuse::put_out().is_some();
         assert_eq!(went_well, is_over);
-        let is_here = queue.contains(&Fragile(1)) || queue.deadline(&Fragile(1)).is_some();
+        let is_here = queue.phase(&Fragile(1)).is_some() || queue.deadline(&Fragile(1)).is_some();
         assert!(is_here, "{policy:?}: lost by the panic of call {fuse}");
         timer.advance(SECOND);
         let mut runs = 0;

@@ -85,7 +85,7 @@ fn a_retry_that_is_due_is_queued_and_not_canceled() {
         }
         assert!(!queue.cancel_retry(&1));
         guard.done();
-        assert_eq!(queue.len(), 1, "{somebody_looks}");
+        assert_eq!(queue.counts().queued, 1, "{somebody_looks}");
     }
 }
 
@@ -94,7 +94,7 @@ fn a_retry_at_once_replaces_the_one_that_waits() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
     queue.add_retry(1, Some(timer.now() + SECOND), ());
     assert_eq!(queue.add_retry(1, Some(timer.now()), ()), Scheduled::Now(Added::Queued));
-    assert_eq!((queue.len(), queue.delayed_len()), (1, 0));
+    assert_eq!((queue.counts().queued, queue.delayed_len()), (1, 0));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_retry_at_once_leaves_alone_what_a_user_waits_for() {
         queue.add_after(1, SECOND);
         let scheduled = queue.add_retry(1, Some(timer.now()), ());
         assert_eq!(scheduled, Scheduled::Now(Added::Queued), "{policy:?}");
-        assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "{policy:?}");
+        assert_eq!((queue.counts().queued, queue.delayed_len()), (1, 1), "{policy:?}");
     }
 }
 
@@ -129,7 +129,7 @@ fn an_add_joins_a_retry_by_one_policy_and_all_else_by_the_other() {
                 };
                 let case = (retry, other, is_retry);
                 assert_eq!(added, expected, "{case:?}");
-                assert_eq!((queue.len(), queue.delayed_len()), left, "{case:?}");
+                assert_eq!((queue.counts().queued, queue.delayed_len()), left, "{case:?}");
                 // What has joined it is a user's.
                 let is_alone = is_retry && retry == Keep;
                 assert_eq!(queue.cancel_retry(&1), is_alone, "{case:?}");
@@ -155,7 +155,7 @@ fn a_retry_without_an_end_never_comes_and_none_is_taken_after_shutdown() {
     queue.add_retry(1, None, ());
     assert_eq!(queue.delayed_len(), 1);
     timer.advance(SECOND * 1000);
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     assert!(queue.cancel_retry(&1));
     assert_eq!(queue.shutdown(), []);
     assert_eq!(queue.add_retry(2, None, ()), Scheduled::ShutDown);

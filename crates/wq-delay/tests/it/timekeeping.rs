@@ -261,7 +261,7 @@ fn adders_never_block_whatever_is_stalled() {
     let mut drained = pin!(queue.drained());
     assert!(stalled.poll(&mut drained).is_pending());
     queue.add_after(0, SECOND);
-    assert_eq!(queue.len(), 2 * EACH as usize);
+    assert_eq!(queue.counts().queued, 2 * EACH as usize);
 }
 
 /// A waker that panics.

@@ -22,11 +22,11 @@ fn take(queue: &DelayingQueue<&'static str>) -> Vec<&'static str> {
 fn a_delayed_item_comes_out_once_at_its_time() {
     let (queue, timer) = queue();
     assert_eq!(queue.add_after("foo", ms(50)), Scheduled::Delayed);
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     timer.advance(ms(49));
     assert_eq!(take(&queue), [""; 0]);
     timer.advance(ms(11));
-    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.counts().queued, 1);
     assert_eq!(take(&queue), ["foo"]);
     timer.advance(Duration::from_secs(10));
     assert_eq!(take(&queue), [""; 0]);
@@ -135,7 +135,7 @@ fn an_item_that_becomes_due_in_flight_runs_again() {
     let guard = queue.try_get().unwrap();
     queue.add_after("a", ms(5));
     timer.advance(ms(5));
-    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.counts().queued, 0);
     guard.done();
     assert_eq!(take(&queue), ["a"]);
 }

@@ -114,8 +114,8 @@ pub(crate) fn two_look_at_one_deadline() {
     queue.add_after(1, SECOND);
     queue.add_after(2, SECOND);
     let clock = clock(&timer, SECOND);
-    let other = thread(&queue, |queue| queue.len());
-    assert!(queue.len() <= 2);
+    let other = thread(&queue, |queue| queue.counts().queued);
+    assert!(queue.counts().queued <= 2);
     clock.join().unwrap();
     other.join().unwrap();
     assert_eq!(ready(&queue), [1, 2]);

@@ -10,31 +10,15 @@ use wq_delay::{DelayingQueue, ManualTimer, Scheduled, SecondAdd};
 #[derive(Debug, Clone)]
 enum Op {
     /// Each with some delay up to this, in nanoseconds.
-    Add {
-        first: u32,
-        items: u32,
-        longest: u64,
-    },
+    Add { first: u32, items: u32, longest: u64 },
     /// Each a nanosecond later than the one before it.
-    AddRising {
-        first: u32,
-        items: u32,
-    },
+    AddRising { first: u32, items: u32 },
     /// All of them at one instant.
-    AddTogether {
-        first: u32,
-        items: u32,
-        after: u64,
-    },
+    AddTogether { first: u32, items: u32, after: u64 },
     /// Each that is a multiple of this.
-    Cancel {
-        step: u32,
-    },
+    Cancel { step: u32 },
     /// So many come out, whenever they are due.
-    Get {
-        items: usize,
-    },
-    Shrink,
+    Get { items: usize },
 }
 
 const ITEMS: u32 = 20_000;
@@ -51,7 +35,6 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(first, items, after)| Op::AddTogether { first, items, after }),
         3 => prop::sample::select(vec![2_u32, 3, 10]).prop_map(|step| Op::Cancel { step }),
         4 => (0..ITEMS as usize / 2).prop_map(|items| Op::Get { items }),
-        1 => Just(Op::Shrink),
     ]
 }
 
@@ -145,7 +128,6 @@ proptest! {
                     }
                     prop_assert!(queue.try_get().is_err());
                 }
-                Op::Shrink => queue.shrink(),
             }
             prop_assert_eq!(queue.delayed_len(), sorted.places.len());
         }

@@ -70,7 +70,7 @@ fn worker(queue: &Queue, books: &Books) {
 fn meddler(queue: &Queue) {
     for _ in 0..20 {
         let item = ITEMS + roll(ITEMS);
-        match roll(6) {
+        match roll(5) {
             0 => {
                 if queue.cancel(&item).is_some() {
                     reached::CANCELLED.note();
@@ -79,8 +79,7 @@ fn meddler(queue: &Queue) {
             1 | 2 => {
                 let _ = queue.deadline(&item);
             }
-            3 => queue.shrink(),
-            4 => {
+            3 => {
                 queue.remove(&item);
             }
             _ => {

@@ -15,6 +15,12 @@ fn of_priorities(priorities: impl IntoIterator<Item = i32>) -> WorkQueue<i32, Pr
     queue
 }
 
+fn survey<T>(queue: &WorkQueue<T, Priority>) -> Depths {
+    let mut depths = Depths::default();
+    queue.reader().survey(&mut depths).unwrap();
+    depths
+}
+
 /// The labels in their order, as numbers, and what the others have.
 fn found(depths: &Depths) -> (Vec<i32>, Option<usize>) {
     let own = depths.labels().filter_map(|(label, _)| label.parse().ok()).collect();
@@ -23,15 +29,15 @@ fn found(depths: &Depths) -> (Vec<i32>, Option<usize>) {
 
 #[test]
 fn nothing_is_under_no_label() {
-    let depths = of_priorities([]).survey();
+    let depths = survey(&of_priorities([]));
     assert_eq!((found(&depths), depths.total()), ((vec![], None), 0));
 }
 
 #[test]
 fn twenty_five_have_labels_the_highest_first_and_the_others_one() {
-    let depths = of_priorities(0..25).survey();
+    let depths = survey(&of_priorities(0..25));
     assert_eq!(found(&depths), ((0..25).rev().collect(), None));
-    let depths = of_priorities(-5..25).survey();
+    let depths = survey(&of_priorities(-5..25));
     assert_eq!(found(&depths), ((0..25).rev().collect(), Some(5)));
     assert_eq!(depths.labels().last(), Some(("exceeded_cardinality_limit".to_owned(), 5)));
     assert_eq!((depths.of(24), depths.of(-1), depths.total()), (Some(1), None, 30));
@@ -40,16 +46,16 @@ fn twenty_five_have_labels_the_highest_first_and_the_others_one() {
 #[test]
 fn labels_stay_when_nothing_is_under_them_and_no_other_takes_their_place() {
     let queue = of_priorities(0..30);
-    let mut depths = queue.survey();
+    let mut depths = survey(&queue);
     let own = found(&depths).0;
     (0..30).for_each(|_| queue.try_get().unwrap().done());
     depths.begin();
-    queue.survey_into(&mut depths);
+    queue.reader().survey(&mut depths);
     assert_eq!((found(&depths), depths.total()), ((own.clone(), Some(0)), 0));
     queue.add_with(100, Order::priority(100));
     queue.add_with(29, Order::priority(29));
     depths.begin();
-    queue.survey_into(&mut depths);
+    queue.reader().survey(&mut depths);
     assert_eq!((found(&depths), depths.of(29), depths.total()), ((own, Some(1)), Some(1), 2));
 }
 
@@ -64,12 +70,12 @@ fn an_item_to_run_again_is_under_the_priority_that_it_will_have() {
     measured.add_all_with((0..30).map(|priority| (priority, Order::priority(priority))));
     for queue in [plain, measured] {
         let high = queue.try_get().unwrap();
-        let mut depths = queue.survey();
+        let mut depths = survey(&queue);
         assert_eq!((depths.of(29), depths.total()), (None, 29), "in hand, and nobody waits for it");
         queue.add_with(*high.item(), Order::priority(3));
         queue.add_with(*high.item(), Order::priority(7).in_group(GroupId::new(1)));
         depths.begin();
-        let gauges = queue.survey_into(&mut depths);
+        let gauges = queue.reader().survey(&mut depths).unwrap();
         assert_eq!((depths.of(7), depths.total()), (Some(2), gauges.counts.depth()));
         drop(high);
     }
@@ -78,8 +84,8 @@ fn an_item_to_run_again_is_under_the_priority_that_it_will_have() {
 #[test]
 fn queues_are_surveyed_together() {
     let (one, other) = (of_priorities(0..20), of_priorities(10..40));
-    let mut depths = one.survey();
-    other.survey_into(&mut depths);
+    let mut depths = survey(&one);
+    other.reader().survey(&mut depths);
     assert_eq!((depths.total(), depths.of(15), depths.others()), (50, Some(2), Some(15)));
     assert_eq!((depths.of(39), depths.of(20)), (Some(1), None), "five labels were left");
 }
@@ -118,13 +124,13 @@ fn under_load_the_labels_of_each_survey_sum_up_to_the_depth_of_that_moment() {
             });
         }
         all_work.wait();
-        let mut depths = Depths::default();
+        let (mut depths, reader) = (Depths::default(), queue.reader());
         for _ in 0..SURVEYS {
             depths.begin();
-            let counts = queue.survey_into(&mut depths).counts;
+            let counts = reader.survey(&mut depths).unwrap().counts;
             assert_eq!(depths.total(), counts.depth());
             assert_eq!(depths.labels().map(|(_, count)| count).sum::<usize>(), counts.depth());
         }
     });
-    assert_eq!(queue.survey().total(), queue.len());
+    assert_eq!(survey(&queue).total(), queue.counts().queued);
 }

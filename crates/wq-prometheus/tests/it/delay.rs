@@ -44,7 +44,7 @@ fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below(
     // Due, and nobody has looked.
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
     has(&registry, "workqueue_delay_lateness_seconds_count{name=\"claims\"} 0");
-    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.counts().queued, 1);
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
     has(&registry, "workqueue_depth{name=\"claims\"} 1.0");
     has(&registry, "workqueue_adds_total{name=\"claims\"} 1");

@@ -84,13 +84,13 @@ fn depths<const N: usize>(depths: [(i32, i64); N]) -> BTreeMap<i32, i64> {
 fn a_delayed_item_added_at_once_is_counted_once() {
     let (queue, timer, metrics) = delaying(Priority::new());
     queue.add_after(foo(), HOUR);
-    assert_eq!((queue.len(), metrics.depth()), (0, depths([])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([])));
     queue.add(foo());
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(0, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(0, 1)])));
     assert_eq!(take(&queue), Some((foo(), 0)));
-    assert_eq!((queue.len(), metrics.depth()), (0, depths([(0, 0)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(0, 0)])));
     timer.advance(HOUR);
-    assert_eq!((queue.len(), metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 1));
+    assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 1));
 }
 
 /// "updates metrics correctly when an item with after is re-added with higher priority and no after".
@@ -98,13 +98,13 @@ fn a_delayed_item_added_at_once_is_counted_once() {
 fn a_delayed_item_added_at_once_counts_under_the_higher_priority_alone() {
     let (queue, timer, metrics) = delaying(Priority::new());
     queue.add_after_with(foo(), HOUR, Order::priority(0));
-    assert_eq!((queue.len(), metrics.depth()), (0, depths([])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([])));
     queue.add_with(foo(), Order::priority(1));
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(1, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(1, 1)])));
     assert_eq!(take(&queue), Some((foo(), 1)));
-    assert_eq!((queue.len(), metrics.depth()), (0, depths([(1, 0)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(1, 0)])));
     timer.advance(HOUR);
-    assert_eq!((queue.len(), metrics.depth(), metrics.adds()), (0, depths([(1, 0)]), 1));
+    assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([(1, 0)]), 1));
 }
 
 /// `TestMetricsAreUpdatedForItemWhoseRequeueAfterExpiredThatGetsAddedAgainWithoutRequeueAfter`.
@@ -113,18 +113,18 @@ fn a_ripe_item_added_again_is_counted_once() {
     let (queue, timer, metrics) = delaying(Priority::new());
     queue.add_after(foo(), SECOND / 20);
     timer.advance(SECOND / 20);
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(0, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(0, 1)])));
     queue.add(foo());
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(0, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(0, 1)])));
     assert_eq!(take(&queue), Some((foo(), 0)));
-    assert_eq!((queue.len(), metrics.depth()), (0, depths([(0, 0)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(0, 0)])));
     // The same if nobody has looked between the deadline and the add.
     queue.add_after(foo(), SECOND / 20);
     timer.advance(SECOND / 20);
     queue.add(foo());
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(0, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(0, 1)])));
     assert_eq!(take(&queue), Some((foo(), 0)));
-    assert_eq!((queue.len(), metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 2));
+    assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 2));
 }
 
 /// "doesn't include non-ready items in Len()", `TestItemsAreInludedInLenAndMetricsOnceTheyAreReady`.
@@ -136,12 +136,12 @@ fn delayed_items_are_counted_once_they_are_ready() {
         queue.add("baz".to_owned());
         queue.add_after("bar".to_owned(), SECOND / 2);
         queue.add("bal".to_owned());
-        assert_eq!((queue.len(), queue.delayed_len(), metrics.depth()), (2, 2, depths([(0, 2)])));
+        assert_eq!((queue.counts().queued, queue.delayed_len(), metrics.depth()), (2, 2, depths([(0, 2)])));
         timer.advance(SECOND);
-        assert_eq!((queue.len(), queue.delayed_len(), metrics.depth()), (4, 0, depths([(0, 4)])));
+        assert_eq!((queue.counts().queued, queue.delayed_len(), metrics.depth()), (4, 0, depths([(0, 4)])));
         let came: Vec<_> = (0..4).map(|_| take(&queue).unwrap().0).collect();
         assert_eq!(came, ["baz", "bal", "foo", "bar"]);
-        assert_eq!((queue.len(), metrics.depth()), (0, depths([(0, 0)])));
+        assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(0, 0)])));
     }
     assert_eq!((metrics.adds(), metrics.retries()), (8, 4));
 }
@@ -183,7 +183,7 @@ fn a_get_that_waits_is_given_what_is_added_at_once() {
         let Poll::Ready(Some(guard)) = wakes.poll(&mut get) else { panic!("it was added") };
         guard.done();
         timer.advance(60 * SECOND);
-        assert_eq!((queue.len(), metrics.depth(), metrics.adds()), (0, depths([]), 1), "{delay:?}");
+        assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([]), 1), "{delay:?}");
     }
 }
 
@@ -194,7 +194,7 @@ fn what_becomes_due_comes_before_what_is_lower() {
     queue.add_with(foo(), Order::priority(-100));
     queue.add_after("prio".to_owned(), SECOND);
     timer.advance(SECOND);
-    assert_eq!((queue.len(), metrics.depth()), (2, depths([(-100, 1), (0, 1)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (2, depths([(-100, 1), (0, 1)])));
     assert_eq!(take(&queue), Some(("prio".to_owned(), 0)));
     assert_eq!((metrics.depth(), metrics.adds(), metrics.retries()), (depths([(-100, 1), (0, 0)]), 2, 1));
 }
@@ -206,7 +206,7 @@ fn of_one_priority_the_first_due_comes_first() {
     queue.add_after("late".to_owned(), SECOND);
     queue.add_after("early".to_owned(), SECOND / 5);
     timer.advance(SECOND);
-    assert_eq!((queue.len(), metrics.depth()), (2, depths([(0, 2)])));
+    assert_eq!((queue.counts().queued, metrics.depth()), (2, depths([(0, 2)])));
     assert_eq!(take(&queue), Some(("early".to_owned(), 0)));
     assert_eq!(take(&queue), Some(("late".to_owned(), 0)));
     assert_eq!((metrics.depth(), metrics.adds()), (depths([(0, 0)]), 2));
@@ -239,11 +239,11 @@ fn a_thousand_of_each_priority_come_strictly_in_order_with_every_delay() {
             }
         }
         if when == When::InASecond {
-            assert_eq!((queue.len(), metrics.depth()), (0, depths([])));
+            assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([])));
             timer.advance(SECOND);
         }
         assert_eq!(
-            (queue.len(), metrics.depth()),
+            (queue.counts().queued, metrics.depth()),
             (5000, PRIORITIES.map(|priority| (priority, 1000)).into())
         );
         for priority in PRIORITIES {
@@ -283,7 +283,7 @@ fn each_item_has_a_back_off_of_its_own() {
     timer.advance(ms(635) - Duration::from_nanos(1));
     assert!(queue.try_get().is_err());
     timer.advance(Duration::from_nanos(1));
-    assert_eq!((queue.len(), metrics.depth()), (1, depths([(1, 1)])), "a delay keeps the order");
+    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(1, 1)])), "a delay keeps the order");
     assert_eq!(*queue.try_get().unwrap().item(), "bar", "the eighth failure waits for 640 ms");
     assert_eq!((metrics.adds() - adds, metrics.retries() - retries), (2, 2));
     assert_eq!(metrics.depth(), depths([(1, 0)]));

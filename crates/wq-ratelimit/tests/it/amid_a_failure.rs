@@ -113,7 +113,7 @@ fn a_clock_that_panics_amid_a_failure_neither_loses_the_retry_nor_doubles_it() {
         let finished = catch_unwind(AssertUnwindSafe(|| guard.finish(Outcome::Retry)));
         assert_eq!(finished.is_err(), timer.is_over(), "after {looks} looks");
         assert_eq!(
-            (queue.len() + queue.delayed_len(), queue.counts().in_flight),
+            (queue.counts().queued + queue.delayed_len(), queue.counts().in_flight),
             (1, 0),
             "after {looks} looks"
         );

@@ -107,7 +107,7 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
             assert_eq!(queue.add_rate_limited(1), Scheduled::Now(Added::Merged));
         }
         let taken = u32::from(!is_event);
-        assert_eq!((queue.num_requeues(&1), queue.len(), queue.delayed_len()), (taken, 1, 0));
+        assert_eq!((queue.num_requeues(&1), queue.counts().queued, queue.delayed_len()), (taken, 1, 0));
         assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
         // A failure still counts, also of an item that is to run again.
         let guard = queue.try_get().unwrap();
@@ -138,7 +138,7 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
         assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
         assert!(!bucket.reserve(timer.now()).is_zero(), "and no others");
         assert!(guard.finish(Outcome::Retry).unwrap().is_some());
-        assert_eq!(queue.len(), 1);
+        assert_eq!(queue.counts().queued, 1);
     }
 }
 
@@ -595,7 +595,7 @@ fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
     queue.try_get().unwrap().finish(Outcome::Success).unwrap();
     assert_eq!(calls.load(Ordering::SeqCst) - before, 1);
     drop(held);
-    assert_eq!(queue.len(), 1_000);
+    assert_eq!(queue.counts().queued, 1_000);
 }
 
 /// D25: both upstream queues drop it in silence.

@@ -14,5 +14,4 @@ mod amid_a_failure;
 mod recorded;
 mod remembering;
 mod replaced;
-mod unwinding;
 mod upstream;

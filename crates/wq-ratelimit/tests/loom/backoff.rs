@@ -34,17 +34,17 @@ fn fail_beside<R: 'static>(queue: &Queue, other: impl FnOnce(&Queue) -> R + 'sta
 pub(crate) fn event_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Keep);
     fail_beside(&queue, |queue| queue.add(1));
-    assert_eq!((queue.len(), queue.num_requeues(&1)), (1, 1));
+    assert_eq!((queue.counts().queued, queue.num_requeues(&1)), (1, 1));
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-    assert_eq!((queue.len(), queue.num_requeues(&1)), (0, 1), "before its time");
+    assert_eq!((queue.counts().queued, queue.num_requeues(&1)), (0, 1), "before its time");
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
 }
 
 pub(crate) fn clear_against_finish() {
     let (queue, _timer) = queue(DuringBackoff::Clear);
     fail_beside(&queue, |queue| queue.add(1));
-    assert_eq!(queue.len(), 1, "the event is seen");
+    assert_eq!(queue.counts().queued, 1, "the event is seen");
     // Either the event came first, and the failure counts, or it cleared all of it.
     let left = (queue.num_requeues(&1), queue.delayed_len());
     assert!([(1, 1), (0, 0), (0, 1)].contains(&left), "{left:?}");
@@ -57,7 +57,11 @@ pub(crate) fn clear_against_a_request() {
     let user = thread(&queue, |queue| queue.add_after(1, SECOND * 50));
     queue.add(1);
     assert!(user.join().unwrap().is_accepted());
-    assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "the event, and what a user has asked for");
+    assert_eq!(
+        (queue.counts().queued, queue.delayed_len()),
+        (1, 1),
+        "the event, and what a user has asked for"
+    );
 }
 
 pub(crate) fn defer_against_finish() {
@@ -65,7 +69,7 @@ pub(crate) fn defer_against_finish() {
     fail_beside(&queue, |queue| queue.add(1));
     assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 1));
     timer.advance(SECOND);
-    assert_eq!(queue.len(), 1);
+    assert_eq!(queue.counts().queued, 1);
 }
 
 pub(crate) fn two_failures_at_once() {
@@ -105,7 +109,7 @@ pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
     guard.finish(Outcome::RetryAfter(SECOND * 50)).unwrap();
     let got = other.join().unwrap();
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND * 50));
-    assert_eq!(got + queue.len(), 1, "it was due during the work, and runs once more");
+    assert_eq!(got + queue.counts().queued, 1, "it was due during the work, and runs once more");
 }
 
 /// Of an item whose retry was canceled the next failure counts; of one that waits for it, none before its time.
@@ -120,7 +124,7 @@ pub(crate) fn cancel_against_finish() {
     let canceled = fail_beside(&queue, |queue| queue.cancel(&1));
     // Before the failure there is nothing to cancel.
     let waits = canceled.is_none();
-    assert_eq!((queue.deadline(&1), queue.len()), (waits.then(|| timer.now() + SECOND), 0));
+    assert_eq!((queue.deadline(&1), queue.counts().queued), (waits.then(|| timer.now() + SECOND), 0));
     next_failure(&queue, waits);
 }
 
@@ -129,7 +133,7 @@ pub(crate) fn cancel_against_add_rate_limited() {
     let other = thread(&queue, |queue| queue.cancel(&1));
     assert_eq!(queue.add_rate_limited(1), Scheduled::Delayed);
     let waits = other.join().unwrap().is_none();
-    assert_eq!((queue.deadline(&1), queue.len()), (waits.then(|| timer.now() + SECOND), 0));
+    assert_eq!((queue.deadline(&1), queue.counts().queued), (waits.then(|| timer.now() + SECOND), 0));
     next_failure(&queue, waits);
 }
 
@@ -140,7 +144,7 @@ pub(crate) fn remove_against_add_rate_limited() {
     let added = queue.add_rate_limited(1);
     assert_eq!(other.join().unwrap(), Some(1), "it is queued all the time");
     // It joined what was taken out, or came after that.
-    let left = (added, queue.len(), queue.deadline(&1));
+    let left = (added, queue.counts().queued, queue.deadline(&1));
     let later = timer.now() + SECOND;
     assert!(
         [
@@ -183,7 +187,7 @@ pub(crate) fn cancel_of_a_retry_against_finish() {
     assert!(other.join().unwrap(), "a retry waits all the time");
     let waits = queue.deadline(&1).map(|at| at - timer.now());
     assert!([None, Some(SECOND * 9)].contains(&waits), "{waits:?}");
-    assert!(queue.num_requeues(&1) <= 2 && queue.len() == 0);
+    assert!(queue.num_requeues(&1) <= 2 && queue.counts().queued == 0);
 }
 
 pub(crate) fn success_against_event() {
@@ -193,5 +197,5 @@ pub(crate) fn success_against_event() {
     guard.finish(Outcome::Success).unwrap();
     assert!(event.join().unwrap().is_accepted());
     timer.advance(SECOND);
-    assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "the event is seen");
+    assert_eq!((queue.counts().queued, queue.delayed_len()), (1, 0), "the event is seen");
 }

@@ -33,7 +33,7 @@ proptest! {
             };
             guard.finish(outcome).unwrap();
             timer.advance(second * 20);
-            prop_assert_eq!(queue.len(), 1);
+            prop_assert_eq!(queue.counts().queued, 1);
         }
     }
 }

@@ -32,7 +32,6 @@ enum Op {
     Remove(u8),
     Cancel(u8),
     Forget(u8),
-    ForgetSome(u8),
     Advance(u64),
     Shutdown,
 }
@@ -69,7 +68,6 @@ fn op() -> impl Strategy<Value = Op> {
         4 => item().prop_map(Op::Remove),
         4 => item().prop_map(Op::Cancel),
         5 => item().prop_map(Op::Forget),
-        2 => item().prop_map(Op::ForgetSome),
         40 => (0..20_u64).prop_map(Op::Advance),
         1 => Just(Op::Shutdown),
     ]
@@ -215,10 +213,6 @@ fn play(
                 queue.forget(&item);
                 naive.forget(item);
             }
-            Op::ForgetSome(from) => {
-                queue.forget_where(|item| *item >= from);
-                (from..ITEMS).for_each(|item| naive.forget(item));
-            }
             Op::Advance(by) => {
                 timer.advance(nanos(by));
                 naive.now += Nanos::from(by);
@@ -229,7 +223,7 @@ fn play(
             }
         }
         naive.settle();
-        prop_assert_eq!(queue.len(), naive.queued.len());
+        prop_assert_eq!(queue.counts().queued, naive.queued.len());
         prop_assert_eq!(queue.delayed_len(), naive.delayed.len());
         for item in 0..ITEMS {
             prop_assert_eq!(queue.num_requeues(&item), naive.attempts(item));

@@ -1,10 +1,10 @@
-//! News: which waiters a change of the state concerns.
+//! Transition: which waiters a change of the state concerns.
 
 use crate::added::Added;
 use crate::state::Finished;
 
 #[derive(Clone, Copy)]
-pub(crate) struct News {
+pub(crate) struct Transition {
     /// One more item can be handed out.
     pub(crate) work: bool,
     /// An add brought nothing new: woken getters have not taken the item yet.
@@ -13,7 +13,7 @@ pub(crate) struct News {
     pub(crate) idle: bool,
 }
 
-impl News {
+impl Transition {
     pub(crate) const NONE: Self = Self { work: false, again: false, idle: false };
     pub(crate) const WORK: Self = Self { work: true, ..Self::NONE };
     const AGAIN: Self = Self { again: true, ..Self::NONE };

@@ -1,10 +1,10 @@
-//! Stamps: when items were added and handed out, and which are in flight. Empty without an
+//! Timestamps: when items were added and handed out, and which are in flight. Empty without an
 //! observer.
 
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Stamp {
+struct Timestamp {
     /// When the pending add was made.
     added: Option<Instant>,
     /// When the item was handed out.
@@ -15,14 +15,14 @@ struct Stamp {
 
 /// The argument `now` is `None` in a queue without an observer.
 #[derive(Debug, Default)]
-pub(super) struct Stamps {
-    by_slot: Vec<Stamp>,
+pub(super) struct Timestamps {
+    by_slot: Vec<Timestamp>,
     /// The slots of items in flight, in no order. A scrape reads only these, however many items are
     /// queued.
     in_hand: Vec<u32>,
 }
 
-impl Stamps {
+impl Timestamps {
     #[inline]
     pub(super) fn added(&mut self, slot: u32, now: Option<Instant>) {
         if now.is_some() {
@@ -95,7 +95,7 @@ impl Stamps {
     #[inline]
     pub(super) fn left(&mut self, slot: u32) {
         if let Some(stamp) = self.by_slot.get_mut(slot as usize) {
-            *stamp = Stamp::default();
+            *stamp = Timestamp::default();
         }
     }
 
@@ -106,20 +106,10 @@ impl Stamps {
         (age(stamp.added), age(stamp.got))
     }
 
-    pub(super) fn shrink(&mut self, slots: usize) {
-        self.by_slot.truncate(slots);
-        if self.by_slot.capacity() / 2 > slots {
-            self.by_slot.shrink_to_fit();
-        }
-        if self.in_hand.capacity() / 4 > self.in_hand.len() {
-            self.in_hand.shrink_to_fit();
-        }
-    }
-
-    fn at(&mut self, slot: u32) -> &mut Stamp {
+    fn at(&mut self, slot: u32) -> &mut Timestamp {
         let at = slot as usize;
         if self.by_slot.len() <= at {
-            self.by_slot.resize(at + 1, Stamp::default());
+            self.by_slot.resize(at + 1, Timestamp::default());
         }
         &mut self.by_slot[at]
     }

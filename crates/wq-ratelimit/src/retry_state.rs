@@ -1,44 +1,35 @@
-//! `Control`: what a rate limiting queue knows beyond the delaying one, and when an item runs again. Pure: `now` is an
-//! argument.
+//! `RetryState`: when a failed item runs again. Pure: `now` is an argument.
 
+use crate::backoffs::{Backoff, Backoffs};
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::planted::planted;
-use crate::windows::{Window, Windows};
 use std::hash::{BuildHasher, Hash};
 use std::iter::successors;
 use std::time::{Duration, Instant};
 use wq_delay::ImmediateAdd;
 
-/// What an add without a delay, an event, does to the back-off of a failed item; see
-/// [`Builder::during_backoff`](crate::Builder::during_backoff).
+/// The effect of an event, an add without a delay, on the back-off of a failed item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum DuringBackoff {
-    /// The item runs now, its retry still waits unless [`immediate_add`](crate::Builder::immediate_add) says otherwise, and its
-    /// back-off stays as it is: if it fails before its time, that does not count.
+    /// The back-off stays: a failure before its end does not count. The item runs now and again at
+    /// its retry, unless [`immediate_add`](crate::Builder::immediate_add) says otherwise.
     #[default]
     Keep,
-    /// The item runs now, in place of its retry, and its attempts are forgotten: what has changed deserves a fresh start.
-    ///
-    /// Only a retry that [outcomes](crate::Outcome) alone have asked for gives way. Where a user has asked too
-    /// (`add_after`, `add_rate_limited`), [`immediate_add`](crate::Builder::immediate_add) says what becomes of it.
+    /// The item runs now in place of its retry, and its attempts are forgotten. A retry that has
+    /// merged with a user's delayed add follows [`immediate_add`](crate::Builder::immediate_add).
     Clear,
-    /// The item waits for its retry, and the event with it: nothing shortens a back-off. The event makes the
-    /// retry a request of its own: it comes at that deadline, whatever an outcome says in the meantime.
+    /// The event joins the retry: the item runs at that deadline, and no later outcome cancels it.
+    /// An event during the work runs the item again at once, unless a retry waits beside the work.
     ///
-    /// An event that comes while the item is being worked on runs it again at once, unless a retry waits
-    /// beside the work: then the event joins that retry.
-    ///
-    /// An event can join a back-off without an end (`RetryWith` a delay of [`Duration::MAX`]). It then never
-    /// comes, until somebody [cancels](crate::RateLimitingQueue::cancel) what waits.
-    ///
-    /// An item waits for one deadline. If a user asks for the item with a delay too,
-    /// [`second_add`](crate::Builder::second_add) says which deadline the event waits for.
+    /// An event that joins a retry after [`Duration::MAX`] never runs, unless the retry is
+    /// [canceled](crate::RateLimitingQueue::cancel) first. If a user delays the item too,
+    /// [`second_add`](crate::Builder::second_add) decides between the deadlines.
     Defer,
 }
 
-/// What the settings of the queue say.
+/// The settings of the queue.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rules {
     pub(crate) count_early_attempts: bool,
@@ -46,16 +37,16 @@ pub(crate) struct Rules {
     pub(crate) immediate_add: ImmediateAdd,
 }
 
-/// What a failed attempt asks for. Nothing: what the limiter says.
+/// The request of a failed attempt. By default the limiter alone decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Ask {
-    /// A delay of the caller's, and what is made of it and the limiter's.
+pub(crate) struct RetryRequest {
+    /// A delay of the caller, and how it is combined with the limiter's wait.
     pub(crate) own: Option<(Duration, Combine)>,
     pub(crate) not_before: Option<Instant>,
 }
 
-impl Ask {
-    /// Nothing, if it is no outcome that asks the limiter.
+impl RetryRequest {
+    /// The default for outcomes that ask the limiter alone, or not at all.
     pub(crate) fn of(outcome: Outcome) -> Self {
         let limiter = Self::default();
         match outcome {
@@ -65,7 +56,6 @@ impl Ask {
         }
     }
 
-    /// What is made of the limiter's wait.
     fn combined(self, wait: Duration, now: Instant) -> Duration {
         let wait = match self.own {
             None => wait,
@@ -77,7 +67,7 @@ impl Ask {
         wait.max(self.not_before.map_or(Duration::ZERO, |floor| floor.saturating_duration_since(now)))
     }
 
-    /// The same of an attempt that came before its time: until then the limiter has had it wait. `None`: for ever.
+    /// The same for an attempt before its time: `until` replaces the limiter's wait. `None`: never.
     fn combined_early(self, until: Instant, now: Instant) -> Option<Instant> {
         let at = match self.own {
             None => until,
@@ -93,90 +83,97 @@ impl Ask {
     }
 }
 
-/// When a wait is over; of one that never is, an instant in some hundred years.
+/// The end of a wait. An infinite wait ends in some hundred years.
 pub(crate) fn end_of(now: Instant, wait: Duration) -> Instant {
     let far = || successors(Some(FAR), |far| Some(*far / 2)).find_map(|far| now.checked_add(far));
     now.checked_add(wait).or_else(far).unwrap_or(now)
 }
 
-/// Beyond this a back-off has no end that matters.
+/// The length of an infinite wait.
 const FAR: Duration = Duration::from_hours(24 * 365 * 200);
 
-/// Who asks.
+/// The caller that asks for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum Caller {
     /// The end of an attempt.
     Finish,
-    /// Somebody who adds the item: what it waits for already is not put off.
+    /// An add, which keeps a waiting retry.
     Add {
-        /// The item waits for nothing but somebody to take it, or the end of the work on it: this add joins it.
+        /// The item is queued or runs again after its work: this add merges with that.
         is_queued: bool,
     },
 }
 
 #[derive(Debug)]
-pub(crate) struct Control<T, L, S> {
+pub(crate) struct RetryState<T, L, S> {
     pub(crate) limiter: L,
-    pub(crate) windows: Windows<T, S>,
+    pub(crate) backoffs: Backoffs<T, S>,
     pub(crate) rules: Rules,
 }
 
-impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
-    /// The item failed at `now`: when it runs again. `None`: never.
+impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> RetryState<T, L, S> {
+    /// Returns when an item that failed at `now` runs again. `None`: never.
     pub(crate) fn retry(
         &mut self,
         item: &T,
         now: Instant,
-        ask: Ask,
-        by: By,
+        ask: RetryRequest,
+        by: Caller,
         discarded: &mut Vec<T>,
     ) -> Option<Instant> {
         let counts_early = self.rules.count_early_attempts || planted("early-attempt-counts");
-        // An attempt counts from a time on, an add as soon as the item backs off no longer.
+        // An attempt can count before the back-off ends, an add only afterwards.
         let early = match by {
-            By::Finish => self.windows.early(item, now),
-            By::Add { .. } => self.windows.backing_off(item, now),
+            Caller::Finish => self.backoffs.early(item, now),
+            Caller::Add { .. } => self.backoffs.backing_off(item, now),
         };
         if !counts_early && let Some(window) = early {
             return self.early(item, now, window, ask, by);
         }
-        if by == (By::Add { is_queued: true }) && !counts_early {
+        if by == (Caller::Add { is_queued: true }) && !counts_early {
             return Some(now);
         }
         let wait = self.limiter.next_delay(item, now);
         let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
         if delay.is_zero() {
-            // An outcome replaces the retry that waits; an add leaves it, and its back-off.
-            if by == By::Finish {
-                self.windows.close(item, discarded);
+            // An outcome replaces the waiting retry, an add keeps it and its back-off.
+            if by == Caller::Finish {
+                self.backoffs.close(item, discarded);
             }
             return Some(now);
         }
         let until = end_of(now, delay);
-        self.windows.begin(item, until, now, discarded);
+        self.backoffs.begin(item, until, now, discarded);
         self.waits_until(item, until, now);
         now.checked_add(delay)
     }
 
-    /// The item failed before its time.
-    fn early(&mut self, item: &T, now: Instant, window: Window, ask: Ask, by: By) -> Option<Instant> {
-        let Window { until, counts_from, .. } = window;
-        // An outcome replaces the retry that waits, an add lets it wait; neither adds to what an earlier one has asked for.
-        let limit = if by == By::Finish { counts_from } else { until };
+    /// As [`retry`](Self::retry), for an item that failed before its time.
+    fn early(
+        &mut self,
+        item: &T,
+        now: Instant,
+        window: Backoff,
+        ask: RetryRequest,
+        by: Caller,
+    ) -> Option<Instant> {
+        let Backoff { until, counts_from, .. } = window;
+        // An outcome replaces the waiting retry, an add keeps it. Neither adds to an earlier delay.
+        let limit = if by == Caller::Finish { counts_from } else { until };
         let asked = ask.combined_early(limit, now);
         let at = asked.unwrap_or_else(|| end_of(now, Duration::MAX));
-        let until = if by == By::Finish { at } else { until.min(at) };
+        let until = if by == Caller::Finish { at } else { until.min(at) };
         let counts_from = match ask.not_before {
             Some(floor) => counts_from.max(floor),
             None => counts_from.min(at),
         };
-        self.windows.change(item, until, counts_from);
+        self.backoffs.change(item, until, counts_from);
         self.waits_until(item, at, now);
         asked
     }
 
-    /// The work on the item is to go on after this time, and does not count. `None`: never.
+    /// Returns when an item runs again whose attempt does not count. `None`: never.
     pub(crate) fn uncounted(
         &mut self,
         item: &T,
@@ -186,11 +183,11 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
     ) -> Option<Instant> {
         let until = end_of(now, delay);
         self.waits_until(item, until, now);
-        self.windows.end_by(item, until, now, discarded);
+        self.backoffs.end_by(item, until, now, discarded);
         now.checked_add(delay)
     }
 
-    /// How many attempts are counted. What is too old counts no longer, whether others have failed since or not.
+    /// The number of counted attempts, without expired records.
     pub(crate) fn attempts(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> u32 {
         self.age(now, discarded);
         self.limiter.num_requeues(item)
@@ -201,40 +198,31 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
         discarded.append(&mut self.limiter.take_discarded());
     }
 
-    /// Something waits that brings the item back then.
+    /// Tells the limiter that the item waits until then.
     pub(crate) fn waits_until(&mut self, item: &T, until: Instant, now: Instant) {
         if until > now {
             self.limiter.keep_until(item, until, now);
         }
     }
 
-    /// Nothing waits any longer that brings the item back.
+    /// Ends the back-off of an item that has no deadline any more.
     pub(crate) fn end_back_off(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) {
-        self.windows.end_by(item, now, now, discarded);
+        self.backoffs.end_by(item, now, now, discarded);
         self.limiter.keep_until(item, now, now);
     }
 
-    /// Removes what is no longer needed, where no failure does.
     pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
-        self.windows.sweep(now, discarded);
+        self.backoffs.sweep(now, discarded);
         self.age(now, discarded);
-    }
-
-    /// Gives back memory that is not in use.
-    pub(crate) fn shrink(&mut self, now: Instant, discarded: &mut Vec<T>) {
-        self.age(now, discarded);
-        self.limiter.shrink();
-        self.windows.shrink(now, discarded);
     }
 
     pub(crate) fn forget(&mut self, item: &T, discarded: &mut Vec<T>) {
         self.limiter.forget(item);
         discarded.append(&mut self.limiter.take_discarded());
-        self.windows.close(item, discarded);
+        self.backoffs.close(item, discarded);
     }
 
-    /// The item is added without a delay: how that joins a retry that it waits for, and how what a user
-    /// has asked for.
+    /// Returns how an add without a delay joins a waiting retry, and how a user's request.
     pub(crate) fn event(
         &mut self,
         item: &T,
@@ -242,9 +230,9 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, S: BuildHasher> Control<T, L, S> {
         discarded: &mut Vec<T>,
     ) -> (ImmediateAdd, ImmediateAdd) {
         let own = self.rules.immediate_add;
-        let is_backing_off = self.windows.open(item, now).is_some();
-        // Others may have taken the place of one that does.
-        let may_back_off = is_backing_off || self.windows.is_crowded();
+        let is_backing_off = self.backoffs.open(item, now).is_some();
+        // The record of its back-off may have been evicted.
+        let may_back_off = is_backing_off || self.backoffs.is_crowded();
         match self.rules.during_backoff {
             DuringBackoff::Clear => {
                 self.forget(item, discarded);

@@ -1,8 +1,8 @@
-//! Offer: the argument of an add: an item, or a key from which an item can be made.
+//! Insert: the argument of an add: an item, or a key from which an item can be made.
 
 use std::borrow::Borrow;
 
-pub(crate) trait Offer<T> {
+pub(crate) trait Insert<T> {
     /// Whether a held item is equal to this one.
     fn is(&self, held: &T) -> bool;
 
@@ -14,7 +14,7 @@ pub(crate) trait Offer<T> {
 }
 
 /// An item. If the queue does not take it, it stays here and is dropped outside the lock.
-impl<T: Eq> Offer<T> for Option<T> {
+impl<T: Eq> Insert<T> for Option<T> {
     #[inline]
     fn is(&self, held: &T) -> bool {
         self.as_ref().is_some_and(|item| item == held)
@@ -41,7 +41,7 @@ impl<'a, T, Q: ?Sized> Borrowed<'a, T, Q> {
     }
 }
 
-impl<T, Q> Offer<T> for Borrowed<'_, T, Q>
+impl<T, Q> Insert<T> for Borrowed<'_, T, Q>
 where
     T: Borrow<Q> + for<'q> From<&'q Q>,
     Q: Eq + ?Sized,
