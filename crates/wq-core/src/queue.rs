@@ -84,8 +84,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// Clones every item while holding the queue's lock. Cost is linear in the recent peak size,
     /// and all other calls block meanwhile.
     ///
-    /// For a queue with millions of items use [`counts`](Self::counts) or [`survey`](Self::survey),
-    /// or items that are cheap to clone (`Arc<str>`). `Clone` of an item must not call this queue,
+    /// For a queue with millions of items use [`counts`](Self::counts), or items that are cheap to
+    /// clone (`Arc<str>`). `Clone` of an item must not call this queue,
     /// nor wait for a thread that does: that is a deadlock.
     ///
     /// ```
