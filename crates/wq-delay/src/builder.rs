@@ -1,16 +1,17 @@
-//! `Builder`: everything that is settled before a delaying queue exists.
+//! Builder: the settings of a delaying queue before it exists.
 
+use crate::deadline::SecondAdd;
 use crate::heap::DelayHeap;
-use crate::queue::{DelayingQueue, ImmediateAdd};
+use crate::immediate_add::ImmediateAdd;
+use crate::queue::DelayingQueue;
 use crate::shared::{Settings, Shared};
 use crate::timer::Timer;
-use crate::wish::SecondAdd;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use wq_core::{Backlog, DefaultHasher, Fifo, Observer, WorkQueue};
 
-/// Settings of a queue to be; see [`DelayingQueue::builder`].
+/// The settings of a queue; see [`DelayingQueue::builder`].
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     core: wq_core::Builder<T, B, S>,
@@ -37,21 +38,23 @@ impl<T> Builder<T> {
 }
 
 impl<T, B: Backlog, S> Builder<T, B, S> {
-    /// The clock of the queue, also for what its observer is told and for its gauges. There is no default: which one is right depends on who gets
-    /// from the queue.
+    /// Sets the clock of the queue, also for its observer's durations and its gauges. There is no
+    /// default: threads take [`ThreadTimer`](crate::ThreadTimer), tasks `TokioTimer` (feature
+    /// `tokio`).
     #[doc(alias = "Clock")]
     pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
         self.timer = Some(Arc::new(timer));
         self
     }
 
-    /// A name to tell the queue from others, in `Debug` and in metrics. None by default.
+    /// Sets a name for `Debug` and metrics. None by default.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.core = self.core.name(name);
         self
     }
 
-    /// Who is told of each event, [`retried`](Observer::retried) among them: a delayed add. Nobody by default.
+    /// Sets the observer, which is notified of each event. None by default. A delayed add is
+    /// [`retried`](Observer::retried).
     #[doc(alias = "MetricsProvider")]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         let observer: Arc<dyn Observer> = Arc::new(observer);
@@ -60,23 +63,25 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
-    /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
+    /// Sets the backlog, which decides the order of hand-outs. [`Fifo`] by default. It must be
+    /// empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
         self.over(|core| core.backlog(backlog))
     }
 
-    /// The bound of [`try_add`](DelayingQueue::try_add), in queued items; delayed ones do not count. Unbounded by default.
+    /// Sets how many items may be queued or marked to run again, for
+    /// [`try_add`](DelayingQueue::try_add). Unbounded by default. Delayed items do not count.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.core = self.core.capacity(capacity);
         self
     }
 
-    /// What hashes items: [`DefaultHasher`] by default.
+    /// Sets the hasher of items: [`DefaultHasher`] by default.
     pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
         self.over(|core| core.hasher(hasher))
     }
 
-    /// The same settings over another queue.
+    /// The same settings over another core builder.
     fn over<C, H>(
         self,
         core: impl FnOnce(wq_core::Builder<T, B, S>) -> wq_core::Builder<T, C, H>,
@@ -92,40 +97,41 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         }
     }
 
-    /// Makes room for so many delayed items when the queue is built, and keeps it, so that no add has to make some: an add
-    /// that does can take milliseconds when there are millions. None by default, and at most
+    /// Reserves memory for this many delayed items, and keeps it. None by default, and at most
     /// [`BuildError::MOST_RESERVED`].
+    ///
+    /// Up to this number no add grows a table, which takes milliseconds with millions of items.
     pub fn reserve_delayed(mut self, items: usize) -> Self {
         self.reserve_delayed = items;
         self
     }
 
-    /// Which deadline a delayed item keeps when it is added with a delay once more. [`SecondAdd::Earliest`] by default.
+    /// Sets what an add with a delay does to the deadline of a delayed item.
+    /// [`SecondAdd::Earliest`] by default.
     pub fn second_add(mut self, policy: SecondAdd) -> Self {
         self.second_add = policy;
         self
     }
 
-    /// What becomes of the deadline when a delayed item is added without a delay. [`ImmediateAdd::Keep`] by default.
+    /// Sets what an add without a delay does to the deadline of a delayed item.
+    /// [`ImmediateAdd::Keep`] by default.
     pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
         self.immediate_add = policy;
         self
     }
 
-    /// Whether [`drained`](DelayingQueue::drained) waits for delayed items too. It does by default. After shutdown there
-    /// are none.
+    /// Whether [`drained`](DelayingQueue::drained) waits for delayed items too. True by default.
     pub fn drain_awaits_delayed(mut self, awaits: bool) -> Self {
         self.drain_awaits_delayed = awaits;
         self
     }
 
-    /// The queue, for async and blocking getters.
+    /// Builds the queue, for async and blocking getters.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names the setting at fault: no timer, or one that cannot wake tasks
-    /// ([`ThreadTimer`](crate::ThreadTimer)), with which an async get could sleep past a deadline; more room to reserve than there
-    /// can be.
+    /// [`BuildError`] names the invalid setting. A timer that cannot wake tasks, such as
+    /// [`ThreadTimer`](crate::ThreadTimer), needs [`build_blocking`](Self::build_blocking).
     pub fn build(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
         match &self.timer {
             Some(timer) if !timer.wakes_tasks() => {
@@ -135,12 +141,14 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         }
     }
 
-    /// The queue, for blocking getters: they alone keep time, so any timer will do. An async get is handed items as
-    /// always, but due ones only as long as a blocking getter waits too.
+    /// Builds the queue, for blocking getters. They alone keep the time, so any timer will do.
+    ///
+    /// An async get returns items too, but waits for a blocking getter or another call to queue due
+    /// items.
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names the setting at fault.
+    /// [`BuildError`] names the invalid setting.
     pub fn build_blocking(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
         self.finish(false)
     }
@@ -181,33 +189,34 @@ impl<T, B: fmt::Debug, S> fmt::Debug for Builder<T, B, S> {
     }
 }
 
-/// A setting that no queue can be built with.
+/// An invalid setting of a [`Builder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The builder was given no timer.
+    /// The timer is missing.
     NoTimer,
-    /// The timer cannot wake tasks, but the queue is to serve async getters.
+    /// The timer cannot wake tasks, which async getters need.
     TimerCannotWakeTasks {
-        /// The timer, as its `Debug` has it.
+        /// The `Debug` output of the timer.
         timer: String,
     },
-    /// Room for more delayed items is to be reserved than a queue can be asked for.
+    /// More is reserved than [`MOST_RESERVED`](Self::MOST_RESERVED).
     TooMuchReserved {
-        /// As given to [`reserve_delayed`](Builder::reserve_delayed).
+        /// The number given to [`reserve_delayed`](Builder::reserve_delayed).
         items: usize,
     },
-    /// There is no memory for so many delayed items.
+    /// There is not enough memory for the reserved number of delayed items.
     NoMemoryToReserve {
-        /// As given to [`reserve_delayed`](Builder::reserve_delayed).
+        /// The number given to [`reserve_delayed`](Builder::reserve_delayed).
         items: usize,
     },
-    /// A setting of the core queue.
+    /// A setting of the core queue is invalid.
     Core(wq_core::BuildError),
 }
 
 impl BuildError {
-    /// Room can be [reserved](Builder::reserve_delayed) for so many delayed items at most: the half of those that a queue can hold.
+    /// The most that [`reserve_delayed`](Builder::reserve_delayed) accepts: half of what a queue
+    /// can hold.
     pub const MOST_RESERVED: usize = 1 << 31;
 }
 

@@ -1,17 +1,18 @@
-//! `Debounce`: how long to wait for quiet, and how long at most.
+//! Debounce: how long an item must be quiet, and how long it waits at most.
 
+use crate::deadline::DeadlineRequest;
 use crate::queue::DelayingQueue;
 use crate::scheduled::Scheduled;
-use crate::wish::Wish;
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Duration;
 use wq_core::Backlog;
 
-/// A quiet period with an end: an item that is added again and again comes out once nobody has added it for `quiet`, but no
-/// later than `max_wait` after the first add that it has not come out for, unless somebody
-/// [puts it off](DelayingQueue::add_debounced) by other means.
+/// A quiet period and a longest wait. See [`add_debounced`](DelayingQueue::add_debounced).
+///
+/// A debounced item comes out when it was not added for `quiet`, and at the latest `max_wait` after
+/// the first of its adds.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,7 +37,9 @@ pub struct Debounce {
 }
 
 impl Debounce {
-    /// Both are counted on the queue's timer. With a `max_wait` of [`Duration::MAX`] there is no end, nor with one that ends later than 292 years
+    /// Makes a debounce. Both times are by the queue's timer.
+    ///
+    /// A `max_wait` of [`Duration::MAX`] is no limit, and neither is a limit more than 292 years
     /// after the queue was built.
     ///
     /// # Errors
@@ -52,7 +55,7 @@ impl Debounce {
         Ok(Self { quiet, max_wait })
     }
 
-    /// How long nobody may have added the item.
+    /// How long the item must not be added.
     #[must_use]
     pub const fn quiet(&self) -> Duration {
         self.quiet
@@ -65,17 +68,17 @@ impl Debounce {
     }
 }
 
-/// Times that are no debounce.
+/// Times that make no [`Debounce`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebounceError {
-    /// A quiet period of zero.
+    /// `quiet` is zero.
     NoQuiet,
-    /// The longest wait is shorter than one quiet period.
+    /// `max_wait` is shorter than `quiet`.
     MaxWaitBelowQuiet {
-        /// As given.
+        /// The given `quiet`.
         quiet: Duration,
-        /// As given.
+        /// The given `max_wait`.
         max_wait: Duration,
     },
 }
@@ -97,21 +100,20 @@ impl fmt::Display for DebounceError {
 impl Error for DebounceError {}
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item once it has been quiet: moves its deadline to the end of a quiet period that begins now, but no
-    /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item.
+    /// Adds an item once it has been quiet: moves its deadline to the end of a new quiet period,
+    /// but not beyond `max_wait` after the first add. Never waits, and needs no more memory than a
+    /// delayed item.
     ///
-    /// A later deadline of [`add_after`](Self::add_after) is brought forward, and an earlier one is kept, whatever the
-    /// queue's [`SecondAdd`](crate::SecondAdd) is. An `add_after` that comes later follows `SecondAdd`: with
-    /// [`Latest`](crate::SecondAdd::Latest) or [`Replace`](crate::SecondAdd::Replace) the item may come later than
-    /// `max_wait`, until the next debounced add brings it forward again. An add without a delay does what
-    /// [`immediate_add`](crate::Builder::immediate_add) says. While the item is being processed, its adds are debounced alike.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// - A later deadline of [`add_after`](Self::add_after) is brought forward, an earlier one is
+    ///   kept, whatever the queue's [`SecondAdd`](crate::SecondAdd) is.
+    /// - A later `add_after` follows `SecondAdd`. With [`Latest`](crate::SecondAdd::Latest) or
+    ///   [`Replace`](crate::SecondAdd::Replace) it can exceed `max_wait`, until the next debounced
+    ///   add.
+    /// - An add without a delay follows [`immediate_add`](crate::Builder::immediate_add).
+    /// - An item in flight is debounced alike.
     pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
         let now = self.shared.now();
         let (quiet, limit) = (now.after(debounce.quiet), now.after(debounce.max_wait));
-        self.schedule(item, B::Order::default(), Wish::Debounced { quiet, limit }, now)
+        self.schedule(item, B::Order::default(), DeadlineRequest::Debounced { quiet, limit }, now)
     }
 }

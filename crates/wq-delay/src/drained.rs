@@ -1,4 +1,4 @@
-//! `Drained`: waiting until nothing is delayed, nothing queued and nothing in flight, all in one moment.
+//! Drained: waits until nothing is delayed, queued or in flight, at one moment.
 
 use crate::parking::wait_until;
 use crate::planted::planted;
@@ -13,34 +13,42 @@ use std::time::Duration;
 use wq_core::{Backlog, DefaultHasher, Fifo};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Waits until nothing is queued, nothing is in flight, nothing is about to come back and, unless the builder's
-    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise, nothing is delayed.
+    /// Waits until nothing is queued, in flight or delayed, and nothing runs again. The builder's
+    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) can exclude delayed items.
     ///
-    /// Before shutdown that means: there was such a moment after the first poll. After shutdown, which ends all delays,
-    /// it is final. A moment that nobody saw because items were delayed or moved around it may not count. This wait keeps no
-    /// time: somebody must go on getting items.
+    /// Before shutdown: there was such a moment after the first poll, but a short one can be
+    /// missed. After shutdown: the queue stays so. A drain does not keep the time: workers must go
+    /// on getting items.
     ///
-    /// # Panics
+    /// ```
+    /// # pollster::block_on(async {
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// When polled, where it does not wait for what is delayed: as [`move_due`](Self::move_due).
+    /// let timer = ManualTimer::new();
+    /// let queue = DelayingQueue::builder().timer(timer.clone()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// timer.advance(Duration::from_secs(5));
+    /// queue.get().await.unwrap().done();
+    /// queue.drained().await;
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: it only looks. A wait begun anew does not know of moments before it.
+    /// Cancel safe: it changes nothing. A new wait does not see idle moments of a dropped one.
     #[doc(alias = "ShutDownWithDrain")]
     pub fn drained(&self) -> Drained<'_, T, B, S> {
         Drained { queue: self, core: self.core.drained(), empty_since: None, id: None }
     }
 
-    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's
+    /// timer.
     ///
     /// # Errors
     ///
-    /// [`NotDrained`] says what is left.
-    ///
-    /// # Panics
-    ///
-    /// As [`drained`](Self::drained) when polled. If the time is over and `Clone` of an item in flight panics, which is to be told of.
+    /// [`NotDrained`] has the items in flight, and the numbers of queued and delayed items.
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
@@ -51,7 +59,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
         loop {
             let (delayed, counts) = {
-                let pending = self.shared.lock(); // An item that moves meanwhile would be in both, or in neither.
+                let pending = self.shared.lock(); // No item moves between the two counts.
                 (pending.heap.len(), self.core.counts())
             };
             let waits_for_none =
@@ -64,32 +72,31 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             if counts.queued > 0 || delayed > 0 || !held.is_empty() {
                 return Err(NotDrained { queued: counts.queued, delayed, in_flight: held });
             }
-            // What was in hand is not any more.
+            // The guards have ended since `counts`.
         }
     }
 }
 
-/// The future of [`DelayingQueue::drained`]. It looks for the first time when it is first polled.
+/// The future of [`DelayingQueue::drained`]. Its first poll is the first look at the queue.
 #[must_use = "futures do nothing unless polled"]
 pub struct Drained<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
     core: wq_core::Drained<'q, T, B>,
-    /// The heap was empty when this wait on the core began, and had been filled so often by then. If delayed items are
-    /// not waited for: due items had been moved so often by then.
+    /// The value of `fills` (or of `moves`, without delayed items) when the wait on the core began.
     empty_since: Option<u64>,
-    /// The place among those who wait for the heap to become empty.
+    /// The entry among the drainers, while the heap has items.
     id: Option<u64>,
 }
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drained<'_, T, B, S> {
-    /// What is due is queued, also if nobody has looked yet.
+    /// Moves due items, so that they count as queued.
     fn poll_without_delayed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let shared = &*self.queue.shared;
         loop {
             self.queue.move_due();
             let moves = shared.lock().moves;
             if self.empty_since != Some(moves) {
-                // An idle moment of the core from before may have been one in which something was due.
+                // The core may have been idle before while an item was due.
                 self.empty_since = Some(moves);
                 self.core = self.queue.core.drained();
             }
@@ -104,7 +111,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drained<'_, T, B, S> {
     }
 }
 
-/// Nothing in it is ever pinned.
+/// Nothing in it is pinned.
 impl<T, B: Backlog, S> Unpin for Drained<'_, T, B, S> {}
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
@@ -117,7 +124,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
             return this.poll_without_delayed(context);
         }
         loop {
-            // The heap first: that it was empty is known before the core is asked.
+            // The heap comes first: the core is asked only while the heap is empty.
             let waker = context.waker().clone();
             let left_waker;
             {
@@ -140,7 +147,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
                     return Poll::Ready(());
                 }
                 if this.empty_since != Some(pending.fills) {
-                    // An idle moment of the core from before would not count.
+                    // An earlier idle moment of the core does not count.
                     this.empty_since = Some(pending.fills);
                     drop(pending);
                     this.core = this.queue.core.drained();
@@ -150,7 +157,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
             if Pin::new(&mut this.core).poll(context).is_pending() {
                 return Poll::Pending;
             }
-            // The core was idle, then or since. If nothing was delayed in between, that was the moment.
+            // The core was idle at some moment since the wait began. Was nothing delayed meanwhile?
             let pending = shared.lock();
             if pending.heap.is_empty() && this.empty_since == Some(pending.fills) {
                 return Poll::Ready(());

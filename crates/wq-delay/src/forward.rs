@@ -1,41 +1,42 @@
-//! The verbs of the core queue, forwarded by hand. Each means what it means there; those that look at queued items first
-//! move what is due.
+//! The verbs of the core queue, forwarded. Verbs that look at queued items move due items first.
 
-use crate::queue::{DelayingQueue, ImmediateAdd};
+use crate::immediate_add::ImmediateAdd;
+use crate::queue::DelayingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, Rejected, Snapshot};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
-    /// [`immediate_add`](crate::Builder::immediate_add) says what becomes of that.
+    /// Adds an item, which is handed out once after this call. Never waits, and ignores the
+    /// capacity.
     ///
-    /// Otherwise as [`wq_core::WorkQueue::add`]. With [`ImmediateAdd::Defer`] an add that joins a waiting request is
-    /// [`Added::Merged`].
+    /// The builder's [`immediate_add`](crate::Builder::immediate_add) decides about the deadline of
+    /// a delayed item. With [`ImmediateAdd::Defer`] an add that joins a delayed one is
+    /// [`Added::Merged`]. Otherwise as [`wq_core::WorkQueue::add`].
     ///
-    /// # Panics
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// let queue = DelayingQueue::builder().timer(ManualTimer::new()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// queue.add("a"); // Runs now, and once more in five seconds.
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// assert_eq!(queue.delayed_len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "Add")]
     pub fn add(&self, item: T) -> Added {
         self.add_with(item, B::Order::default())
     }
 
     /// As [`add`](Self::add), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if the backlog panics.
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         self.add_now(item, order)
     }
 
-    /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet, or if the policy has to look
-    /// at what is delayed.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if `From` panics.
+    /// As [`add`](Self::add), by a borrowed key. With [`ImmediateAdd::Keep`] it makes the item only
+    /// if the queue below does not hold it, with other policies always.
     pub fn add_ref<Q>(&self, item: &Q) -> Added
     where
         T: Borrow<Q> + for<'q> From<&'q Q>,
@@ -47,18 +48,18 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
     }
 
-    /// Adds an item unless the queue is full. Delayed items take no room.
+    /// Adds an item unless the queue is full. Delayed items need no room.
     ///
-    /// With [`ImmediateAdd::Merge`] the delayed request joins the add once that has gone through: its order is the later one of
-    /// the two that are merged, and an item that a worker takes in this very moment may run a second time for it.
+    /// With [`ImmediateAdd::Merge`] a second step merges the delayed add into this one. A worker
+    /// that takes the item between the steps runs it a second time.
     ///
     /// # Errors
     ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    /// [`Rejected`] returns the item if there is no room, and after shutdown.
     ///
     /// # Panics
     ///
-    /// As [`add`](Self::add).
+    /// If `Eq` of an item panics in the second step: the item was added, and is still delayed.
     pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>>
     where
         T: Clone,
@@ -83,22 +84,20 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         Ok(added)
     }
 
-    /// Adds items in their order. With [`ImmediateAdd::Keep`] under one lock, as [`wq_core::WorkQueue::add_all`], which runs
-    /// the iterator first. With another policy as [`add`](Self::add) for each, as the iterator comes to it.
+    /// Adds items in order.
+    ///
+    /// With [`ImmediateAdd::Keep`] it takes one lock, as [`wq_core::WorkQueue::add_all`]. With
+    /// another policy it calls [`add`](Self::add) for each item of the iterator.
     ///
     /// # Panics
     ///
-    /// With [`ImmediateAdd::Keep`] as [`wq_core::WorkQueue::add_all`]. Otherwise if the iterator panics, or `Hash` or `Eq` of an
-    /// item; the items before it have then been added.
+    /// If the iterator, or `Hash` or `Eq` of an item panics. With [`ImmediateAdd::Keep`] as
+    /// [`wq_core::WorkQueue::add_all`]; otherwise the items before it were added.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
 
     /// As [`add_all`](Self::add_all), with an order for each item.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_all`](Self::add_all), and if the backlog panics.
     pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
         if self.shared.immediate_add == ImmediateAdd::Keep {
             return self.core.add_all_with(items);
@@ -106,12 +105,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         items.into_iter().map(|(item, order)| self.add_now(item, order)).collect()
     }
 
-    /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here. Out of date as soon as it is
-    /// known. Moves no more of what is due than an add: what is due before this item, if that is due.
+    /// The phase of this item. `None` if it is delayed, or if the queue does not hold it. Other
+    /// threads can change it at any time.
     ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics. As all verbs that queue what is due, as [`move_due`](Self::move_due).
+    /// Moves due items only until this item is not due any more.
     #[must_use]
     pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
     where
@@ -123,12 +120,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.phase(item)
     }
 
-    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone: see
-    /// [`cancel`](Self::cancel).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// Removes a queued item and returns it. `None` if it is not queued: items in flight or delayed
+    /// stay. See [`cancel`](Self::cancel).
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -138,11 +131,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.remove(item)
     }
 
-    /// Ends the processing of an item whose guard was forgotten, as [`wq_core::WorkQueue::abandon`].
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// Ends the processing of an item whose guard was forgotten, as
+    /// [`wq_core::WorkQueue::abandon`].
     pub fn abandon<Q>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -151,35 +141,24 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.abandon(item)
     }
 
-    /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
+    /// The number of items in each phase, at one moment. [`delayed_len`](Self::delayed_len) counts
+    /// the delayed ones.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.move_due(&self.core, None);
         self.core.counts()
     }
 
-    /// What a scrape of metrics reads of what is queued, those that are due among them, and in flight, as
+    /// The number of items in each phase and the times of those in flight, as
     /// [`wq_core::WorkQueue::gauges`].
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.move_due(&self.core, None);
         self.core.gauges()
     }
 
-    /// Clones everything that is queued or in flight, under one lock: as [`wq_core::WorkQueue::snapshot`], which says what `Clone` may
-    /// not do there.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of an item panics; the queue is as before.
+    /// Clones every item that is queued or in flight, as [`wq_core::WorkQueue::snapshot`]: it
+    /// blocks other calls meanwhile, and `Clone` must not call the queue.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T>
     where
@@ -197,7 +176,7 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
         self.core.name()
     }
 
-    /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
+    /// Stops hand-outs until [`resume`](Self::resume) or shutdown. Items still become due.
     pub fn pause(&self) {
         self.core.pause();
     }
@@ -207,7 +186,7 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
         self.core.resume();
     }
 
-    /// Whether the queue was shut down.
+    /// Whether the queue is shut down. A shutdown is final.
     #[must_use]
     #[doc(alias = "ShuttingDown")]
     pub fn is_shutting_down(&self) -> bool {

@@ -1,11 +1,10 @@
-//! The getters: a core getter that keeps time while it waits. The blocking forms run the same futures on the calling
-//! thread, parked by the timer.
+//! Get: the getters. Each is a core getter that keeps the time while it waits.
 
 use crate::parking::ThreadTask;
 use crate::queue::DelayingQueue;
 use crate::shared::Shared;
 use crate::tick::Tick;
-use crate::timekeeper::{WatchId, Watcher};
+use crate::timekeeper::{TimerRole, WatchId};
 use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
@@ -20,32 +19,44 @@ use wq_core::{
     WorkQueue,
 };
 
-/// A poll looks again at once this often when its timer says that the time has come; then it yields.
+/// How often a poll looks again at once when its timer completes. Then it yields.
 const LOOKS: u32 = 4;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    /// Waits for the next item. Returns `None` if the queue is shut down and nothing is queued.
     ///
-    /// # Panics
+    /// ```
+    /// # pollster::block_on(async {
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// When polled, as [`wq_core::WorkQueue::get`], and as [`move_due`](Self::move_due).
+    /// let timer = ManualTimer::new();
+    /// let queue = DelayingQueue::builder().timer(timer.clone()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// timer.advance(Duration::from_secs(5));
+    /// while let Some(item) = queue.get().await {
+    ///     assert_eq!(*item.item(), "a"); // The work.
+    ///     item.done();
+    ///     assert!(queue.shutdown().is_empty()); // The next get returns `None`.
+    /// }
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe, as [`wq_core::WorkQueue::get`]: a dropped future loses its place in line, and no item. If it kept
-    /// the time, another getter does from then on. A future that is neither polled nor dropped while it keeps the time
-    /// makes items up to 5 ms late, once; after that another getter keeps it. Two such at a time make them late until
-    /// somebody calls the queue who finds them due: do not hold on to one.
+    /// Cancel safe, as [`wq_core::WorkQueue::get`]: a dropped future loses its place in line, never
+    /// an item. If it kept the time, another getter goes on.
+    ///
+    /// A future that is neither polled nor dropped while it keeps the time makes items up to 5 ms
+    /// late, once. Then another getter takes over. Two such futures make items late until the next
+    /// call that finds them due: do not keep one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B, S> {
-        Get { queue: self, post: Post::new(&*self.shared, Watcher::Getter), core: self.core.get() }
+        Get { queue: self, wait: TimerWait::new(&*self.shared, TimerRole::Getter), core: self.core.get() }
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get).
     ///
     /// # Cancel safety
     ///
@@ -55,7 +66,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         S: Clone,
     {
         GetOwned {
-            post: Post::new(Arc::clone(&self.shared), Watcher::Getter),
+            wait: TimerWait::new(Arc::clone(&self.shared), TimerRole::Getter),
             core: self.core.get_owned(),
             queue: self.clone(),
         }
@@ -65,11 +76,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Errors
     ///
-    /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of the item panics: it is queued still, at the tail. And as [`move_due`](Self::move_due).
+    /// [`TryGetError`] says whether an item may come later.
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
@@ -81,32 +88,35 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
     ///
-    /// # Panics
+    /// ```
+    /// use wq_delay::{DelayingQueue, ThreadTimer};
     ///
-    /// As [`get`](Self::get) when polled.
+    /// let queue = DelayingQueue::builder().timer(ThreadTimer).build_blocking()?;
+    /// queue.add("a");
+    /// queue.get_blocking().unwrap().done();
+    /// assert!(queue.shutdown().is_empty());
+    /// assert!(queue.get_blocking().is_none());
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// ```
     #[must_use = "dropping the guard says that the item is finished"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
     where
         T: Clone,
     {
-        // Nearly always there is one, and nothing to be made ready for a wait.
+        // The fast path: nothing is prepared for a wait.
         match self.try_get() {
             Ok(guard) => Some(guard),
             Err(_) => self.wait(None).ok().map(ProcessingGuard::anew),
         }
     }
 
-    /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer. With a zero time-out it takes
-    /// what is there.
+    /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer. With a
+    /// zero time-out it does not wait.
     ///
     /// # Errors
     ///
-    /// [`GetTimeoutError`] says whether there can be an item later.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
+    /// [`GetTimeoutError`] says whether an item may come later.
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
@@ -114,7 +124,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.wait(Some(timeout))
     }
 
-    /// Waits on the calling thread, which keeps time meanwhile as far as it is on duty. Looks at least once.
+    /// Waits on the calling thread, and keeps the time if that is its role. Looks at least once.
     #[cold]
     #[inline(never)]
     fn wait(&self, timeout: Option<Duration>) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
@@ -123,41 +133,38 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     {
         let deadline = timeout.map(|timeout| self.shared.now().after(timeout));
         let mut get = self.core.get();
-        let mut post = Post::new(&*self.shared, Watcher::Getter);
+        let mut wait = TimerWait::new(&*self.shared, TimerRole::Getter);
         let thread = ThreadTask::current();
         let mut context = Context::from_waker(&thread.waker);
         loop {
             let wakes = thread.wakes();
-            self.shared.move_due(&self.core, post.id);
+            self.shared.move_due(&self.core, wait.id);
             if let Poll::Ready(got) = Pin::new(&mut get).poll(&mut context) {
-                post.leave();
+                wait.leave();
                 return got.ok_or(GetTimeoutError::ShutDown);
             }
             if deadline.is_some_and(|deadline| deadline.is_due(self.shared.now())) {
                 return Err(GetTimeoutError::TimedOut);
             }
-            let until = post.report(&thread.waker);
+            let until = wait.report(&thread.waker);
             let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
             let until = until.map(|until| self.shared.line.instant(until));
             thread.park_until(&*self.shared.timer, until, wakes);
         }
     }
 
-    /// Keeps time, and does nothing else, until the queue is shut down. Optional: waiting getters keep time by
-    /// themselves. It spares them the work, and queues due items while all workers are busy, which is what an observer's
-    /// `queue_duration` is then measured from. In a queue of [`build_blocking`](crate::Builder::build_blocking) it keeps no
-    /// time, and only waits for the end.
+    /// Only keeps the time, until the queue is shut down. Optional: waiting getters keep it too.
     ///
-    /// # Panics
-    ///
-    /// When polled, as [`move_due`](Self::move_due).
+    /// It queues due items while all workers are busy, so an observer's `queue_duration` starts at
+    /// the deadline. In a queue of [`build_blocking`](crate::Builder::build_blocking) it only waits
+    /// for the end.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: dropped, it hands the job to a waiting getter.
+    /// Cancel safe: when it is dropped, a waiting getter keeps the time.
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
-        let watcher = if self.shared.tasks_keep_time { Watcher::Dedicated } else { Watcher::Bystander };
-        KeepTime { queue: self, post: Post::new(&*self.shared, watcher) }
+        let role = if self.shared.tasks_keep_time { TimerRole::Dedicated } else { TimerRole::Bystander };
+        KeepTime { queue: self, wait: TimerWait::new(&*self.shared, role) }
     }
 }
 
@@ -165,7 +172,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 #[must_use = "futures do nothing unless polled"]
 pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
-    post: Post<&'q Shared<T, B>, T, B>,
+    wait: TimerWait<&'q Shared<T, B>, T, B>,
     core: wq_core::Get<'q, T, B>,
 }
 
@@ -173,7 +180,7 @@ pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
 #[must_use = "futures do nothing unless polled"]
 pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: DelayingQueue<T, B, S>,
-    post: Post<Arc<Shared<T, B>>, T, B>,
+    wait: TimerWait<Arc<Shared<T, B>>, T, B>,
     core: wq_core::GetOwned<T, B>,
 }
 
@@ -181,27 +188,27 @@ pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
 #[must_use = "futures do nothing unless polled"]
 pub struct KeepTime<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
-    post: Post<&'q Shared<T, B>, T, B>,
+    wait: TimerWait<&'q Shared<T, B>, T, B>,
 }
 
 macro_rules! getter {
     ($name:literal, ($($lifetime:lifetime)?), $future:ty, $output:ty) => {
-        /// Nothing in it is ever pinned.
+        /// Nothing in it is pinned.
         impl<$($lifetime,)? T, B: Backlog, S> Unpin for $future {}
 
         impl<$($lifetime,)? T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for $future {
             type Output = $output;
 
             fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-                let Self { queue, post, core } = self.get_mut();
+                let Self { queue, wait, core } = self.get_mut();
                 let queue: &DelayingQueue<T, B, S> = (*queue).borrow();
-                poll_getter(core, post, &queue.core, context)
+                poll_getter(core, wait, &queue.core, context)
             }
         }
 
         impl<$($lifetime,)? T, B: Backlog, S> fmt::Debug for $future {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct($name).field("core", &self.core).field("post", &self.post).finish_non_exhaustive()
+                f.debug_struct($name).field("core", &self.core).field("wait", &self.wait).finish_non_exhaustive()
             }
         }
     };
@@ -216,27 +223,28 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for KeepTime<'_, T, B, S> 
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Self { queue, post } = self.get_mut();
-        let never: Poll<()> = poll_getter(&mut std::future::pending(), post, &queue.core, context);
-        // Everybody on a post is woken by a shutdown, so this is asked when the post has been taken.
+        let Self { queue, wait } = self.get_mut();
+        let never: Poll<()> = poll_getter(&mut std::future::pending(), wait, &queue.core, context);
+        // A shutdown wakes all that have reported, so this is read after the report.
         if never.is_pending() && !queue.shared.lock().is_shut_down {
             return Poll::Pending;
         }
-        post.leave();
+        wait.leave();
         Poll::Ready(())
     }
 }
 
 impl<T, B: Backlog, S> fmt::Debug for KeepTime<'_, T, B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeepTime").field("post", &self.post).finish_non_exhaustive()
+        f.debug_struct("KeepTime").field("wait", &self.wait).finish_non_exhaustive()
     }
 }
 
-/// Moves what is due, asks the core getter, and if that waits keeps time as far as it is on duty.
+/// Moves due items and polls the core getter. If that is pending, keeps the time if that is its
+/// role.
 fn poll_getter<F, P, T, B, S>(
     getter: &mut F,
-    post: &mut Post<P, T, B>,
+    wait: &mut TimerWait<P, T, B>,
     core: &WorkQueue<T, B, S>,
     context: &mut Context<'_>,
 ) -> Poll<F::Output>
@@ -248,16 +256,16 @@ where
     S: BuildHasher,
 {
     for _ in 0..LOOKS {
-        post.shared.move_due(core, post.id);
+        wait.shared.move_due(core, wait.id);
         if let Poll::Ready(output) = Pin::new(&mut *getter).poll(context) {
-            post.leave();
+            wait.leave();
             return Poll::Ready(output);
         }
-        if !post.shared.tasks_keep_time && post.watcher == Watcher::Getter {
+        if !wait.shared.tasks_keep_time && wait.role == TimerRole::Getter {
             return Poll::Pending;
         }
-        let until = post.report(context.waker());
-        if post.poll_sleep(until, context).is_pending() {
+        let until = wait.report(context.waker());
+        if wait.poll_sleep(until, context).is_pending() {
             return Poll::Pending;
         }
     }
@@ -267,32 +275,32 @@ where
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A getter's place among the timekeepers, and the sleep it has begun there. `P` points to the queue.
-struct Post<P, T, B>
+/// An entry among the timekeepers, and its sleep. `P` points to the queue.
+struct TimerWait<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
     shared: P,
-    watcher: Watcher,
+    role: TimerRole,
     id: Option<WatchId>,
     sleep: Option<(Tick, Sleep)>,
 }
 
-impl<P, T, B> Post<P, T, B>
+impl<P, T, B> TimerWait<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
-    fn new(shared: P, watcher: Watcher) -> Self {
-        Self { shared, watcher, id: None, sleep: None }
+    fn new(shared: P, role: TimerRole) -> Self {
+        Self { shared, role, id: None, sleep: None }
     }
 
     fn report(&mut self, waker: &Waker) -> Option<Tick> {
-        self.shared.report(&mut self.id, self.watcher, waker)
+        self.shared.report(&mut self.id, self.role, waker)
     }
 
-    /// Sleeps until then. A sleep that was begun for the same instant goes on.
+    /// Sleeps until this instant. Continues a sleep that was started for the same instant.
     fn poll_sleep(&mut self, until: Option<Tick>, context: &mut Context<'_>) -> Poll<()> {
         let Some(until) = until else {
             self.sleep = None;
@@ -318,7 +326,7 @@ where
     }
 }
 
-impl<P, T, B> Drop for Post<P, T, B>
+impl<P, T, B> Drop for TimerWait<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
@@ -328,13 +336,13 @@ where
     }
 }
 
-impl<P, T, B> fmt::Debug for Post<P, T, B>
+impl<P, T, B> fmt::Debug for TimerWait<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Post")
+        f.debug_struct("TimerWait")
             .field("is_waiting", &self.id.is_some())
             .field("is_keeping_time", &self.sleep.is_some())
             .finish_non_exhaustive()

@@ -1,22 +1,20 @@
-//! `DelayHeap`: the waiting items by name and by deadline. Pure: no lock, no clock, no waker; `now`
-//! is an argument.
+//! DelayHeap: the delayed items by name and by deadline. Pure: no lock, no clock, no waker.
 //!
-//! `table` finds the slot of an item, `timeline` the item that becomes due next. The timeline is
-//! sorted only as far as has to be known soon. With a million items nearly all time is spent
-//! waiting for memory, so a new or moved item is appended, and all its data is in its slot.
-//! Deadlines are exact nanoseconds on the queue's own time line.
+//! `table` finds the slot of an item, `timeline` the item that is due next. The timeline is sorted
+//! only as far as it must be known soon. Nearly all time is spent waiting for memory: a new or
+//! moved node is appended, and all data of an item is in its slot.
 
+use crate::deadline::{Deadline, DeadlineRequest};
 use crate::tick::Tick;
-use crate::wish::{Term, Wish};
 use std::borrow::Borrow;
 use wq_core::{HashedAdd, ItemHash};
 
-mod agenda;
-mod leaf;
-mod leaves;
+mod calendar;
+mod bucket;
+mod buckets;
 mod nodes;
 mod occupancy;
-mod order;
+mod bucket_index;
 mod slots;
 mod table;
 mod timeline;
@@ -39,7 +37,7 @@ pub(crate) enum Inserted {
     Kept,
 }
 
-/// An item taken out of the heap.
+/// An item that was removed from the heap.
 #[derive(Debug)]
 pub(crate) struct Waiting<T, O> {
     pub(crate) item: T,
@@ -62,14 +60,14 @@ impl<T, O> Waiting<T, O> {
     }
 }
 
-/// The waiting items, ordered by deadline, each at most once.
+/// The delayed items, ordered by deadline, each at most once.
 #[derive(Debug)]
 pub(crate) struct DelayHeap<T, O> {
     timeline: Timeline<T, O>,
     /// The slots of the items.
     table: Table,
     occupancy: Occupancy,
-    /// Room for this many items is never released.
+    /// Memory for this many items is never released.
     reserved: usize,
 }
 
@@ -89,57 +87,63 @@ impl<T, O> DelayHeap<T, O> {
         self.table.len() == 0
     }
 
-    /// The deadline of the item that becomes due first.
+    /// The deadline of the item that is due first.
     pub(crate) fn earliest(&self) -> Option<Tick> {
         self.timeline.earliest()
     }
 }
 
 impl<T: Eq, O> DelayHeap<T, O> {
-    /// Takes an item out of `offer`. If the item waits already, merges the order and leaves the
-    /// item in `offer`, so that the caller drops it outside of its lock.
+    /// Takes an item out of `offer`. If the item is delayed already, merges the order and leaves
+    /// the item in `offer`, so that the caller drops it after the lock.
     pub(crate) fn insert(
         &mut self,
         hash: ItemHash,
         offer: &mut Option<T>,
         order: O,
-        wish: Wish,
+        request: DeadlineRequest,
         merge: impl FnOnce(&mut O, O),
     ) -> Inserted {
         self.timeline.refresh_sequences();
         let place = offer.as_ref().map(|item| self.look(hash, item));
         if let Some(Ok(slot)) = place {
-            return self.insert_again(slot, order, wish, merge);
+            return self.insert_again(slot, order, request, merge);
         }
         let (Some(item), Some(Err(vacancy))) = (offer.take(), place) else { return Inserted::Kept };
-        let term = wish.term();
-        let limit = Limit::of(term, wish.is_retry());
+        let deadline = request.deadline();
+        let limit = Limit::of(deadline, request.is_retry());
         let sequence = self.timeline.take_sequence();
-        self.settle_in(Held { item, order, limit, deadline: term.deadline, hash, sequence }, vacancy);
+        self.settle_in(Held { item, order, limit, deadline: deadline.due, hash, sequence }, vacancy);
         Inserted::New
     }
 
-    /// Inserts an item that waits already.
-    fn insert_again(&mut self, slot: u32, order: O, wish: Wish, merge: impl FnOnce(&mut O, O)) -> Inserted {
+    /// Merges another add into an item that is delayed already.
+    fn insert_again(
+        &mut self,
+        slot: u32,
+        order: O,
+        request: DeadlineRequest,
+        merge: impl FnOnce(&mut O, O),
+    ) -> Inserted {
         let Some(held) = self.timeline.get_mut(slot) else {
             return Inserted::Kept; // unreachable: the table names held slots only
         };
         merge(&mut held.order, order);
-        let is_retry = wish.is_retry() && held.limit.is_retry();
-        let term = if is_retry {
-            wish.term() // One retry takes the place of the other.
+        let is_retry = request.is_retry() && held.limit.is_retry();
+        let deadline = if is_retry {
+            request.deadline() // A retry replaces the other.
         } else {
-            wish.after(Term { deadline: held.deadline, limit: held.limit.tick() })
+            request.after(Deadline { due: held.deadline, limit: held.limit.tick() })
         };
-        held.limit = Limit::of(term, is_retry);
-        if term.deadline == held.deadline {
+        held.limit = Limit::of(deadline, is_retry);
+        if deadline.due == held.deadline {
             return Inserted::Kept;
         }
-        self.move_to(slot, term.deadline);
+        self.move_to(slot, deadline.due);
         Inserted::Moved
     }
 
-    /// Takes a waiting item out.
+    /// Removes an item.
     pub(crate) fn remove<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
     where
         T: Borrow<Q>,
@@ -149,7 +153,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.remove_at(slot)
     }
 
-    /// Takes a waiting item out if a retry alone has asked for it.
+    /// Removes an item if only a retry has asked for it.
     pub(crate) fn remove_retry<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
     where
         T: Borrow<Q>,
@@ -159,17 +163,16 @@ impl<T: Eq, O> DelayHeap<T, O> {
         if self.is_retry(slot) { self.remove_at(slot) } else { None }
     }
 
-    /// Whether a retry alone has asked for the item in this slot.
+    /// Whether only a retry has asked for the item in this slot.
     pub(crate) fn is_retry(&self, slot: u32) -> bool {
         self.timeline.get(slot).is_some_and(|held| held.limit.is_retry())
     }
 
-    /// The order of the item in this slot.
     pub(crate) fn order(&self, slot: u32) -> Option<&O> {
         self.timeline.get(slot).map(|held| &held.order)
     }
 
-    /// Takes out the item in this slot. Calls no code of the item.
+    /// Removes the item in this slot. Calls no code of the item.
     pub(crate) fn remove_at(&mut self, slot: u32) -> Option<Waiting<T, O>> {
         let hash = self.timeline.get(slot)?.hash;
         self.table.remove(hash, slot);
@@ -178,7 +181,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(Waiting::of(held))
     }
 
-    /// The deadline of an item that waits.
     pub(crate) fn deadline<Q>(&self, hash: ItemHash, item: &Q) -> Option<Tick>
     where
         T: Borrow<Q>,
@@ -188,7 +190,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.timeline.get(slot).map(|held| held.deadline)
     }
 
-    /// Merges an order into that of the item in this slot. It is a user's from then on.
+    /// Merges the order of a user's add into that of the item in this slot.
     pub(crate) fn join(&mut self, slot: u32, order: O, merge: impl FnOnce(&mut O, O)) {
         if let Some(held) = self.timeline.get_mut(slot) {
             held.limit = held.limit.of_user();
@@ -219,13 +221,13 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.note_departures(most - left); // Last: it may move all items to other slots.
     }
 
-    /// Puts back an item that was due, where it was in the order. Calls no code of the item.
+    /// Puts back a due item, at its old place in the order. Calls no code of the item.
     pub(crate) fn put_back(&mut self, due: Waiting<T, O>) {
         let Waiting { item, order, hash, deadline, sequence, limit } = due;
         self.settle_in(Held { item, order, limit, deadline, hash, sequence }, self.table.vacancy(hash));
     }
 
-    /// Takes out all items, in the order of their deadlines, and releases all memory.
+    /// Removes all items, in the order of their deadlines, and releases all memory.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting<T, O>> {
         self.table = Table::default();
         self.timeline.take_all().map(Waiting::of).collect()
@@ -246,16 +248,16 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.occupancy.reset();
     }
 
-    /// The room for items, in the part that has most of it.
+    /// The memory for items, in the part that has most of it.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
-        let Timeline { agenda, slots, .. } = &self.timeline;
-        // The agenda has room for a live and a stale node of each item, and a third in partly empty
-        // blocks.
-        slots.capacity().max(self.table.capacity()).max(agenda.capacity() / 3)
+        let Timeline { calendar, slots, .. } = &self.timeline;
+        // The calendar has room for a live and a stale node of each item, and a third in partly
+        // empty blocks.
+        slots.capacity().max(self.table.capacity()).max(calendar.capacity() / 3)
     }
 
-    /// The slot of a waiting item, until the next change.
+    /// The slot of an item, until the next change.
     pub(crate) fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
     where
         T: Borrow<Q>,
@@ -273,7 +275,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.table.find(hash, |slot| self.timeline.get(slot).is_some_and(|held| held.item.borrow() == item))
     }
 
-    /// Inserts an item that does not wait.
+    /// Inserts an item that is not in the heap.
     fn settle_in(&mut self, held: Held<T, O>, vacancy: Vacancy) {
         let hash = held.hash;
         let slot = self.timeline.insert(held);
@@ -281,7 +283,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.occupancy.arrive(self.is_nearly_empty());
     }
 
-    /// Whether little enough of the memory is in use to release some.
+    /// Whether so little of the memory is in use that some should be released.
     fn is_nearly_empty(&self) -> bool {
         let capacity = self.timeline.slots.capacity();
         capacity > SMALL.max(self.reserved) && self.len() < capacity / 8
@@ -293,7 +295,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         }
     }
 
-    /// Gives a waiting item a new deadline, behind all items that share it.
+    /// Gives an item a new deadline, behind all items that share it.
     fn move_to(&mut self, slot: u32, deadline: Tick) {
         self.timeline.move_to(slot, deadline, self.table.len() - 1);
     }

@@ -1,14 +1,20 @@
 #![doc = include_str!("../README.md")]
+//!
 //! ## Panics in user code
 //!
-//! `Hash`, `Eq` and `Clone` of items, backlogs, observers, wakers and timers are user code. A verb that
-//! calls code that panics passes the panic on. The queue stays usable, and every other item is handed out.
+//! The queue stays usable if code of its user panics. The panic reaches the caller of the queue.
 //!
-//! - An add that panics adds nothing, and a request that waits still waits.
-//! - An item whose `Eq` panics while it is moved at its deadline is lost.
-//! - A getter that has an item wakes its successor. If that waker panics, the guard is dropped: the item is done.
+//! - `Hash`, `Eq` or `Clone` of an item in an add: nothing is added, and a delayed item stays so.
+//! - `Eq` of a due item, in any call that moves due items: this item is lost, and no other.
+//! - A waker, an observer or `Drop` of an item: the event has happened. An item that the call would
+//!   have returned may be lost. An add whose [`retried`](Observer::retried) panics adds nothing.
+//! - A [`Backlog`]: as in [`wq_core`](wq_core#panics-in-user-code).
+//! - A [`Timer`]: no item is lost.
+//!
+//! A method has a section `# Panics` only where another rule holds.
 #![forbid(unsafe_code)]
 
+mod immediate_add;
 mod queue;
 mod builder;
 mod forward;
@@ -17,12 +23,12 @@ mod debounce;
 mod retry;
 mod drained;
 mod scheduled;
-mod wish;
+mod deadline;
 mod heap;
 mod tick;
 mod timekeeper;
 mod shared;
-mod after;
+mod wakes;
 mod timer;
 mod thread_timer;
 #[cfg(feature = "tokio")]
@@ -34,22 +40,23 @@ mod platform;
 mod planted;
 
 pub use builder::{BuildError, Builder};
+pub use deadline::SecondAdd;
 pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use get::{Get, GetOwned, KeepTime};
+pub use immediate_add::ImmediateAdd;
 pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
-pub use queue::{DelayingQueue, ImmediateAdd};
+pub use queue::DelayingQueue;
 pub use reader::DelayReader;
 pub use scheduled::{NotDrained, Scheduled};
 pub use thread_timer::ThreadTimer;
 pub use timer::Timer;
 #[cfg(feature = "tokio")]
 pub use tokio_timer::TokioTimer;
-pub use wish::SecondAdd;
 
-// What upper crates need of the queue below, so that they need not name it.
+// Upper crates need not name the queue below.
 pub use wq_core::{
     Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher, Observer,
     OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason, Seen, SlotId,

@@ -1,9 +1,9 @@
-//! `ManualTimer`: a clock that moves when it is told to, for tests and model checkers.
+//! ManualTimer: a clock that only moves when it is told to, for tests and model checkers.
 
-use crate::after::After;
 use crate::parking::thread_waker;
 use crate::platform::{Mutex, park};
 use crate::timer::Timer;
+use crate::wakes::Wakes;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -31,12 +31,12 @@ pub struct ManualTimer {
 struct Clock {
     now: Instant,
     next_id: u64,
-    /// By deadline, then in the order of going to sleep.
+    /// By deadline, then in the order of their first poll.
     sleepers: BTreeMap<(Instant, u64), Waker>,
 }
 
 impl ManualTimer {
-    /// A clock that shows the present time once, and then stands still.
+    /// A clock that starts at the present time.
     #[expect(clippy::disallowed_methods, reason = "a timer is where the time comes from")]
     #[must_use]
     pub fn new() -> Self {
@@ -49,26 +49,28 @@ impl ManualTimer {
         Self { shared: Arc::new(Mutex::new(Clock { now, next_id: 0, sleepers: BTreeMap::new() })) }
     }
 
-    /// Moves the clock on, and wakes all whose time has come, earliest first, also if one of the wakers panics. A step beyond
-    /// what the platform can express leaves the clock where it is.
+    /// Moves the clock, and wakes the sleepers whose deadlines have come, earliest first.
+    ///
+    /// A step beyond what the platform can express leaves the clock where it is.
     pub fn advance(&self, by: Duration) {
-        let mut after = After::new();
+        let mut wakes = Wakes::new();
         let mut clock = self.shared.lock();
         clock.now = clock.now.checked_add(by).unwrap_or(clock.now);
         let later = match clock.now.checked_add(Duration::from_nanos(1)) {
             Some(next) => clock.sleepers.split_off(&(next, 0)),
             None => BTreeMap::new(),
         };
-        after.wake(std::mem::replace(&mut clock.sleepers, later).into_values());
+        wakes.extend(std::mem::replace(&mut clock.sleepers, later).into_values());
     }
 
-    /// How many tasks and threads wait for the clock. A test that must know that a thread is asleep looks here.
+    /// How many tasks and threads wait for the clock. A test can check with it that a thread is
+    /// asleep.
     #[must_use]
     pub fn sleepers(&self) -> usize {
         self.shared.lock().sleepers.len()
     }
 
-    /// For when the first of them waits.
+    /// The deadline of the first sleeper.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.shared.lock().sleepers.keys().next().map(|(deadline, _)| *deadline)

@@ -1,4 +1,4 @@
-//! The current thread as a task that sleeps parked between polls: how a blocking call waits on what futures wait on.
+//! Parking: the current thread as a task that is parked between polls, for blocking calls.
 
 use crate::platform::{self, Thread, WakeCount};
 use crate::shared::Shared;
@@ -14,7 +14,7 @@ use wq_core::Backlog;
 
 struct Unpark {
     thread: Thread,
-    /// How often it was called.
+    /// How often it was woken.
     wakes: WakeCount,
 }
 
@@ -36,7 +36,7 @@ impl Wake for Unpark {
 }
 
 platform::thread_local! {
-    /// Made once per thread.
+    /// One for each thread.
     static OWN: Arc<Unpark> = Unpark::current();
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn thread_waker() -> Waker {
     ThreadTask::current().waker
 }
 
-/// The current thread, as one that is woken.
+/// The current thread, with its waker.
 pub(crate) struct ThreadTask {
     own: Arc<Unpark>,
     pub(crate) waker: Waker,
@@ -57,22 +57,23 @@ impl ThreadTask {
         Self { waker: Waker::from(Arc::clone(&own)), own }
     }
 
-    /// How often it was woken. To be asked before a poll.
+    /// How often the thread was woken. Read it before a poll.
     pub(crate) fn wakes(&self) -> usize {
         self.own.wakes.load(Acquire)
     }
 
-    /// Parks by this timer, unless it was woken since it was asked for `wakes`: a poll may call the wakers of others, and
-    /// one that parks this thread uses up its unpark.
+    /// Parks by this timer, unless the thread was woken since `wakes` was read. A waker that a poll
+    /// calls could have consumed the unpark.
     pub(crate) fn park_until(&self, timer: &dyn Timer, until: Option<Instant>, wakes: usize) {
-        // Nothing that could use up the unpark may stand between this look and the park.
+        // No code that could consume the unpark may run between this check and the park.
         if self.wakes() == wakes {
             timer.park_until(until);
         }
     }
 }
 
-/// Polls a future that keeps no time on the calling thread, until `deadline` by the queue's timer; at least once.
+/// Polls a future that keeps no time on the calling thread, at least once, until `deadline` by the
+/// queue's timer.
 pub(crate) fn wait_until<T, B: Backlog, F: Future + Unpin>(
     shared: &Shared<T, B>,
     future: &mut F,

@@ -1,7 +1,7 @@
-//! Planted: bugs on purpose, which check the checks. The stage `planted` puts each into the queue; two kinds of check must
-//! find it.
+//! Planted: bugs on purpose, which check the checks.
 //!
-//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
+//! The stage `planted` puts each into the queue, and two kinds of check must find it. The code asks
+//! [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]
@@ -20,7 +20,7 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and what it does.
+/// The bugs that can be planted: name, broken promise, effect.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     ("a-tick-early", "never early", "an item comes out a nanosecond before its deadline"),

@@ -1,7 +1,7 @@
-//! Platform: what the queue takes from the machine: a mutex, an atomic, threads that sleep until they are woken, values that
-//! belong to a thread. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)` and
-//! `cfg(wq_shuttle)`. Their time is that of a `ManualTimer`, whose steps are steps of a thread; the timers of the real
-//! clock are not for them.
+//! Platform: the mutex, the atomic, sleeping threads and thread-local values of the machine.
+//!
+//! Under `cfg(wq_loom)` and `cfg(wq_shuttle)` a model checker replaces them; only this file knows
+//! of that. Time in a model is a `ManualTimer`.
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 pub(crate) use machine::*;
@@ -15,7 +15,7 @@ mod machine {
     pub(crate) use std::thread::{Thread, current, park};
     pub(crate) use std::thread_local;
 
-    /// Unlocks on unwind too; there is no poison.
+    /// Unlocks in a panic too. There is no poison.
     pub(crate) use parking_lot::{Mutex, MutexGuard};
 }
 
@@ -35,8 +35,8 @@ mod model {
     #[cfg(wq_shuttle)]
     pub(crate) use checker::thread::{Thread, current, park};
     pub(crate) use checker::thread_local;
-    /// How often a thread was woken. Counted at one step with the unpark behind it: as a step of its own it makes two to
-    /// three times as many schedules, that differ in polls for nothing.
+    /// How often a thread was woken. Not the checker's atomic: a step of its own would make two to
+    /// three times as many schedules, which differ only in needless polls.
     pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
 
     #[derive(Debug)]
@@ -52,7 +52,7 @@ mod model {
         }
     }
 
-    /// loom's own `park` can be ended by a wake while its thread waits for a mutex, which then fails the model.
+    /// A wake can end loom's own `park` while its thread waits for a mutex, which fails the model.
     #[cfg(wq_loom)]
     mod asleep {
         use std::sync::Arc;
@@ -75,7 +75,7 @@ mod model {
             Thread(OWN.with(Arc::clone))
         }
 
-        /// Also wakes for no reason, once a thread.
+        /// May wake without a reason, once a thread.
         pub(crate) fn park() {
             OWN.with(Arc::clone).wait();
         }

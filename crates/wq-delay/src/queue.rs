@@ -1,50 +1,32 @@
-//! `DelayingQueue`: the handle, and the verbs that have to do with time. The verbs of the core queue are in `forward`.
+//! DelayingQueue: the handle, and the verbs of time. The core queue's verbs are in `forward`.
 
-use crate::after::After;
 use crate::builder::Builder;
-use crate::heap::{Inserted, Waiting};
+use crate::deadline::DeadlineRequest;
+use crate::heap::Inserted;
 use crate::planted::planted;
 use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
 use crate::tick::Tick;
-use crate::wish::Wish;
+use crate::wakes::Wakes;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wq_core::{Added, Backlog, DefaultHasher, DeferredWakes, Fifo, ItemHash, WorkQueue};
+use wq_core::{Backlog, DefaultHasher, Fifo, ItemHash, WorkQueue};
 
-/// What happens when an item that waits for its deadline is added without a delay.
+/// A work queue whose items can be added now or for later.
 ///
-/// The answer of the add, and when the item comes out:
+/// The guarantees of [`wq_core::WorkQueue`] hold: an item is queued at most once, has at most one
+/// holder, and no add is forgotten. An item has at most one deadline and never comes out before it.
+/// Due items come out in the order of their deadlines, equal deadlines FIFO.
 ///
-#[doc = include_str!("immediate_add.md")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum ImmediateAdd {
-    /// Both count, as in client-go: the item runs now, and once more at its deadline. No request is ever lost.
-    #[default]
-    Keep,
-    /// One run, now: the add takes the waiting request with it. A deadline that was set only once is gone then.
-    Merge,
-    /// One run, later: the add joins the waiting request. An event can then wait as long as the longest delay; one that joins a
-    /// request without an end (a delay of [`Duration::MAX`]) never comes out, unless that is
-    /// [canceled](DelayingQueue::cancel) first, or moved.
-    Defer,
-}
-
-/// A work queue whose items may be added now or for later.
+/// The queue starts no thread and no task: waiting getters keep the time. If no getter waits, a due
+/// item is queued by the next call that needs it, such as a get or [`counts`](Self::counts).
 ///
-/// All that [`wq_core::WorkQueue`] promises holds: an item is queued at most once, is in the hands of at most one guard,
-/// and no add is forgotten. On top of that an item waits for at most one deadline, never comes out before it, and due
-/// items come out in the order of their deadlines, equal ones in the order of adding.
-///
-/// No thread or task of its own keeps the time: the getters that wait do. Items become due while nobody waits, but it
-/// is the next call that looks which queues them, the getters' and [`len`](Self::len) alike.
-///
-/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the queue's locks and must not
-/// call the queue; if they panic, see [the crate](crate#panics-in-user-code).
+/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the
+/// queue's locks and must not call the queue; if they panic, see [the
+/// crate](crate#panics-in-user-code).
 #[doc(alias = "DelayingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
@@ -53,7 +35,7 @@ pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
 }
 
 impl<T> DelayingQueue<T> {
-    /// Begins the settings of a queue. A [`timer`](Builder::timer) must be among them.
+    /// Starts a builder with the settings of a queue. It needs a [`timer`](Builder::timer).
     #[doc(alias = "NewTypedDelayingQueue")]
     #[doc(alias = "TypedDelayingQueueConfig")]
     pub fn builder() -> Builder<T> {
@@ -62,81 +44,102 @@ impl<T> DelayingQueue<T> {
 }
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item once this delay is over. A delay of zero is [`add`](Self::add), also for an item that waits: what
-    /// becomes of the deadline is then for [`ImmediateAdd`] to say, as in client-go, and not for
-    /// [`SecondAdd`](crate::SecondAdd). One beyond 584 years never ends.
+    /// Adds an item when this delay is over. Never waits.
     ///
-    /// An item that waits already keeps one deadline: the earlier of the two, unless the builder's
-    /// [`second_add`](Builder::second_add) says otherwise. Never waits.
+    /// If the item is delayed already, the earlier deadline wins; the builder's
+    /// [`second_add`](Builder::second_add) sets another rule. A delay of zero is
+    /// [`add`](Self::add), also for a delayed item. A deadline more than 584 years after the queue
+    /// was built is never due.
     ///
-    /// # Panics
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer, Scheduled};
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// let timer = ManualTimer::new();
+    /// let queue = DelayingQueue::builder().timer(timer.clone()).build()?;
+    /// assert_eq!(queue.add_after("a", Duration::from_secs(5)), Scheduled::Delayed);
+    /// assert!(queue.try_get().is_err());
+    /// timer.advance(Duration::from_secs(5));
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
         self.add_after_with(item, delay, B::Order::default())
     }
 
-    /// As [`add_after`](Self::add_after), with an order for the backlog. Orders of adds that lead to one hand-out are
-    /// merged.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_after`](Self::add_after), and if the backlog panics.
+    /// As [`add_after`](Self::add_after), with an order for the backlog. Orders of adds that lead
+    /// to one hand-out are merged.
     pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
         if delay.is_zero() {
             self.tell_retried();
             return Scheduled::at_once(self.add_with(item, order));
         }
         let now = self.shared.now();
-        self.schedule(item, order, Wish::At(now.after(delay), self.shared.second_add), now)
+        self.schedule(item, order, DeadlineRequest::At(now.after(delay), self.shared.second_add), now)
     }
 
-    /// Adds an item once the timer's clock shows this instant; at once if it does already. Otherwise as
-    /// [`add_after`](Self::add_after).
+    /// Adds an item when the timer's clock shows this instant, or at once if it has passed.
+    /// Otherwise as [`add_after`](Self::add_after).
     ///
-    /// # Panics
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// As [`add_after`](Self::add_after).
+    /// let queue = DelayingQueue::builder().timer(ManualTimer::new()).build()?;
+    /// let deadline = queue.now() + Duration::from_secs(5);
+    /// queue.add_at("a", deadline);
+    /// assert_eq!(queue.deadline("a"), Some(deadline));
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// ```
     pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
         self.add_at_with(item, deadline, B::Order::default())
     }
 
     /// As [`add_at`](Self::add_at), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_after_with`](Self::add_after_with).
     pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
         let now = self.shared.now();
-        let wish = Wish::At(self.shared.line.tick(deadline), self.shared.second_add);
+        let wish = DeadlineRequest::At(self.shared.line.tick(deadline), self.shared.second_add);
         self.schedule(item, order, wish, now)
     }
 
-    /// Takes a delayed item out: it does not come out at its deadline. `None` if it is not delayed, or was due already.
+    /// Removes a delayed item and returns it. `None` if it is not delayed, or is due already.
     ///
-    /// # Panics
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// If `Hash` or `Eq` of the item panics. If the waker of a drain that this ends does, the item is out, and dropped.
+    /// let queue = DelayingQueue::builder().timer(ManualTimer::new()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// assert_eq!(queue.cancel("a"), Some("a"));
+    /// assert_eq!(queue.delayed_len(), 0);
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// ```
     pub fn cancel<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.core.item_hash(item);
-        let taken = self.settled(|pending, after| {
+        let taken = self.settled(|pending, wakes| {
             let taken = pending.heap.remove(hash, item);
-            self.shared.changed(pending, &self.core, after);
+            self.shared.changed(pending, &self.core, wakes);
             taken
         });
         taken.map(|waiting| waiting.item)
     }
 
-    /// When a delayed item will be due. `None` if it is not delayed, or was due already.
+    /// The deadline of a delayed item. `None` if it is not delayed, or is due already.
     ///
-    /// # Panics
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// let queue = DelayingQueue::builder().timer(ManualTimer::new()).build()?;
+    /// queue.add_after("a", Duration::from_secs(5));
+    /// assert_eq!(queue.deadline("a"), Some(queue.now() + Duration::from_secs(5)));
+    /// # Ok::<(), wq_delay::BuildError>(())
+    /// ```
     #[must_use]
     pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
     where
@@ -148,11 +151,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         Some(self.shared.line.instant(deadline))
     }
 
-    /// How many items wait for their deadline.
-    ///
-    /// # Panics
-    ///
-    /// As [`move_due`](Self::move_due).
+    /// The number of items that wait for their deadline.
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.settled(|pending, _| pending.heap.len())
@@ -167,85 +166,105 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.shared.move_due(&self.core, None);
     }
 
-    /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
-    /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
-    /// has none.
+    /// Refuses adds from now on, and returns the delayed items in the order of their deadlines.
     ///
-    /// A worker that adds a failed item again after this call is answered [`Scheduled::ShutDown`]: the queue does not have the item then. Call
-    /// [`drained`](Self::drained) first where all items are to be worked on.
+    /// Items that are queued or due are still handed out; then every get returns `None`. A second
+    /// call returns no items. Delayed adds then return [`Scheduled::ShutDown`]: a worker keeps its
+    /// failed item itself.
+    ///
+    /// If delayed items must run first, wait for [`drained`](Self::drained) before the shutdown.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use wq_delay::{DelayingQueue, ManualTimer};
+    ///
+    /// let queue = DelayingQueue::builder().timer(ManualTimer::new()).build()?;
+    /// queue.add("a");
+    /// queue.add_after("b", Duration::from_secs(5));
+    /// assert_eq!(queue.shutdown(), ["b"]);
+    /// assert_eq!(*queue.try_get()?.item(), "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Panics
     ///
-    /// If `Eq` of an item that is due panics: the queue is not shut down then.
+    /// If `Eq` of a due item panics. The queue is not shut down then.
     #[doc(alias = "ShutDown")]
     #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
-        let mut after = After::new();
-        let delayed = self.end_delays(&mut after);
+        let mut wakes = Wakes::new();
+        let delayed = self.end_delays(&mut wakes);
         self.core.shutdown();
         delayed
     }
 
-    /// Shuts down and hands back all work that nobody has begun: what was queued, in the order of the backlog, then what
-    /// would have run again, then what was delayed, in the order of the deadlines. Guards in flight end without a
-    /// requeue.
+    /// Shuts down and returns the items that no worker has started: the queued items in the
+    /// backlog's order, items that would run again, then the delayed items by deadline.
+    ///
+    /// Guards in flight then end without a requeue.
     ///
     /// # Panics
     ///
-    /// If `Eq` of an item that is due panics: the queue is not shut down then. If `Clone` of one that is to run again does:
-    /// the delayed items are dropped.
+    /// If `Eq` of a due item panics: the queue is not shut down then. If `Clone` of an item that
+    /// would run again panics: the delayed items are dropped.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
-        let mut after = After::new();
-        let delayed = self.end_delays(&mut after);
+        let mut wakes = Wakes::new();
+        let delayed = self.end_delays(&mut wakes);
         let mut left = self.core.shutdown_now();
         left.extend(delayed);
         left
     }
 
-    fn end_delays(&self, after: &mut After) -> Vec<T> {
+    fn end_delays(&self, wakes: &mut Wakes) -> Vec<T> {
         self.shared.move_due(&self.core, None);
         let mut pending = self.shared.lock();
         pending.is_shut_down = true;
         let items = pending.heap.take_all().into_iter().map(|waiting| waiting.item).collect();
-        self.shared.changed(&mut pending, &self.core, after);
+        self.shared.changed(&mut pending, &self.core, wakes);
         let watchers = pending.keepers.everybody();
-        after.wake(watchers);
+        wakes.extend(watchers);
         if planted("shutdown-drops-in-silence") { Vec::new() } else { items }
     }
 
-    /// Runs a step under the lock, after what was due has been moved.
-    pub(crate) fn settled<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut After) -> R) -> R {
+    /// Moves due items, then runs a step under the lock.
+    pub(crate) fn settled<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut Wakes) -> R) -> R {
         self.shared.move_due(&self.core, None);
         self.look(step)
     }
 
     /// Runs a step under the lock.
-    pub(crate) fn look<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut After) -> R) -> R {
-        let mut after = After::new();
+    pub(crate) fn look<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut Wakes) -> R) -> R {
+        let mut wakes = Wakes::new();
         let mut pending = self.shared.lock();
-        step(&mut pending, &mut after)
+        step(&mut pending, &mut wakes)
     }
 
-    pub(crate) fn schedule(&self, item: T, order: B::Order, wish: Wish, now: Tick) -> Scheduled {
+    pub(crate) fn schedule(
+        &self,
+        item: T,
+        order: B::Order,
+        request: DeadlineRequest,
+        now: Tick,
+    ) -> Scheduled {
         self.tell_retried();
-        if wish.term().deadline.is_due(now) {
+        if request.deadline().due.is_due(now) {
             return Scheduled::at_once(self.add_now(item, order));
         }
         let hash = self.core.item_hash(&item);
         self.settle(hash, &item, now);
-        let mut item = Some(item); // What is left of it is dropped after the lock.
-        let mut after = After::new();
+        let mut item = Some(item); // Dropped after the lock.
+        let mut wakes = Wakes::new();
         let mut pending = self.shared.lock();
         if pending.is_shut_down {
             return Scheduled::ShutDown;
         }
         let before = pending.earliest();
-        let inserted = pending.heap.insert(hash, &mut item, order, wish, B::merge);
-        self.shared.gained(&mut pending, before, &mut after);
+        let inserted = pending.heap.insert(hash, &mut item, order, request, B::merge);
+        self.shared.gained(&mut pending, before, &mut wakes);
         match inserted {
             Inserted::New => Scheduled::Delayed,
             Inserted::Moved => Scheduled::Moved,
@@ -253,9 +272,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
     }
 
-    /// Sees to it that the item is queued if it was due at that time: what is due is no longer delayed, and no add may change
-    /// its deadline. An adder pays for what is due before its item, which keeps its place in the order, and not for all else
-    /// that is due, whoever should have seen to that.
+    /// Queues the item if it was due at `now`: no add may change a deadline that has come. Moves
+    /// due items in batches until the item is not among them.
     fn settle<Q>(&self, hash: ItemHash, item: &Q, now: Tick)
     where
         T: Borrow<Q>,
@@ -270,7 +288,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
     }
 
-    /// The same at present. Reads the clock only if something is delayed.
+    /// As `settle`, at the present time. Reads the clock only if an item is delayed.
     pub(crate) fn settle_now<Q>(&self, hash: ItemHash, item: &Q)
     where
         T: Borrow<Q>,
@@ -281,7 +299,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
     }
 
-    /// Counts a delayed add in upstream's `retries`, as client-go does: also one without a delay, none after shutdown.
+    /// Counts a delayed add in client-go's metric `retries`: also without a delay, not after
+    /// shutdown.
     pub(crate) fn tell_retried(&self) {
         if let Some(observer) = &self.shared.observer
             && !self.core.is_shutting_down()
@@ -289,84 +308,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             observer.retried();
         }
     }
-
-    /// An add without a delay, as the queue's policy has it.
-    pub(crate) fn add_now(&self, item: T, order: B::Order) -> Added {
-        let policy = self.shared.immediate_add;
-        self.add_by(policy, policy, item, order)
-    }
-
-    /// Adds an item as [`add_with`](Self::add_with), for layers above: by the policy `retry` if the item
-    /// waits for a [retry](Self::add_retry) alone, by the policy `other` otherwise.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn add_by(&self, retry: ImmediateAdd, other: ImmediateAdd, item: T, order: B::Order) -> Added {
-        if (retry, other) == (ImmediateAdd::Keep, ImmediateAdd::Keep) {
-            return self.core.add_with(item, order);
-        }
-        let hash = self.core.item_hash(&item);
-        self.settle_now(hash, &item);
-        let _waited; // Dropped after the lock.
-        let mut after = After::new();
-        let mut adds = self.core.defer_wakes();
-        let mut pending = self.shared.lock();
-        let slot = pending.heap.find(hash, &item);
-        let by = slot.map(|slot| if pending.heap.is_retry(slot) { retry } else { other });
-        match (slot, by) {
-            (Some(slot), Some(ImmediateAdd::Merge)) => {
-                let added;
-                (added, _waited) = self.take_along(&mut pending, slot, item, Some(order), &mut adds);
-                self.shared.changed(&mut pending, &self.core, &mut after);
-                added
-            }
-            (Some(slot), Some(ImmediateAdd::Defer)) => {
-                pending.heap.join(slot, order, B::merge);
-                drop(pending); // And then the item.
-                Added::Merged
-            }
-            _ => {
-                drop(pending);
-                self.core.add_with(item, order)
-            }
-        }
-    }
-
-    /// One add of an item and of the request that waits for it: a worker between two would be asked to
-    /// run it again. If the add panics the request still waits.
-    fn take_along(
-        &self,
-        pending: &mut Pending<T, B>,
-        slot: u32,
-        item: T,
-        order: Option<B::Order>,
-        adds: &mut DeferredWakes<'_, T, B, S>,
-    ) -> (Added, Option<Waiting<T, B::Order>>) {
-        let mut merged = pending.heap.order(slot).cloned().unwrap_or_default();
-        if let Some(order) = order {
-            B::merge(&mut merged, order);
-        }
-        let added = adds.add(item, merged);
-        (added, pending.heap.remove_at(slot))
-    }
-
-    /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
-    pub(crate) fn join_added(&self, hash: ItemHash, item: T) {
-        self.settle_now(hash, &item);
-        let _waited; // Dropped after the lock.
-        let mut after = After::new();
-        let mut adds = self.core.defer_wakes();
-        let mut pending = self.shared.lock();
-        if let Some(slot) = pending.heap.find(hash, &item) {
-            (_, _waited) = self.take_along(&mut pending, slot, item, None, &mut adds);
-            self.shared.changed(&mut pending, &self.core, &mut after);
-        }
-    }
 }
 
 impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
-    /// The present, by the queue's timer.
+    /// The present time of the queue's timer.
     #[must_use]
     pub fn now(&self) -> Instant {
         self.shared.timer.now()

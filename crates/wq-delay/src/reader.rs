@@ -1,4 +1,4 @@
-//! `DelayReader`: looks at a delaying queue without keeping it alive.
+//! DelayReader: reads the metrics of a delaying queue without keeping it alive.
 
 use crate::queue::DelayingQueue;
 use crate::shared::Shared;
@@ -6,21 +6,21 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use wq_core::{Backlog, Gauges, QueueReader, Survey};
 
-/// Reads what metrics show of a queue, for as long as there is one: it is no handle. `None` from then on. It moves nothing: an item
-/// that is due and that nobody has looked for is delayed still. Made by [`DelayingQueue::reader`].
+/// Reads the metrics of a queue while it exists, then returns `None`. Moves no due items: they
+/// count as delayed until another call queues them.
 pub struct DelayReader<T, B: Backlog> {
     core: QueueReader<T, B>,
     shared: Weak<Shared<T, B>>,
 }
 
 impl<T, B: Backlog> DelayReader<T, B> {
-    /// What reads the queue below alone.
+    /// The reader of the core queue alone.
     #[must_use]
     pub const fn core(&self) -> &QueueReader<T, B> {
         &self.core
     }
 
-    /// As [`DelayingQueue::gauges`].
+    /// As [`DelayingQueue::gauges`], without due items that no call has queued yet.
     #[must_use]
     pub fn gauges(&self) -> Option<Gauges> {
         self.core.gauges()
@@ -34,7 +34,7 @@ impl<T, B: Backlog> DelayReader<T, B> {
         self.core.survey(found)
     }
 
-    /// How many items wait for their deadline.
+    /// The number of items in the heap: delayed, or due and not queued yet.
     #[must_use]
     pub fn delayed(&self) -> Option<usize> {
         Some(self.shared.upgrade()?.lock().heap.len())
@@ -42,7 +42,7 @@ impl<T, B: Backlog> DelayReader<T, B> {
 }
 
 impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
-    /// What reads this queue for metrics without keeping it alive.
+    /// Returns a reader for metrics, which does not keep the queue alive.
     #[must_use]
     pub fn reader(&self) -> DelayReader<T, B> {
         DelayReader { core: self.core.reader(), shared: Arc::downgrade(&self.shared) }

@@ -1,32 +1,33 @@
-//! Retries: delayed adds of a layer above, which the end of the work on their item replaces or cancels.
+//! Retry: delayed adds of a layer above, which it can replace and cancel.
 
-use crate::after::After;
+use crate::deadline::DeadlineRequest;
 use crate::queue::DelayingQueue;
 use crate::scheduled::Scheduled;
 use crate::tick::Tick;
-use crate::wish::Wish;
+use crate::wakes::Wakes;
 use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 use wq_core::Backlog;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item as [`add_at_with`](Self::add_at_with), for a layer above that retries failed items.
-    /// `None` is a deadline that never comes.
+    /// Adds an item at a deadline, for a layer above that retries failed items. `None` is a
+    /// deadline that never comes.
     ///
-    /// The retry replaces a retry of the item that waits already. If a user has asked for the item with a
-    /// delay, both merge as [`second_add`](crate::Builder::second_add) says, and remain the user's.
-    /// Any later add that merges with a retry makes it the user's too.
+    /// The retry replaces a waiting retry of the item. If a user has added the item with a delay,
+    /// both merge as [`second_add`](crate::Builder::second_add) says, and remain the user's. Any
+    /// later add that merges with a retry makes it the user's too.
     ///
-    /// A retry that is due at once is added as with [`ImmediateAdd::Keep`](crate::ImmediateAdd::Keep).
+    /// A retry that is due at once is added as with
+    /// [`ImmediateAdd::Keep`](crate::ImmediateAdd::Keep).
     ///
     /// # Panics
     ///
-    /// As [`add_at_with`](Self::add_at_with).
+    /// If the add of a due retry panics: the retry that it replaces is lost.
     pub fn add_retry(&self, item: T, deadline: Option<Instant>, order: B::Order) -> Scheduled {
         let now = self.shared.now();
         let deadline = deadline.map_or(Tick::NEVER, |deadline| self.shared.line.tick(deadline));
         if !deadline.is_due(now) {
-            return self.schedule(item, order, Wish::Retry(deadline, self.shared.second_add), now);
+            return self.schedule(item, order, DeadlineRequest::Retry(deadline, self.shared.second_add), now);
         }
         self.tell_retried();
         let mut order = order;
@@ -37,12 +38,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         Scheduled::at_once(self.core.add_with(item, order))
     }
 
-    /// Cancels the retry that an item waits for. False if it waits for none, or if a user has asked for
-    /// it too. A retry that is due is queued, and is not canceled.
+    /// Cancels the retry that an item waits for. Returns whether there was one: `false` if a user
+    /// has added the item with a delay too.
     ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// A due retry is queued, and not canceled.
     pub fn cancel_retry(&self, item: &T) -> bool {
         self.take_retry(item).is_some()
     }
@@ -53,11 +52,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
         let hash = self.core.item_hash(item);
         self.settle_now(hash, item);
-        let mut after = After::new();
+        let mut wakes = Wakes::new();
         let waiting = {
             let mut pending = self.shared.lock();
             let waiting = pending.heap.remove_retry(hash, item)?;
-            self.shared.changed(&mut pending, &self.core, &mut after);
+            self.shared.changed(&mut pending, &self.core, &mut wakes);
             waiting
         };
         Some(waiting.order)

@@ -1,25 +1,25 @@
-//! What a delayed add answers, and what a drain that ran out of time leaves.
+//! Scheduled: the result of a delayed add. NotDrained: what a drain left when it timed out.
 
 use std::error::Error;
 use std::fmt;
 use wq_core::Added;
 
-/// What became of an item given to [`add_after`](crate::DelayingQueue::add_after).
+/// The result of [`add_after`](crate::DelayingQueue::add_after).
 ///
-/// Before shutdown it may be ignored. A worker that adds a failed item again checks [`is_accepted`](Self::is_accepted): after shutdown the queue does not
-/// take the item, and it is lost unless the worker keeps it.
+/// A worker that adds a failed item again checks [`is_accepted`](Self::is_accepted): after shutdown
+/// the queue does not take the item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheduled {
-    /// It was due at once, and was added like any other item; if that was refused this is [`ShutDown`](Self::ShutDown).
+    /// The item was due at once and was added without a delay.
     Now(Added),
-    /// It waits for its deadline.
+    /// The item waits for its deadline.
     Delayed,
-    /// It waited already, and its deadline moved to the one given.
+    /// The item was delayed already, and its deadline has changed.
     Moved,
-    /// It waited already, and keeps the deadline it had.
+    /// The item was delayed already, and keeps its deadline.
     Kept,
-    /// The queue is shut down: nothing was added.
+    /// The queue is shut down, and the item was dropped.
     ShutDown,
 }
 
@@ -35,15 +35,16 @@ impl Scheduled {
     }
 }
 
-/// What was left when [`DelayingQueue::drained_timeout`](crate::DelayingQueue::drained_timeout) gave up.
+/// The rest of a queue that [`drained_timeout`](crate::DelayingQueue::drained_timeout) did not see
+/// drained.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {
-    /// How many items were queued.
+    /// The number of queued items.
     pub queued: usize,
-    /// How many items waited for their deadline.
+    /// The number of items that wait for their deadline.
     pub delayed: usize,
-    /// The items in the hands of guards, in no particular order.
+    /// The items held by guards, in no particular order.
     pub in_flight: Vec<T>,
 }
 

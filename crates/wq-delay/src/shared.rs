@@ -1,16 +1,17 @@
-//! `Shared`: what all handles and futures of one queue have in common, and how due items move to the core queue.
+//! Shared: the state that all handles and futures of a queue share, and the move of due items.
 //!
-//! Lock order: `pending`, then the core queue's own lock. A due item moves while both are held, so nobody sees it in
-//! neither or in both. The timer, wakers, observers and drops of items run outside.
+//! Lock order: `pending`, then the core queue's own lock. A due item moves while both are held, so
+//! every caller sees it in exactly one. The timer, wakers, observers and `Drop` of items run
+//! outside.
 
-use crate::after::After;
+use crate::deadline::SecondAdd;
 use crate::heap::{DelayHeap, Waiting};
+use crate::immediate_add::ImmediateAdd;
 use crate::platform::{AtomicU64, Mutex, MutexGuard};
-use crate::queue::ImmediateAdd;
 use crate::tick::{Tick, TimeLine};
-use crate::timekeeper::{RESERVE_LAG, Timekeepers, WatchId, Watcher};
+use crate::timekeeper::{STANDBY_LAG, Timekeepers, TimerRole, WatchId};
 use crate::timer::Timer;
-use crate::wish::SecondAdd;
+use crate::wakes::Wakes;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -19,16 +20,15 @@ use std::task::Waker;
 use std::time::Duration;
 use wq_core::{Backlog, DeferredWakes, Observer, WorkQueue};
 
-/// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
+/// The most items moved under one hold of the lock, so that adds do not wait for long.
 const BATCH: usize = 128;
 
-/// How many lags a deadline may be missed by before one who is not on duty calls others to it.
+/// A call off duty replaces leader and standby if a deadline is this many lags late.
 const OVERDUE_LAGS: u32 = 4;
 
 pub(crate) struct Shared<T, B: Backlog> {
     pending: Mutex<Pending<T, B>>,
-    /// The heap's earliest deadline, so that getters of a queue in which nothing is due take no lock for it. Written
-    /// under the lock.
+    /// The heap's earliest deadline, written under the lock. Getters read it without the lock.
     earliest: AtomicU64,
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) line: TimeLine,
@@ -36,7 +36,7 @@ pub(crate) struct Shared<T, B: Backlog> {
     pub(crate) second_add: SecondAdd,
     pub(crate) immediate_add: ImmediateAdd,
     pub(crate) drain_awaits_delayed: bool,
-    /// Whether async getters keep time. If not, blocking ones do.
+    /// Whether async getters keep the time. Otherwise only blocking ones do.
     pub(crate) tasks_keep_time: bool,
 }
 
@@ -46,16 +46,17 @@ pub(crate) struct Pending<T, B: Backlog> {
     pub(crate) keepers: Timekeepers,
     pub(crate) drainers: Drainers,
     pub(crate) is_shut_down: bool,
-    /// How often the heap became non-empty: a drainer sees by it whether it was empty all the while.
+    /// How often the heap became non-empty, for drainers.
     pub(crate) fills: u64,
-    /// How often due items were moved: a drainer that does not wait for delayed ones sees by it whether some were due.
+    /// How often due items were moved, for drainers that ignore delayed items.
     pub(crate) moves: u64,
 }
 
-/// Those who wait until nothing is delayed.
+/// The drains that wait until nothing is delayed.
 #[derive(Debug, Default)]
 pub(crate) struct Drainers {
-    /// Without a waker: woken, but not because of an idle moment. Not in here: has seen its idle moment.
+    /// No waker: woken by an empty heap while the core was not idle. A drainer that has seen an
+    /// idle moment is removed.
     sleeping: BTreeMap<u64, Option<Waker>>,
     next_id: u64,
 }
@@ -94,7 +95,7 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 }
 
-/// What the builder settles.
+/// The settings of the builder.
 pub(crate) struct Settings<T, B: Backlog> {
     pub(crate) timer: Arc<dyn Timer>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
@@ -102,7 +103,7 @@ pub(crate) struct Settings<T, B: Backlog> {
     pub(crate) immediate_add: ImmediateAdd,
     pub(crate) drain_awaits_delayed: bool,
     pub(crate) tasks_keep_time: bool,
-    /// With the room that it is to have.
+    /// With its reserved memory.
     pub(crate) heap: DelayHeap<T, B::Order>,
 }
 
@@ -115,7 +116,7 @@ impl<T, B: Backlog> Shared<T, B> {
         self.line.tick(self.timer.now())
     }
 
-    /// Whether something is due. Reads the clock only if something is delayed.
+    /// The present time, if an item is due. Reads the clock only if an item is delayed.
     pub(crate) fn due_now(&self) -> Option<Tick> {
         let earliest = Tick(self.earliest.load(Ordering::Acquire));
         if earliest == Tick::NEVER {
@@ -125,70 +126,71 @@ impl<T, B: Backlog> Shared<T, B> {
         earliest.is_due(now).then_some(now)
     }
 
-    /// Whether something was due at that time.
+    /// Whether an item was due at that time.
     pub(crate) fn is_due_at(&self, now: Tick) -> bool {
         Tick(self.earliest.load(Ordering::Acquire)).is_due(now)
     }
 
-    /// A waiting getter no longer waits.
+    /// Removes a getter that waits no longer.
     pub(crate) fn leave(&self, id: WatchId) {
-        let mut after = After::new();
+        let mut wakes = Wakes::new();
         let _left_waker; // Dropped after the lock.
         let mut pending = self.lock();
         let earliest = pending.earliest();
         let (waker, successor) = pending.keepers.leave(id, earliest);
         _left_waker = waker;
-        after.wake(successor);
+        wakes.extend(successor);
     }
 
-    /// A getter is about to wait: until when should it sleep at most?
-    pub(crate) fn report(&self, id: &mut Option<WatchId>, watcher: Watcher, waker: &Waker) -> Option<Tick> {
+    /// Records that a getter is about to wait. Returns until when it should sleep at most.
+    pub(crate) fn report(&self, id: &mut Option<WatchId>, role: TimerRole, waker: &Waker) -> Option<Tick> {
         let waker = waker.clone();
         let _left_waker; // Dropped after the lock.
         let mut pending = self.lock();
         let earliest = pending.earliest();
-        let (until, replaced) = pending.keepers.report(id, watcher, waker, earliest);
+        let (until, replaced) = pending.keepers.report(id, role, waker, earliest);
         _left_waker = replaced;
         until
     }
 }
 
 impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
-    /// Moves all that is due to the core queue, in the order of the deadlines. `by` is the waiting getter that looks, if
-    /// it is one.
+    /// Moves all due items to the core queue, in the order of their deadlines. `by` is the waiting
+    /// getter that calls, if it is one.
     pub(crate) fn move_due<S: BuildHasher>(&self, core: &WorkQueue<T, B, S>, by: Option<WatchId>) {
         while let Some(now) = self.due_now() {
             self.move_some(core, now, by);
         }
     }
 
-    /// Moves the first of what is due.
+    /// Moves one batch of due items.
     pub(crate) fn move_some<S: BuildHasher>(
         &self,
         core: &WorkQueue<T, B, S>,
         now: Tick,
         by: Option<WatchId>,
     ) {
-        let mut after = After::new();
+        let mut wakes = Wakes::new();
         let mut adds = core.defer_wakes();
         let mut pending = self.lock();
-        let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut adds);
+        let late = self.move_batch(&mut pending, core, now, by, &mut wakes, &mut adds);
         drop(pending);
-        drop(adds); // Getters first: observers may take their time.
-        drop(after);
+        drop(adds); // Getters first: observers may be slow.
+        drop(wakes);
         if let Some(observer) = &self.observer {
             late.into_iter().for_each(|late| observer.due(late));
         }
     }
 
-    /// One hold of the lock. How late each item was, if anybody wants to know.
+    /// The part of `move_some` under the lock. Returns how late each item was, if there is an
+    /// observer.
     fn move_batch<S: BuildHasher>(
         &self,
         pending: &mut Pending<T, B>,
         core: &WorkQueue<T, B, S>,
         now: Tick,
         by: Option<WatchId>,
-        after: &mut After,
+        wakes: &mut Wakes,
         adds: &mut DeferredWakes<'_, T, B, S>,
     ) -> Vec<Duration> {
         let mut late = Vec::new();
@@ -196,7 +198,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
         {
-            let mut moving = Moving { shared: self, pending, core, after, due: Vec::new() };
+            let mut moving = Moving { shared: self, pending, core, wakes, due: Vec::new() };
             moving.pending.heap.pop_all_due(now, BATCH, &mut moving.due);
             if self.observer.is_some() {
                 late.extend(moving.due.iter().map(|waiting| now.since(waiting.deadline)));
@@ -206,41 +208,41 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             adds.add_all(std::iter::from_fn(|| due.pop()).map(Waiting::into_add));
         }
         let earliest = pending.earliest();
-        if by.is_some_and(|id| pending.keepers.is_reserve(id)) {
-            if missed_by(RESERVE_LAG) {
-                after.wake(pending.keepers.relieve_keeper(earliest));
+        if by.is_some_and(|id| pending.keepers.is_standby(id)) {
+            if missed_by(STANDBY_LAG) {
+                wakes.extend(pending.keepers.relieve_leader(earliest));
             }
-        } else if missed_by(RESERVE_LAG * OVERDUE_LAGS) && !by.is_some_and(|id| pending.keepers.is_keeper(id))
+        } else if missed_by(STANDBY_LAG * OVERDUE_LAGS) && !by.is_some_and(|id| pending.keepers.is_leader(id))
         {
-            after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
+            wakes.extend(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
         late
     }
 
-    /// To be called before the lock is let go whenever the heap may have lost items.
+    /// Call this before the lock is released if the heap may have lost items.
     pub(crate) fn changed<S: BuildHasher>(
         &self,
         pending: &mut Pending<T, B>,
         core: &WorkQueue<T, B, S>,
-        after: &mut After,
+        wakes: &mut Wakes,
     ) {
         self.publish(pending);
         if pending.heap.is_empty() && !pending.drainers.sleeping.is_empty() {
             let is_idle = core.counts().is_idle();
-            after.wake(pending.drainers.emptied(is_idle));
+            wakes.extend(pending.drainers.emptied(is_idle));
         }
     }
 
-    /// To be called before the lock is let go whenever the heap may have gained an item.
+    /// Call this before the lock is released if the heap may have gained an item.
     #[inline]
-    pub(crate) fn gained(&self, pending: &mut Pending<T, B>, before: Option<Tick>, after: &mut After) {
+    pub(crate) fn gained(&self, pending: &mut Pending<T, B>, before: Option<Tick>, wakes: &mut Wakes) {
         if pending.earliest() != before {
-            self.gained_another_first(pending, before, after);
+            self.gained_another_first(pending, before, wakes);
         }
     }
 
     #[inline(never)]
-    fn gained_another_first(&self, pending: &mut Pending<T, B>, before: Option<Tick>, after: &mut After) {
+    fn gained_another_first(&self, pending: &mut Pending<T, B>, before: Option<Tick>, wakes: &mut Wakes) {
         if before.is_none() {
             pending.fills += 1;
         }
@@ -249,7 +251,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             && earliest != Tick::NEVER
             && before.is_none_or(|before| earliest < before)
         {
-            after.wake(pending.keepers.earlier(earliest).into_iter().flatten());
+            wakes.extend(pending.keepers.earlier(earliest).into_iter().flatten());
         }
     }
 
@@ -259,13 +261,13 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     }
 }
 
-/// A batch being moved. If the `Eq` of an item panics, those behind it go back, and that the heap has changed is made known.
+/// A batch that is being moved. If `Eq` of an item panics, the items behind it go back to the heap.
 struct Moving<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
     shared: &'a Shared<T, B>,
     pending: &'a mut Pending<T, B>,
     core: &'a WorkQueue<T, B, S>,
-    after: &'a mut After,
-    /// The last one first.
+    wakes: &'a mut Wakes,
+    /// The last item comes first.
     due: Vec<Waiting<T, B::Order>>,
 }
 
@@ -274,7 +276,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for Moving<'_, T, B, S> {
         for waiting in self.due.drain(..) {
             self.pending.heap.put_back(waiting);
         }
-        self.shared.changed(self.pending, self.core, self.after);
+        self.shared.changed(self.pending, self.core, self.wakes);
     }
 }
 
@@ -285,7 +287,7 @@ impl<T, B: Backlog> Pending<T, B> {
 }
 
 impl Drainers {
-    /// Waits (on) for the heap to become empty. Hands out a waker that is no longer needed.
+    /// Waits for the heap to become empty. Returns the waker that this replaces.
     pub(crate) fn sleep(&mut self, id: &mut Option<u64>, waker: Waker) -> Option<Waker> {
         let id = *id.get_or_insert_with(|| {
             self.next_id += 1;
@@ -294,7 +296,7 @@ impl Drainers {
         self.sleeping.insert(id, Some(waker)).flatten()
     }
 
-    /// Whether this one has seen the heap empty and the core idle in one moment.
+    /// Whether the heap was empty and the core idle at one moment of this wait.
     pub(crate) fn has_seen(&self, id: u64) -> bool {
         !self.sleeping.contains_key(&id)
     }

@@ -1,14 +1,14 @@
-//! `ThreadTimer`: std's clock and std's parked threads, for queues without an async runtime.
+//! ThreadTimer: the clock and the parked threads of std, for queues without an async runtime.
 
 use crate::timer::Timer;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::time::Instant;
 
-/// The clock of the operating system, waited for by parking the thread.
+/// The clock of the operating system. Waits by parking the thread.
 ///
-/// It cannot wake a task (that would take a thread of its own, and no queue starts one), so only blocking getters keep
-/// time with it: build the queue with [`Builder::build_blocking`](crate::Builder::build_blocking).
+/// It cannot wake a task, so only blocking getters keep the time with it: build the queue with
+/// [`Builder::build_blocking`](crate::Builder::build_blocking).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThreadTimer;
 

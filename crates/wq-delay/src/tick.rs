@@ -1,10 +1,9 @@
-//! `Tick` and `TimeLine`: deadlines as nanoseconds since the queue was built, so that a heap node stays small.
-//! Saturating on both ends; the last tick means never.
+//! Tick: a deadline as nanoseconds since the queue was built. TimeLine: converts instants to ticks.
 
 use crate::planted::planted;
 use std::time::{Duration, Instant};
 
-/// Nanoseconds on a queue's own time line (584 years from its start).
+/// Nanoseconds since the queue was built, for 584 years. Saturating on both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Tick(pub(crate) u64);
 
@@ -14,14 +13,14 @@ impl Tick {
     /// Never due.
     pub(crate) const NEVER: Self = Self(u64::MAX);
 
-    /// At the deadline counts as due; never is never due.
+    /// Due from the deadline on. `NEVER` is never due.
     #[inline]
     pub(crate) fn is_due(self, now: Self) -> bool {
         let now = if planted("a-tick-early") { Self(now.0.saturating_add(1)) } else { now };
         self != Self::NEVER && self <= now
     }
 
-    /// Zero if the other is later.
+    /// Zero if `earlier` is later.
     pub(crate) fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -44,14 +43,14 @@ impl TimeLine {
         Self { start }
     }
 
-    /// Rounds nothing. What lies before the start is due already; what lies beyond 584 years never is.
+    /// Exact. An instant before the start is due at once, one beyond 584 years is never due.
     #[inline]
     pub(crate) fn tick(&self, instant: Instant) -> Tick {
         let since = instant.saturating_duration_since(self.start);
         Tick(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The instant of a tick; for one the platform cannot express, a late one that it can.
+    /// The instant of a tick. If the platform cannot express it, a late instant that it can.
     pub(crate) fn instant(&self, tick: Tick) -> Instant {
         let mut ahead = Duration::from_nanos(tick.0);
         loop {

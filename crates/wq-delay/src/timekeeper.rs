@@ -1,10 +1,9 @@
-//! `Timekeepers`: which of the waiting getters keeps time for all, and who takes over. Pure: wakers go in and come out,
-//! none is called in here.
+//! Timekeepers: which waiting getter keeps the time, and which takes over. Pure: it calls no waker.
 //!
-//! Of all getters that wait, one is the *keeper*: it sleeps until the earliest deadline. A second is the *reserve*: it
-//! sleeps a little longer, so that a keeper that is held but never polled (in a `select!` whose other branch blocks,
-//! say) stalls nobody. All others sleep without a timer. Whoever leaves hands its duty to another, who is woken only if
-//! there is a deadline to keep.
+//! The *leader* sleeps until the earliest deadline. The *standby* sleeps a little longer: it takes
+//! over from a leader that is held but never polled, such as in a `select!` whose other branch
+//! blocks. Other getters sleep without a timer. A getter that leaves hands its duty to another,
+//! which is woken only if an item is delayed.
 
 use crate::planted::planted;
 use crate::tick::Tick;
@@ -15,32 +14,32 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// How much later than the keeper the reserve looks: longer than the grain of a common timer (1 ms), so that it seldom
-/// wakes for nothing, and short beside any delay that is worth queueing for.
-pub(crate) const RESERVE_LAG: Duration = Duration::from_millis(5);
+/// How much later than the leader the standby looks. Longer than the grain of common timers (1 ms),
+/// so that it seldom wakes for nothing, and shorter than most delays.
+pub(crate) const STANDBY_LAG: Duration = Duration::from_millis(5);
 
-/// Names a waiting getter; good until it leaves.
+/// The id of a waiting getter, valid until it leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatchId(u64);
 
-/// Who watches.
+/// Which duties a waiting future may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watcher {
+pub(crate) enum TimerRole {
     Getter,
-    /// Does nothing else, and is preferred.
+    /// Only keeps the time, and is preferred as leader.
     Dedicated,
-    /// Waits for the end of the queue, and is never on duty.
+    /// Waits for the shutdown, and never has a duty.
     Bystander,
 }
 
 #[derive(Debug)]
 struct Watch {
-    /// Taken when it is woken; it brings a new one when it reports again.
+    /// Taken when it is woken. A report brings a new one.
     waker: Option<Waker>,
-    /// Until when it sleeps at most: its timer, if it has one.
+    /// The deadline of its timer, if it has one.
     sleeps_until: Option<Tick>,
-    /// It was on duty and missed a deadline: it gets no duty before it has been polled again, and one that it could not
-    /// be relieved of goes to the next that reports.
+    /// It missed a deadline on duty, and gets no duty until it reports again. If no other getter
+    /// was free, it keeps its duty until the next report.
     missed: bool,
 }
 
@@ -48,28 +47,29 @@ struct Watch {
 pub(crate) struct Timekeepers {
     watches: BTreeMap<WatchId, Watch>,
     next_id: u64,
-    keeper: Option<WatchId>,
-    reserve: Option<WatchId>,
+    leader: Option<WatchId>,
+    standby: Option<WatchId>,
 }
 
 impl Timekeepers {
-    /// A getter is about to wait: says until when it should sleep at most (`None`: until woken). Hands out a waker
-    /// that is no longer needed.
+    /// Records that a getter is about to wait. Returns until when it should sleep at most (`None`:
+    /// until woken), and its old waker.
     ///
-    /// Those others on duty who have missed a deadline lose their duties first. Then, of a keeper K and a reserve R:
+    /// Other getters on duty that have missed a deadline lose their duties first. Then, with a
+    /// leader L and a standby S:
     ///
-    /// | there is | `id` is | keeper | reserve |
+    /// | before | `id` is | leader | standby |
     /// | --- | --- | --- | --- |
-    /// | no keeper | not R | `id` | R, if any |
-    /// | no keeper | R | R | none |
-    /// | K | K | K | R, if any |
-    /// | K | dedicated, not K | `id` | K |
-    /// | K, no reserve | a getter, not K | K | `id` |
-    /// | K and R | a getter, not K | K | R |
+    /// | no leader | not S | `id` | S, if any |
+    /// | no leader | S | S | none |
+    /// | L | L | L | S, if any |
+    /// | L | dedicated, not L | `id` | L |
+    /// | L, no standby | a getter, not L | L | `id` |
+    /// | L and S | a getter, not L | L | S |
     pub(crate) fn report(
         &mut self,
         id: &mut Option<WatchId>,
-        watcher: Watcher,
+        role: TimerRole,
         waker: Waker,
         earliest: Option<Tick>,
     ) -> (Option<Tick>, Option<Waker>) {
@@ -77,31 +77,31 @@ impl Timekeepers {
             self.next_id += 1;
             WatchId(self.next_id)
         });
-        let is_bystander = watcher == Watcher::Bystander;
+        let is_bystander = role == TimerRole::Bystander;
         let watch = Watch { waker: Some(waker), sleeps_until: None, missed: is_bystander };
         let replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
         if is_bystander {
             return (None, replaced);
         }
-        let had_missed = [self.keeper, self.reserve].into_iter().flatten().any(|duty| self.has_missed(duty));
-        self.keeper = self.keeper.filter(|keeper| !self.has_missed(*keeper));
-        self.reserve = self.reserve.filter(|reserve| !self.has_missed(*reserve));
-        if self.keeper.is_none() && self.reserve != Some(id) {
-            self.keeper = Some(id);
-        } else if watcher == Watcher::Dedicated && self.keeper != Some(id) {
-            // The old keeper's timer is early enough for the reserve.
-            self.reserve = self.keeper.replace(id);
-        } else if self.keeper.is_none() {
-            self.keeper = self.reserve.take();
-        } else if self.reserve.is_none() && self.keeper != Some(id) {
-            self.reserve = Some(id);
+        let had_missed = [self.leader, self.standby].into_iter().flatten().any(|duty| self.has_missed(duty));
+        self.leader = self.leader.filter(|leader| !self.has_missed(*leader));
+        self.standby = self.standby.filter(|standby| !self.has_missed(*standby));
+        if self.leader.is_none() && self.standby != Some(id) {
+            self.leader = Some(id);
+        } else if role == TimerRole::Dedicated && self.leader != Some(id) {
+            // The timer of the old leader is early enough for a standby.
+            self.standby = self.leader.replace(id);
+        } else if self.leader.is_none() {
+            self.leader = self.standby.take();
+        } else if self.standby.is_none() && self.leader != Some(id) {
+            self.standby = Some(id);
         }
         let until = match earliest {
-            // What they had missed may have been moved since this one looked, and its wake-ups have gone to them.
-            _ if had_missed && (self.keeper == Some(id) || self.reserve == Some(id)) => Some(Tick::START),
-            Some(earliest) if self.keeper == Some(id) => Some(earliest),
-            Some(_) if self.reserve == Some(id) && planted("reserve-sleeps-for-ever") => None,
-            Some(earliest) if self.reserve == Some(id) => Some(earliest.after(RESERVE_LAG)),
+            // They may have got the wake-ups for an earlier deadline, so look again at once.
+            _ if had_missed && (self.leader == Some(id) || self.standby == Some(id)) => Some(Tick::START),
+            Some(earliest) if self.leader == Some(id) => Some(earliest),
+            Some(_) if self.standby == Some(id) && planted("reserve-sleeps-for-ever") => None,
+            Some(earliest) if self.standby == Some(id) => Some(earliest.after(STANDBY_LAG)),
             _ => None,
         };
         let until = until.filter(|until| *until != Tick::NEVER);
@@ -111,14 +111,15 @@ impl Timekeepers {
         (until, replaced)
     }
 
-    /// A getter waits no longer. Its waker is handed out to be dropped, and that of a successor to be woken.
+    /// Removes a getter. Returns its waker, to be dropped, and the waker of its successor, to be
+    /// called.
     pub(crate) fn leave(&mut self, id: WatchId, earliest: Option<Tick>) -> (Option<Waker>, Option<Waker>) {
         let waker = self.watches.remove(&id).and_then(|watch| watch.waker);
-        let duty = if self.keeper == Some(id) {
-            self.keeper = None;
+        let duty = if self.leader == Some(id) {
+            self.leader = None;
             true
-        } else if self.reserve == Some(id) {
-            self.reserve = None;
+        } else if self.standby == Some(id) {
+            self.standby = None;
             true
         } else {
             false
@@ -127,44 +128,42 @@ impl Timekeepers {
         (waker, successor)
     }
 
-    /// There is a new earliest deadline: hands out the wakers of those on duty whose timers are later, or who have none.
+    /// Returns the wakers of those on duty that would sleep beyond a new earliest deadline.
     pub(crate) fn earlier(&mut self, earliest: Tick) -> [Option<Waker>; 2] {
-        let duties = [(self.keeper, earliest), (self.reserve, earliest.after(RESERVE_LAG))];
+        let duties = [(self.leader, earliest), (self.standby, earliest.after(STANDBY_LAG))];
         duties.map(|(id, until)| self.tell(id?, until))
     }
 
-    /// Whether this one keeps the time.
-    pub(crate) fn is_keeper(&self, id: WatchId) -> bool {
-        self.keeper == Some(id)
+    pub(crate) fn is_leader(&self, id: WatchId) -> bool {
+        self.leader == Some(id)
     }
 
-    /// Whether this is the one that looks after the keeper.
-    pub(crate) fn is_reserve(&self, id: WatchId) -> bool {
-        self.reserve == Some(id)
+    pub(crate) fn is_standby(&self, id: WatchId) -> bool {
+        self.standby == Some(id)
     }
 
-    /// The reserve found a deadline that the keeper has missed, and takes its place. Hands out the waker of the new
-    /// reserve.
-    pub(crate) fn relieve_keeper(&mut self, earliest: Option<Tick>) -> Option<Waker> {
-        self.strike(self.keeper);
-        self.keeper = self.reserve.take();
+    /// Replaces a leader that missed a deadline with the standby. Returns the waker of the new
+    /// standby.
+    pub(crate) fn relieve_leader(&mut self, earliest: Option<Tick>) -> Option<Waker> {
+        self.strike(self.leader);
+        self.leader = self.standby.take();
         self.fill(earliest)
     }
 
-    /// Somebody else found a deadline that both have missed. Hands out the wakers of two others; with nobody free they
-    /// keep their duties until somebody reports.
+    /// Replaces a leader and a standby that missed a deadline. Returns the wakers of their
+    /// successors. If no getter is free, they keep their duties until the next report.
     pub(crate) fn relieve_both(&mut self, earliest: Option<Tick>) -> [Option<Waker>; 2] {
-        self.strike(self.keeper);
-        self.strike(self.reserve);
+        self.strike(self.leader);
+        self.strike(self.standby);
         if !self.watches.iter().any(|(id, watch)| self.is_free(*id, watch)) {
             return [None, None];
         }
-        self.keeper = None;
-        self.reserve = None;
+        self.leader = None;
+        self.standby = None;
         [self.fill(earliest), self.fill(earliest)]
     }
 
-    /// Hands out all wakers: the queue has ended.
+    /// Takes all wakers, for a shutdown.
     pub(crate) fn everybody(&mut self) -> Vec<Waker> {
         self.watches.values_mut().filter_map(|watch| watch.waker.take()).collect()
     }
@@ -180,22 +179,23 @@ impl Timekeepers {
     }
 
     fn is_free(&self, id: WatchId, watch: &Watch) -> bool {
-        !watch.missed && self.keeper != Some(id) && self.reserve != Some(id)
+        !watch.missed && self.leader != Some(id) && self.standby != Some(id)
     }
 
-    /// Gives a vacant duty to the getter that has waited longest. With nobody free the reserve becomes the keeper.
+    /// Gives a vacant duty to the getter that has waited longest. If none is free, the standby
+    /// becomes the leader.
     fn fill(&mut self, earliest: Option<Tick>) -> Option<Waker> {
         let free = self.watches.iter().find(|(id, watch)| self.is_free(**id, watch)).map(|(id, _)| *id);
-        let chosen = match (self.keeper, free) {
-            (None, Some(free)) => *self.keeper.insert(free),
+        let chosen = match (self.leader, free) {
+            (None, Some(free)) => *self.leader.insert(free),
             (None, None) => {
-                self.keeper = self.reserve.take();
-                self.keeper?
+                self.leader = self.standby.take();
+                self.leader?
             }
-            (Some(_), Some(free)) if self.reserve.is_none() => *self.reserve.insert(free),
+            (Some(_), Some(free)) if self.standby.is_none() => *self.standby.insert(free),
             (Some(_), _) => return None,
         };
-        // It sleeps without a timer, or with the reserve's.
+        // Its timer is missing, or too late for its new duty.
         earliest?;
         self.watches.get_mut(&chosen)?.waker.take()
     }

@@ -1,4 +1,4 @@
-//! `TokioTimer`: tokio's clock, real or paused.
+//! TokioTimer: tokio's clock, real or paused.
 
 use crate::parking::thread_waker;
 use crate::timer::Timer;
@@ -11,18 +11,19 @@ use tokio::runtime::{Handle, TryCurrentError};
 
 /// The clock of one tokio runtime. In tests with `start_paused = true` it follows the paused clock.
 ///
-/// Sleeps are rounded up by tokio to whole milliseconds, so an item comes out up to about a millisecond late, never
-/// early. Blocking getters (in [`spawn_blocking`](tokio::task::spawn_blocking), or on a thread of their own) follow the
-/// same clock, which goes on only while the runtime is driven: with a current-thread runtime that nobody blocks on they sleep
-/// past their deadlines.
+/// tokio rounds sleeps up to milliseconds: an item comes out up to about 1 ms late, never early.
+///
+/// Blocking getters follow the same clock, in [`spawn_blocking`](tokio::task::spawn_blocking) or on
+/// a thread of their own. Their sleeps end only while the runtime is driven: a current-thread
+/// runtime needs a `block_on`.
 #[derive(Clone)]
 pub struct TokioTimer {
     runtime: Handle,
 }
 
 impl TokioTimer {
-    /// The clock of this runtime. Its time driver must be enabled
-    /// ([`enable_time`](tokio::runtime::Builder::enable_time)).
+    /// The clock of this runtime, whose [time driver](tokio::runtime::Builder::enable_time) must be
+    /// enabled.
     #[must_use]
     pub fn new(runtime: Handle) -> Self {
         Self { runtime }
@@ -32,7 +33,8 @@ impl TokioTimer {
     ///
     /// # Errors
     ///
-    /// The caller runs in no tokio runtime: call it from a task, or use [`TokioTimer::new`] with a handle.
+    /// The caller runs in no tokio runtime: call it from a task, or use [`TokioTimer::new`] with a
+    /// handle.
     pub fn current() -> Result<Self, TryCurrentError> {
         Handle::try_current().map(Self::new)
     }
@@ -40,14 +42,14 @@ impl TokioTimer {
 
 impl Timer for TokioTimer {
     fn now(&self) -> Instant {
-        // A paused clock is found through the runtime that is entered, so a thread outside must enter it.
+        // tokio finds a paused clock only inside its runtime.
         let _inside = self.runtime.enter();
         tokio::time::Instant::now().into_std()
     }
 
     /// # Panics
     ///
-    /// If the runtime's time driver is not enabled (said by tokio).
+    /// If the time driver of the runtime is not enabled.
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         let _inside = self.runtime.enter();
         Box::pin(tokio::time::sleep_until(deadline.into()))

@@ -1,10 +1,10 @@
-//! `Node`: when the item in a slot is due. `Nodes`: an 8-ary heap of nodes in one array.
+//! Node: when the item in a slot is due. Nodes: an 8-ary heap of nodes in one array.
 
 use crate::tick::Tick;
 
 /// Children per node.
 pub(super) const ARITY: usize = 8;
-/// The root is the last member of the first family. The places before it stay unused.
+/// The root is the last node of the first family. The places before it stay unused.
 const UNUSED: usize = ARITY - 1;
 
 /// When the item in a slot is due: 16 bytes.
@@ -38,11 +38,11 @@ impl Node {
 #[repr(align(64))]
 struct Family([Node; ARITY]);
 
-/// Position 0 is the root; the children of position `p` are those from `8 p + 1` on, and stand in
-/// family `p + 1`.
+/// Position 0 is the root. The children of position `p` begin at position `8 p + 1`, in family `p +
+/// 1`.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    /// Each holds a node. Unused places at the end hold [`Node::NONE`].
+    /// Unused places at the end hold [`Node::NONE`].
     families: Vec<Family>,
     len: usize,
 }
@@ -164,7 +164,7 @@ impl Nodes {
     }
 }
 
-/// How many families this many nodes take.
+/// The number of families for this many nodes.
 const fn families_of(nodes: usize) -> usize {
     if nodes == 0 { 0 } else { (nodes + UNUSED).div_ceil(ARITY) }
 }

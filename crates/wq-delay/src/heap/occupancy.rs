@@ -1,4 +1,4 @@
-//! `Occupancy`: when a heap that had a peak releases memory by itself.
+//! Occupancy: when a heap that had a peak releases memory by itself.
 
 /// This many items pass a nearly empty heap before it releases memory.
 const PASSAGES: usize = 1024;
@@ -7,7 +7,7 @@ const PASSAGES: usize = 1024;
 /// or only leaves, counts nothing: a heap that fills and empties in turn keeps its memory.
 #[derive(Debug, Default)]
 pub(super) struct Occupancy {
-    /// Items that arrived while the heap was nearly empty, less those that have left since.
+    /// The number of items that arrived while the heap was nearly empty and have not left.
     arrived: usize,
     pub(super) passed: usize,
 }

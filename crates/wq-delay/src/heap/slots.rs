@@ -1,23 +1,23 @@
-//! `Slots`: the waiting items with their data, each in a slot. Free slots form a linked list.
+//! Slots: the delayed items with their data, each in a slot. Free slots form a linked list.
 
 use std::num::NonZeroU64;
 
 use wq_core::ItemHash;
 
+use crate::deadline::Deadline;
 use crate::tick::Tick;
-use crate::wish::Term;
 
 /// End of the free list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// 32 bytes for a `u64` under `Fifo`: the hash is never zero.
+/// 32 bytes for a `u64` under `Fifo`, because `Limit` is never zero.
 #[derive(Debug)]
 pub(super) enum Slot<T, O> {
     Free { next: u32 },
     Held(Held<T, O>),
 }
 
-/// An item that waits.
+/// A delayed item.
 #[derive(Debug)]
 pub(super) struct Held<T, O> {
     pub(super) item: T,
@@ -30,20 +30,20 @@ pub(super) struct Held<T, O> {
     pub(super) sequence: u32,
 }
 
-/// How far debounced adds may put an item off, and in the highest bit whether a retry alone has asked
-/// for it. Never zero, so that a free slot costs no extra word.
+/// How far debounced adds may postpone an item. The highest bit: only a retry has asked for the
+/// item. Never zero, so that a free slot needs no extra word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit(NonZeroU64);
 
 impl Limit {
     const RETRY: u64 = 1 << 63;
-    /// From here on (292 years) there is no limit.
+    /// Limits from here on (292 years) never come.
     const FAR: u64 = Self::RETRY - 1;
 
     #[inline]
-    pub(super) fn of(term: Term, is_retry: bool) -> Self {
+    pub(super) fn of(deadline: Deadline, is_retry: bool) -> Self {
         let mark = if is_retry { Self::RETRY } else { 0 };
-        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
+        Self(NonZeroU64::new(deadline.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
     }
 
     #[inline]
@@ -54,12 +54,12 @@ impl Limit {
         }
     }
 
-    /// Whether a retry alone has asked for the item.
+    /// Whether only a retry has asked for the item.
     pub(super) fn is_retry(self) -> bool {
         self.0.get() & Self::RETRY != 0
     }
 
-    /// The same limit, of an item that a user has asked for too.
+    /// The same limit, of an item that a user has asked for.
     pub(super) fn of_user(self) -> Self {
         Self(NonZeroU64::new(self.0.get() & Self::FAR).unwrap_or(NonZeroU64::MIN))
     }
@@ -89,7 +89,7 @@ impl<T, O> Slots<T, O> {
         self.slots.capacity()
     }
 
-    /// How many slots there are, with the free ones.
+    /// The number of slots, with the free ones.
     #[cfg(test)]
     pub(super) const fn len(&self) -> usize {
         self.slots.len()
@@ -121,7 +121,7 @@ impl<T, O> Slots<T, O> {
     ///
     /// # Panics
     ///
-    /// Beyond 2^32 - 1 waiting items, which take more than 200 GB.
+    /// Beyond 2^32 - 1 delayed items, which take more than 200 GB.
     #[inline]
     pub(super) fn insert(&mut self, held: Held<T, O>) -> u32 {
         let slot = self.first_free;
@@ -136,7 +136,7 @@ impl<T, O> Slots<T, O> {
         slot
     }
 
-    /// Takes an item out of its slot.
+    /// Removes an item from its slot.
     #[inline]
     pub(super) fn take(&mut self, slot: u32) -> Option<Held<T, O>> {
         let place = self.slots.get_mut(slot as usize)?;
@@ -164,11 +164,11 @@ impl<T, O> Slots<T, O> {
     }
 }
 
-/// An index as it is stored.
+/// A position as it is stored.
 ///
 /// # Panics
 ///
-/// Beyond 2^32 - 2, the last place.
+/// Beyond 2^32 - 2, the last position.
 #[inline]
 pub(super) fn index(position: usize) -> u32 {
     match u32::try_from(position) {

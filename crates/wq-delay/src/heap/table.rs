@@ -1,7 +1,7 @@
-//! `Table`: finds the slot of an item by its hash. One array with linear probing.
+//! Table: finds the slot of an item by its hash. One array with linear probing.
 //!
-//! An entry holds the whole hash. So a lookup visits memory once and reads another slot only if its
-//! item has the same hash, and growing reads one array and writes another, both in sequence.
+//! An entry holds the whole hash. So a lookup visits memory once, and reads a slot only if its item
+//! has the same hash. Growing reads one array and writes another, both in sequence.
 
 use wq_core::ItemHash;
 
@@ -9,19 +9,19 @@ use wq_core::ItemHash;
 type Entry = u64;
 
 const VACANT: Entry = 0;
-/// At most this many of `BUCKETS` buckets are used.
+/// At most this many of `PLACES` places are used.
 const USED: usize = 4;
-const BUCKETS: usize = 5;
+const PLACES: usize = 5;
 /// The smallest room for slots.
 const LEAST: usize = 4;
 
-/// Where a lookup found no slot: an insert may use it until the table changes.
+/// The place where a lookup found no slot. An insert may use it until the table changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Vacancy(usize);
 
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// At least one is vacant. An entry is at its home, or behind it.
+    /// At least one is vacant. An entry is at its home or behind it.
     entries: Vec<Entry>,
     len: usize,
 }
@@ -32,10 +32,10 @@ impl Table {
         if slots == 0 {
             return Some(Self::default());
         }
-        let buckets = slots.max(LEAST).div_ceil(USED) * BUCKETS;
+        let places = slots.max(LEAST).div_ceil(USED) * PLACES;
         let mut entries = Vec::new();
-        entries.try_reserve_exact(buckets).ok()?;
-        entries.resize(buckets, VACANT);
+        entries.try_reserve_exact(places).ok()?;
+        entries.resize(places, VACANT);
         Some(Self { entries, len: 0 })
     }
 
@@ -44,7 +44,7 @@ impl Table {
     }
 
     pub(super) const fn capacity(&self) -> usize {
-        self.entries.len() / BUCKETS * USED
+        self.entries.len() / PLACES * USED
     }
 
     /// The slot with this hash that `is_it` accepts, or else where to insert it.
@@ -99,7 +99,7 @@ impl Table {
         let sought = entry_of(hash, 0);
         let mut at = self.home(sought);
         loop {
-            let entry = self.entries.get(at).copied().unwrap_or(VACANT); // An empty table has no entry.
+            let entry = self.entries.get(at).copied().unwrap_or(VACANT); // An empty table has none.
             if entry == VACANT {
                 return Err(Vacancy(at));
             }
@@ -122,8 +122,8 @@ impl Table {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let buckets = (2 * self.capacity()).max(LEAST).div_ceil(USED) * BUCKETS;
-        let old = std::mem::replace(&mut self.entries, vec![VACANT; buckets]);
+        let places = (2 * self.capacity()).max(LEAST).div_ceil(USED) * PLACES;
+        let old = std::mem::replace(&mut self.entries, vec![VACANT; places]);
         old.into_iter().filter(|entry| *entry != VACANT).for_each(|entry| self.put(entry));
     }
 

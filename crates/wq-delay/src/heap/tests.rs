@@ -1,12 +1,12 @@
 //! `DelayHeap` against a sorted vector, and its rules one by one.
 
-use super::leaves::{CUTS, FULL, MERGES};
+use super::buckets::{CUTS, FULL, MERGES};
 use super::slots::Slot;
 use super::table::Table;
 use super::timeline::CHUNK;
 use super::{DelayHeap, Inserted, SMALL, Waiting};
+use crate::deadline::{DeadlineRequest, SecondAdd};
 use crate::tick::Tick;
-use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
@@ -41,12 +41,12 @@ fn hash(item: u32) -> ItemHash {
 }
 
 fn insert(heap: &mut Heap, item: u32, deadline: u64, policy: SecondAdd) -> Inserted {
-    insert_by(heap, item, Wish::At(Tick(deadline), policy))
+    insert_by(heap, item, DeadlineRequest::At(Tick(deadline), policy))
 }
 
-fn insert_by(heap: &mut Heap, item: u32, wish: Wish) -> Inserted {
+fn insert_by(heap: &mut Heap, item: u32, request: DeadlineRequest) -> Inserted {
     let mut offer = Some(item);
-    let inserted = heap.insert(hash(item), &mut offer, 1, wish, |held, new| *held += new);
+    let inserted = heap.insert(hash(item), &mut offer, 1, request, |held, new| *held += new);
     assert_eq!(offer.is_none(), inserted == Inserted::New, "what is not taken is left");
     inserted
 }
@@ -65,13 +65,17 @@ fn pop(heap: &mut Heap, now: u64) -> Option<(u32, u64)> {
 fn check(heap: &Heap) {
     let nodes = heap.timeline.sorted();
     assert_eq!(nodes.len(), heap.len(), "one node of each item is in force");
-    assert_eq!(heap.timeline.agenda.first(), nodes.first(), "the first is not stale, and before all others");
+    assert_eq!(
+        heap.timeline.calendar.first(),
+        nodes.first(),
+        "the first is not stale, and before all others"
+    );
     for node in &nodes {
         let held = heap.timeline.slots.get(node.slot).expect("a node in force names a held slot");
         assert_eq!(heap.find(hash(held.item), &held.item), Some(node.slot));
     }
     assert_eq!(heap.timeline.slots.free().count() + nodes.len(), heap.timeline.slots.len());
-    heap.timeline.agenda.check(|slot, sequence| heap.timeline.slots.deadline(slot, sequence));
+    heap.timeline.calendar.check(|slot, sequence| heap.timeline.slots.deadline(slot, sequence));
 }
 
 #[test]
@@ -135,8 +139,8 @@ fn sequence_numbers_that_run_out_are_renewed_in_order() {
 fn burst(heap: &mut Heap) -> usize {
     let queue = WorkQueue::<u32>::new();
     for item in 0..100_000 {
-        let wish = Wish::At(Tick(u64::from(item)), SecondAdd::Earliest);
-        heap.insert(queue.item_hash(&item), &mut Some(item), 1, wish, |_, _| {});
+        let request = DeadlineRequest::At(Tick(u64::from(item)), SecondAdd::Earliest);
+        heap.insert(queue.item_hash(&item), &mut Some(item), 1, request, |_, _| {});
     }
     let room = heap.capacity();
     assert!(room >= 100_000);
@@ -221,9 +225,9 @@ fn a_shrink_of_what_is_in_use_moves_nothing() {
     let mut heap = Heap::with_room(1000).unwrap();
     (0..1000).for_each(|item| _ = insert(&mut heap, item, 10 + u64::from(item), SecondAdd::Replace));
     insert(&mut heap, 999, 5000, SecondAdd::Replace);
-    let nodes = heap.timeline.agenda.len();
+    let nodes = heap.timeline.calendar.len();
     heap.shrink();
-    assert_eq!(heap.timeline.agenda.len(), nodes, "the stale node is there still");
+    assert_eq!(heap.timeline.calendar.len(), nodes, "the stale node is there still");
     check(&heap);
 }
 
@@ -243,9 +247,9 @@ fn nodes_that_are_moved_again_and_again_take_no_more_room() {
         }
         check(&heap);
         assert!(
-            heap.timeline.agenda.len() <= 2 * items as usize,
+            heap.timeline.calendar.len() <= 2 * items as usize,
             "round {round}: {} nodes",
-            heap.timeline.agenda.len()
+            heap.timeline.calendar.len()
         );
     }
 }
@@ -270,14 +274,14 @@ fn leaves_that_are_emptied_become_one_with_their_neighbours() {
     let mut heap = Heap::with_room(0).unwrap();
     let items = 100 * u32::try_from(FULL).unwrap();
     (0..items).for_each(|item| _ = insert(&mut heap, item, u64::from(item), SecondAdd::Earliest));
-    let full = heap.timeline.agenda.leaves();
-    assert!(full >= 100, "{full} leaves of {items} items");
+    let full = heap.timeline.calendar.buckets();
+    assert!(full >= 100, "{full} buckets of {items} items");
     for item in (0..items).filter(|item| item.wrapping_mul(0x9e37_79b9) >> 16 > 6553) {
         assert!(heap.remove(hash(item), &item).is_some());
     }
     check(&heap);
-    let (left, leaves) = (heap.len(), heap.timeline.agenda.leaves());
-    assert!(left < items as usize / 8 && leaves <= left / 2, "{leaves} leaves of {left} items");
+    let (left, buckets) = (heap.len(), heap.timeline.calendar.buckets());
+    assert!(left < items as usize / 8 && buckets <= left / 2, "{buckets} buckets of {left} items");
 }
 
 #[test]
@@ -285,13 +289,13 @@ fn what_was_due_goes_back_without_a_look_at_others() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..6).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item), SecondAdd::Replace));
     insert(&mut heap, 5, 9, SecondAdd::Replace);
-    let nodes = heap.timeline.agenda.len();
+    let nodes = heap.timeline.calendar.len();
     assert_eq!(nodes, 7, "one is stale");
     let mut due = Vec::new();
     heap.pop_all_due(Tick(3), CHUNK, &mut due);
     due.into_iter().rev().for_each(|waiting| heap.put_back(waiting));
     check(&heap);
-    assert_eq!(heap.timeline.agenda.len(), nodes, "no stale node was looked for");
+    assert_eq!(heap.timeline.calendar.len(), nodes, "no stale node was looked for");
 }
 
 #[derive(Debug, Clone)]
@@ -442,7 +446,7 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             Op::InsertRetry(item, at) => {
                 let was = sorted.retries.contains(&item);
                 let by = if was { SecondAdd::Replace } else { policy };
-                let inserted = insert_by(&mut heap, item, Wish::Retry(Tick(at), policy));
+                let inserted = insert_by(&mut heap, item, DeadlineRequest::Retry(Tick(at), policy));
                 prop_assert_eq!(inserted, sorted.insert(item, at, by));
                 if was || inserted == Inserted::New {
                     sorted.retries.insert(item);
@@ -520,7 +524,7 @@ proptest! {
     }
 }
 
-/// So many that leaves are cut, and emptied again.
+/// So many that buckets are cut, and emptied again.
 #[test]
 fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
     let config = ProptestConfig {
@@ -541,7 +545,7 @@ fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
     let rooms = prop::sample::select(vec![0, 100, 600]);
     runner.run(&(ops, policies(), rooms), |(ops, policy, room)| play(ops, 500, policy, room, 20)).unwrap();
     let (cuts, merges) = (CUTS.get() - cuts, MERGES.get() - merges);
-    assert!(cuts > 100 && merges > 20, "{cuts} leaves were cut, and {merges} merged");
+    assert!(cuts > 100 && merges > 20, "{cuts} buckets were cut, and {merges} merged");
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Who is on duty, who is woken, and who takes over.
 
-use super::{RESERVE_LAG, Timekeepers, WatchId, Watcher};
+use super::{STANDBY_LAG, Timekeepers, TimerRole, WatchId};
 use crate::tick::Tick;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -9,7 +9,7 @@ use std::task::{Wake, Waker};
 const SOON: Option<Tick> = Some(Tick(1_000));
 
 fn report(keepers: &mut Timekeepers, id: &mut Option<WatchId>, earliest: Option<Tick>) -> Option<Tick> {
-    keepers.report(id, Watcher::Getter, Waker::noop().clone(), earliest).0
+    keepers.report(id, TimerRole::Getter, Waker::noop().clone(), earliest).0
 }
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Wake for CountingWaker {
     }
 }
 
-/// So many getters that wait, the first being the keeper.
+/// So many getters that wait, the first being the leader.
 fn line<const N: usize>(earliest: Option<Tick>) -> (Timekeepers, [WatchId; N]) {
     let mut keepers = Timekeepers::default();
     let ids = std::array::from_fn(|_| {
@@ -43,10 +43,10 @@ fn line<const N: usize>(earliest: Option<Tick>) -> (Timekeepers, [WatchId; N]) {
 }
 
 #[test]
-fn the_first_keeps_time_the_second_is_the_reserve_the_rest_sleep() {
+fn the_first_keeps_time_the_second_is_the_standby_the_rest_sleep() {
     let mut keepers = Timekeepers::default();
     assert_eq!(report(&mut keepers, &mut None, SOON), SOON);
-    assert_eq!(report(&mut keepers, &mut None, SOON), SOON.map(|at| at.after(RESERVE_LAG)));
+    assert_eq!(report(&mut keepers, &mut None, SOON), SOON.map(|at| at.after(STANDBY_LAG)));
     assert_eq!(report(&mut keepers, &mut None, SOON), None);
 }
 
@@ -58,26 +58,26 @@ fn nobody_sleeps_for_a_deadline_that_never_comes() {
 }
 
 #[test]
-fn a_leaving_keeper_wakes_one_successor_and_leaves_the_reserve_alone() {
+fn a_leaving_leader_wakes_one_successor_and_leaves_the_standby_alone() {
     let (mut keepers, [first, second, third]) = line(SOON);
     let (_, successor) = keepers.leave(first, SOON);
     assert!(successor.is_some());
-    assert_eq!(keepers.keeper, Some(third));
-    assert_eq!(keepers.reserve, Some(second));
+    assert_eq!(keepers.leader, Some(third));
+    assert_eq!(keepers.standby, Some(second));
 }
 
 #[test]
-fn the_reserve_takes_over_when_nobody_else_waits() {
+fn the_standby_takes_over_when_nobody_else_waits() {
     let (mut keepers, [first, second]) = line(SOON);
     assert!(keepers.leave(first, SOON).1.is_some());
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(second), None));
+    assert_eq!((keepers.leader, keepers.standby), (Some(second), None));
 }
 
 #[test]
-fn a_leaving_keeper_wakes_nobody_if_nothing_is_delayed() {
+fn a_leaving_leader_wakes_nobody_if_nothing_is_delayed() {
     let (mut keepers, [first, second, third]) = line(None);
     assert!(keepers.leave(first, None).1.is_none());
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(third), Some(second)));
+    assert_eq!((keepers.leader, keepers.standby), (Some(third), Some(second)));
 }
 
 #[test]
@@ -95,32 +95,32 @@ fn an_earlier_deadline_wakes_those_on_duty_once() {
 }
 
 #[test]
-fn a_relieved_keeper_gets_no_duty_before_it_is_polled_again() {
+fn a_relieved_leader_gets_no_duty_before_it_is_polled_again() {
     let (mut keepers, [first, second, third]) = line(SOON);
-    assert!(keepers.is_reserve(second));
-    assert!(keepers.relieve_keeper(SOON).is_some());
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(second), Some(third)));
+    assert!(keepers.is_standby(second));
+    assert!(keepers.relieve_leader(SOON).is_some());
+    assert_eq!((keepers.leader, keepers.standby), (Some(second), Some(third)));
     assert!(
         keepers.leave(second, SOON).1.is_none(),
         "the third was woken already, and the first is not to be"
     );
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(third), None));
+    assert_eq!((keepers.leader, keepers.standby), (Some(third), None));
     let mut id = Some(first);
-    assert_eq!(report(&mut keepers, &mut id, SOON), SOON.map(|at| at.after(RESERVE_LAG)));
+    assert_eq!(report(&mut keepers, &mut id, SOON), SOON.map(|at| at.after(STANDBY_LAG)));
 }
 
 #[test]
 fn two_that_missed_are_replaced_by_two_others() {
     let (mut keepers, [_, _, third, fourth]) = line(SOON);
     assert_eq!(keepers.relieve_both(SOON).iter().flatten().count(), 2);
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(third), Some(fourth)));
+    assert_eq!((keepers.leader, keepers.standby), (Some(third), Some(fourth)));
 }
 
 #[test]
 fn two_that_missed_stay_if_nobody_else_waits() {
     let (mut keepers, [first, second]) = line(SOON);
     assert_eq!(keepers.relieve_both(SOON).iter().flatten().count(), 0);
-    assert_eq!((keepers.keeper, keepers.reserve), (Some(first), Some(second)));
+    assert_eq!((keepers.leader, keepers.standby), (Some(first), Some(second)));
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn one_that_takes_over_from_two_that_missed_looks_again_at_once() {
     assert_eq!(keepers.relieve_both(SOON).iter().flatten().count(), 0);
     let mut id = None;
     assert_eq!(report(&mut keepers, &mut id, SOON), Some(Tick::START));
-    assert_eq!(keepers.keeper, id);
+    assert_eq!(keepers.leader, id);
     assert_eq!(report(&mut keepers, &mut id, SOON), SOON);
 }
 
@@ -138,19 +138,19 @@ fn one_that_reports_again_is_woken_by_its_new_waker() {
     let (mut keepers, [first]) = line(None);
     let (old, new) = (CountingWaker::new(), CountingWaker::new());
     for waker in [&old, &new] {
-        let _ = keepers.report(&mut Some(first), Watcher::Getter, waker.clone().into(), None);
+        let _ = keepers.report(&mut Some(first), TimerRole::Getter, waker.clone().into(), None);
     }
     keepers.earlier(Tick(500)).into_iter().flatten().for_each(Waker::wake);
     assert_eq!((old.count(), new.count()), (0, 1));
 }
 
 #[test]
-fn a_dedicated_watcher_becomes_the_keeper() {
+fn a_dedicated_watcher_becomes_the_leader() {
     let (mut keepers, [first, _]) = line(SOON);
     let mut id = None;
-    let (until, _) = keepers.report(&mut id, Watcher::Dedicated, Waker::noop().clone(), SOON);
+    let (until, _) = keepers.report(&mut id, TimerRole::Dedicated, Waker::noop().clone(), SOON);
     assert_eq!(until, SOON);
-    assert_eq!((keepers.keeper, keepers.reserve), (id, Some(first)));
+    assert_eq!((keepers.leader, keepers.standby), (id, Some(first)));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn one_that_came_to_its_duty_asleep_is_woken_by_the_next_deadline() {
 }
 
 #[test]
-fn a_reserve_that_became_the_keeper_asleep_is_woken_by_a_deadline_before_its_timer() {
+fn a_standby_that_became_the_leader_asleep_is_woken_by_a_deadline_before_its_timer() {
     let (mut keepers, [first, _second]) = line(SOON);
     assert!(keepers.leave(first, None).1.is_none());
     assert_eq!(keepers.earlier(Tick(2_000)).iter().flatten().count(), 1);
@@ -187,8 +187,8 @@ fn no_deadline_is_ever_left_without_a_timer() {
             match take(8) {
                 0 | 1 => {
                     let mut id = None;
-                    let watcher = if take(8) == 0 { Watcher::Dedicated } else { Watcher::Getter };
-                    let _ = keepers.report(&mut id, watcher, Waker::noop().clone(), earliest);
+                    let role = if take(8) == 0 { TimerRole::Dedicated } else { TimerRole::Getter };
+                    let _ = keepers.report(&mut id, role, Waker::noop().clone(), earliest);
                     waiting.extend(id);
                 }
                 2 if !waiting.is_empty() => {
@@ -209,11 +209,11 @@ fn no_deadline_is_ever_left_without_a_timer() {
                 }
                 6 => {
                     // Items were moved or cancelled: the earliest is later now, or there is none.
-                    earliest = earliest.map(|earliest| earliest.after(RESERVE_LAG)).filter(|_| take(2) == 0);
+                    earliest = earliest.map(|earliest| earliest.after(STANDBY_LAG)).filter(|_| take(2) == 0);
                 }
-                7 if keepers.reserve.is_some() => {
-                    let mut id = keepers.reserve;
-                    let _ = keepers.relieve_keeper(earliest);
+                7 if keepers.standby.is_some() => {
+                    let mut id = keepers.standby;
+                    let _ = keepers.relieve_leader(earliest);
                     let _ = report(&mut keepers, &mut id, earliest); // It is being polled.
                 }
                 _ => {
@@ -221,10 +221,10 @@ fn no_deadline_is_ever_left_without_a_timer() {
                 }
             }
             let fit = waiting.iter().filter(|id| !keepers.watches[*id].missed).count();
-            assert!(keepers.keeper.is_some() || fit == 0, "a keeper whenever somebody can be it");
-            assert!(keepers.reserve.is_some() || fit < 2, "a reserve whenever somebody can be it");
+            assert!(keepers.leader.is_some() || fit == 0, "a leader whenever somebody can be it");
+            assert!(keepers.standby.is_some() || fit < 2, "a standby whenever somebody can be it");
             let Some(earliest) = earliest else { continue };
-            for (id, until) in [(keepers.keeper, earliest), (keepers.reserve, earliest.after(RESERVE_LAG))] {
+            for (id, until) in [(keepers.leader, earliest), (keepers.standby, earliest.after(STANDBY_LAG))] {
                 let Some(watch) = id.map(|id| &keepers.watches[&id]) else { continue };
                 let is_in_time = watch.sleeps_until.is_some_and(|sleeps_until| sleeps_until <= until);
                 assert!(

@@ -92,7 +92,7 @@ fn of_an_immediate_add() {
         ("delayed by 5 s", Place::Delayed),
         ("delayed by 5 s and queued", Place::DelayedAndQueued),
         ("delayed by 5 s and in flight", Place::DelayedAndInFlight),
-        ("due, and nobody has looked", Place::Due),
+        ("due, but not queued yet", Place::Due),
     ] {
         write!(table, "| {name} |").unwrap();
         for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {

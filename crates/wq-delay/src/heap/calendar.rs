@@ -1,31 +1,29 @@
-//! `Agenda`: the nodes of all items, sorted for the near future and in leaves for the time after
-//! it.
+//! CalendarQueue: the nodes of all items, sorted for the near future and in buckets for later.
 //!
-//! A node stays where it is when its item leaves or gets another deadline. It is stale then, and is
-//! skipped in its turn, or removed with others when too many are stale. So no slot has to know
-//! where its node is, and moving a node writes nothing. The first node is never stale. The argument
-//! `deadline` tells stale nodes apart: it returns the deadline of the item in a slot if the node
-//! with that sequence is live.
+//! A node stays in its place when its item is removed or gets another deadline. It is stale then,
+//! and is skipped in its turn or removed with others. So no slot knows where its node is, and
+//! moving a node writes nothing. The first node is never stale. The argument `deadline` returns the
+//! deadline of the item in a slot if the node with that sequence is live.
 
-use super::leaves::{FULL, Leaves, Room};
+use super::buckets::{Buckets, FULL, Room};
 use super::nodes::{Node, Nodes};
 use crate::tick::Tick;
 
-/// The most nodes in the heap, and the near nodes of an agenda that is filled.
+/// The most nodes in the heap, and the near nodes of a queue that is filled.
 const NEAR: usize = FULL / 2;
 /// The near nodes may hold this many stale ones beyond a third.
 const SLACK: usize = if cfg!(test) { 1 } else { 16 };
 
 #[derive(Debug, Default)]
-pub(super) struct Agenda {
-    /// Before all leaves. Sorted, the last first.
+pub(super) struct CalendarQueue {
+    /// Nodes before all buckets. Sorted, the last first.
     run: Vec<Node>,
-    /// Before all leaves. Newer than the run.
+    /// Nodes before all buckets that are newer than the run.
     heap: Nodes,
-    far: Leaves,
+    far: Buckets,
 }
 
-impl Agenda {
+impl CalendarQueue {
     /// With enough room for this many items in any case. `None` if memory is short.
     pub(super) fn try_with_room(items: usize) -> Option<Self> {
         let mut room = Self::default();
@@ -125,7 +123,7 @@ impl Agenda {
         self.far.clear();
     }
 
-    /// Fills an empty agenda with sorted nodes.
+    /// Fills an empty queue with sorted nodes.
     pub(super) fn fill(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let (near, far) = nodes.split_at(nodes.len().min(NEAR));
         self.run.extend(near.iter().rev());
@@ -140,7 +138,7 @@ impl Agenda {
         }
     }
 
-    /// Moves the later half of the near nodes to leaves.
+    /// Moves the later half of the near nodes to buckets.
     #[cold]
     #[inline(never)]
     fn spill(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
@@ -178,7 +176,7 @@ impl Agenda {
     }
 
     #[cfg(test)]
-    pub(super) fn leaves(&self) -> usize {
+    pub(super) fn buckets(&self) -> usize {
         self.far.count()
     }
 
@@ -188,7 +186,7 @@ impl Agenda {
         let is_live = |node: &&Node| deadline(node.slot, node.sequence).is_some();
         assert!(self.run.is_sorted_by_key(|node| !node.rank()), "the run is not in order");
         let near: Vec<_> = self.run.iter().chain(self.heap.iter()).collect();
-        assert!(near.iter().all(|node| self.far.find(node).is_none()), "a near node belongs to a leaf");
+        assert!(near.iter().all(|node| self.far.find(node).is_none()), "a near node belongs to a bucket");
         let live = near.iter().copied().filter(is_live).count();
         assert!(near.len() <= live + live / 2 + SLACK, "too many near nodes are stale");
         self.far.check(deadline);

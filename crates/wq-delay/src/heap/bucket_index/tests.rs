@@ -1,13 +1,13 @@
-//! `Order` against sorted vectors.
+//! `BucketIndex` against sorted vectors.
 
-use super::Order;
+use super::BucketIndex;
 use crate::tick::Tick;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
 enum Op {
     PutFirst(u64),
-    /// A leaf is cut: where, and where its parts begin, as sixteenths of the time that it takes.
+    /// A bucket is cut: where, and where its parts begin, as sixteenths of the time that it takes.
     Insert(usize, Vec<u64>),
     Remove(usize),
     RemoveFirst,
@@ -26,7 +26,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Where leaves begin is skewed: how far is it to the first of them, and to another behind the last?
+/// Where buckets begin is skewed: how far is it to the first of them, and to another behind the last?
 fn distances() -> impl Strategy<Value = (u64, u64)> {
     let distance = || prop::sample::select(vec![0, 1, 1000, 1 << 40, u64::MAX / 4, u64::MAX]);
     (distance(), distance())
@@ -41,7 +41,7 @@ proptest! {
         (first, beyond) in distances(),
         has_memory in prop::sample::select(vec![true, true, true, false]),
     ) {
-        let mut order = Order::default();
+        let mut order = BucketIndex::default();
         let mut model: Vec<(Tick, usize)> = Vec::new();
         if has_memory {
             order.try_make_room(100).unwrap();
@@ -80,7 +80,7 @@ proptest! {
             }
             order.check();
             prop_assert!(order.begins().iter().copied().eq(model.iter().map(|(begin, _)| *begin)));
-            prop_assert!(order.leaves().iter().copied().eq(model.iter().map(|(_, leaf)| *leaf)));
+            prop_assert!(order.buckets().iter().copied().eq(model.iter().map(|(_, bucket)| *bucket)));
         }
     }
 }

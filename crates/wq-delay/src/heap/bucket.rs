@@ -1,4 +1,4 @@
-//! `Leaf`: the nodes of one span of time, in no order. `Blocks`: the memory that all leaves share.
+//! Bucket: the nodes of one span of time, unsorted. Blocks: the memory that all buckets share.
 
 use super::nodes::Node;
 use super::slots::{NONE, index};
@@ -6,11 +6,11 @@ use crate::tick::Tick;
 
 /// Nodes in a block of memory.
 const BLOCK: usize = if cfg!(test) { 4 } else { 64 };
-/// The newest nodes stand in the leaf itself. The ends of all leaves then lie near each other, and
+/// The newest nodes are in the bucket itself. The ends of all buckets then lie near each other, and
 /// one visit of a block stores this many nodes.
 const TAIL: usize = if cfg!(test) { 2 } else { 8 };
 
-/// A node without its deadline, which stands in its slot: 8 bytes.
+/// A node without its deadline, which is in its slot: 8 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     slot: u32,
@@ -22,11 +22,10 @@ impl Entry {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Leaf {
-    /// At most the rank of each of its nodes, and above the rank of each node in earlier leaves.
+pub(super) struct Bucket {
+    /// At most the rank of each of its nodes, and above the rank of each node in earlier buckets.
     pub(super) from: u128,
-    /// The newest of its blocks, the only one that may have room. Older blocks are linked behind
-    /// it.
+    /// Its newest block. Older blocks are full, and linked behind it.
     block: u32,
     pub(super) len: u32,
     /// The number of nodes that are not stale.
@@ -35,7 +34,7 @@ pub(super) struct Leaf {
     tail: [Entry; TAIL],
 }
 
-impl Leaf {
+impl Bucket {
     pub(super) const fn new(from: u128) -> Self {
         Self { from, tail: [Entry::NONE; TAIL], block: NONE, len: 0, live: 0 }
     }
@@ -49,7 +48,7 @@ impl Leaf {
 #[derive(Debug)]
 pub(super) struct Blocks {
     blocks: Vec<[Entry; BLOCK]>,
-    /// For each block, the next older block of its leaf, or the next free block.
+    /// For each block, the next older block of its bucket, or the next free block.
     links: Vec<u32>,
     free: u32,
 }
@@ -61,10 +60,10 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// How many blocks this many leaves need at most for this many nodes. In each leaf one block is
+    /// The most blocks that this many nodes need in this many buckets. In each bucket one block is
     /// partly empty.
-    pub(super) const fn most(nodes: usize, leaves: usize) -> usize {
-        nodes / BLOCK + leaves
+    pub(super) const fn most(nodes: usize, buckets: usize) -> usize {
+        nodes / BLOCK + buckets
     }
 
     /// Makes room for this many blocks. `None` if memory is short.
@@ -74,49 +73,49 @@ impl Blocks {
         self.links.try_reserve_exact(more).ok()
     }
 
-    /// Appends a node to a leaf.
+    /// Appends a node to a bucket.
     #[inline]
-    pub(super) fn append(&mut self, leaf: &mut Leaf, slot: u32, sequence: u32) {
-        let at = leaf.len as usize % TAIL;
-        leaf.tail[at] = Entry { slot, sequence };
-        leaf.len += 1;
+    pub(super) fn append(&mut self, bucket: &mut Bucket, slot: u32, sequence: u32) {
+        let at = bucket.len as usize % TAIL;
+        bucket.tail[at] = Entry { slot, sequence };
+        bucket.len += 1;
         if at == TAIL - 1 {
-            self.store_tail(leaf);
+            self.store_tail(bucket);
         }
     }
 
     /// Moves a full tail to a block.
-    fn store_tail(&mut self, leaf: &mut Leaf) {
-        let at = (leaf.len as usize - TAIL) % BLOCK;
+    fn store_tail(&mut self, bucket: &mut Bucket) {
+        let at = (bucket.len as usize - TAIL) % BLOCK;
         if at == 0 {
             let block = self.free;
             if let Some(link) = self.links.get_mut(block as usize) {
-                self.free = std::mem::replace(link, leaf.block);
-                leaf.block = block;
+                self.free = std::mem::replace(link, bucket.block);
+                bucket.block = block;
             } else {
                 let block = index(self.blocks.len());
                 self.blocks.push([Entry::NONE; BLOCK]);
-                self.links.push(leaf.block);
-                leaf.block = block;
+                self.links.push(bucket.block);
+                bucket.block = block;
             }
         }
-        self.blocks[leaf.block as usize][at..at + TAIL].copy_from_slice(&leaf.tail);
+        self.blocks[bucket.block as usize][at..at + TAIL].copy_from_slice(&bucket.tail);
     }
 
-    /// Adds the live nodes of a leaf to `nodes`. Returns its oldest block.
+    /// Adds the live nodes of a bucket to `nodes`. Returns its oldest block.
     #[inline]
     pub(super) fn collect(
         &self,
-        leaf: &Leaf,
+        bucket: &Bucket,
         nodes: &mut Vec<Node>,
         deadline: impl Fn(u32, u32) -> Option<Tick>,
     ) -> Option<u32> {
         let live = |&Entry { slot, sequence }: &Entry| {
             Some(Node { deadline: deadline(slot, sequence)?, slot, sequence })
         };
-        let (mut block, mut oldest, mut left) = (leaf.block, None, leaf.len as usize);
+        let (mut block, mut oldest, mut left) = (bucket.block, None, bucket.len as usize);
         let tail = left % TAIL;
-        nodes.extend(leaf.tail[..tail].iter().filter_map(live));
+        nodes.extend(bucket.tail[..tail].iter().filter_map(live));
         left -= tail;
         while left > 0 {
             let used = (left - 1) % BLOCK + 1;
@@ -127,12 +126,12 @@ impl Blocks {
         oldest
     }
 
-    /// Frees the blocks of a leaf, the last of which is `oldest`.
+    /// Frees the blocks of a bucket, the last of which is `oldest`.
     #[inline]
-    pub(super) fn release(&mut self, leaf: &Leaf, oldest: Option<u32>) {
+    pub(super) fn release(&mut self, bucket: &Bucket, oldest: Option<u32>) {
         if let Some(oldest) = oldest {
             self.links[oldest as usize] = self.free;
-            self.free = leaf.block;
+            self.free = bucket.block;
         }
     }
 
@@ -143,13 +142,13 @@ impl Blocks {
         self.free = NONE;
     }
 
-    /// For how many nodes there is room.
+    /// The number of nodes that there is memory for.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.blocks.capacity() * BLOCK
     }
 
-    /// How many blocks are in use.
+    /// The number of blocks in use.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         let next = |&block: &u32| self.links.get(block as usize).copied();
@@ -157,9 +156,9 @@ impl Blocks {
         self.blocks.len() - free.filter(|&block| block != NONE).count()
     }
 
-    /// How many blocks hold nodes of this leaf.
+    /// The number of blocks of this bucket.
     #[cfg(test)]
-    pub(super) fn count(&self, leaf: &Leaf) -> usize {
-        (leaf.len as usize / TAIL * TAIL).div_ceil(BLOCK)
+    pub(super) fn count(&self, bucket: &Bucket) -> usize {
+        (bucket.len as usize / TAIL * TAIL).div_ceil(BLOCK)
     }
 }

@@ -1,62 +1,61 @@
-//! `Leaves`: the nodes that are due later, in leaves sorted by time.
+//! Buckets: the nodes that are due later, in buckets sorted by time.
 //!
-//! A node is appended to its leaf. A full leaf is cut into several, so each node is moved a few
-//! times in all, together with its neighbours. A node becomes stale when its item leaves or gets
-//! another deadline. Each leaf counts its live nodes and is cleaned before more than a third are
-//! stale.
+//! A node is appended to its bucket. A full bucket is cut into several, so each node is moved a few
+//! times in all. A node becomes stale when its item is removed or gets another deadline. Each
+//! bucket counts its live nodes and is cleaned before more than a third are stale.
 
 #[cfg(test)]
 use std::cell::Cell;
 
-use super::leaf::{Blocks, Leaf};
+use super::bucket::{Blocks, Bucket};
+use super::bucket_index::BucketIndex;
 use super::nodes::Node;
-use super::order::Order;
 use super::slots::index;
 use crate::tick::Tick;
 
-/// Nodes in a full leaf.
+/// Nodes in a full bucket.
 pub(super) const FULL: usize = if cfg!(test) { 16 } else { 1024 };
-/// A full leaf is cut into at most this many: with fewer, nodes are moved more often.
+/// A full bucket is cut into at most this many: with fewer, nodes are moved more often.
 const PARTS: usize = 4;
 /// Nodes in each part, roughly.
 const PART: usize = FULL / PARTS;
 /// Two neighbours with fewer nodes are merged. Two parts of one cut never are.
 const SMALL: usize = PART / 2 * 3;
-/// A leaf may hold this many stale nodes beyond a third.
+/// A bucket may hold this many stale nodes beyond a third.
 const SLACK: u32 = if cfg!(test) { 1 } else { 16 };
 
 #[cfg(test)]
 thread_local! {
-    /// How many leaves were cut on this thread, and how many were merged.
+    /// How many buckets were cut on this thread, and how many were merged.
     pub(super) static CUTS: Cell<usize> = const { Cell::new(0) };
     pub(super) static MERGES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Leaves {
-    order: Order<Leaf>,
+pub(super) struct Buckets {
+    index: BucketIndex<Bucket>,
     blocks: Blocks,
     live: usize,
     /// Scratch space for sorting.
     bench: Vec<Node>,
 }
 
-impl Leaves {
+impl Buckets {
     /// Makes room. `None` if memory is short.
-    pub(super) fn try_make_room(&mut self, Room { leaves, blocks }: Room) -> Option<()> {
-        self.order.try_make_room(leaves)?;
+    pub(super) fn try_make_room(&mut self, Room { buckets, blocks }: Room) -> Option<()> {
+        self.index.try_make_room(buckets)?;
         self.blocks.try_make_room(blocks)?;
         self.bench.try_reserve_exact(FULL.saturating_sub(self.bench.len())).ok()
     }
 
-    /// How many nodes are not stale.
+    /// The number of nodes that are not stale.
     pub(super) const fn live(&self) -> usize {
         self.live
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.order.leaves().iter().map(|leaf| leaf.len as usize).sum()
+        self.index.buckets().iter().map(|bucket| bucket.len as usize).sum()
     }
 
     #[cfg(test)]
@@ -66,89 +65,89 @@ impl Leaves {
 
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.order.leaves().len()
+        self.index.buckets().len()
     }
 
     /// Asserts what holds after every operation.
     #[cfg(test)]
     pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaves = self.order.leaves();
-        assert!(leaves.is_sorted_by_key(|leaf| leaf.from), "leaves are not in order");
-        assert!(leaves.iter().map(Leaf::begin).eq(self.order.begins().iter().copied()));
-        self.order.check();
-        for (at, leaf) in leaves.iter().enumerate() {
+        let buckets = self.index.buckets();
+        assert!(buckets.is_sorted_by_key(|bucket| bucket.from), "buckets are not in order");
+        assert!(buckets.iter().map(Bucket::begin).eq(self.index.begins().iter().copied()));
+        self.index.check();
+        for (at, bucket) in buckets.iter().enumerate() {
             let mut nodes = Vec::new();
-            self.blocks.collect(leaf, &mut nodes, &deadline);
-            assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
+            self.blocks.collect(bucket, &mut nodes, &deadline);
+            assert_eq!(nodes.len(), bucket.live as usize, "a bucket has lost count");
             assert!(
-                leaf.live > 0 && leaf.len <= leaf.live + leaf.live / 2 + SLACK,
+                bucket.live > 0 && bucket.len <= bucket.live + bucket.live / 2 + SLACK,
                 "too many nodes are stale"
             );
-            assert!(nodes.iter().all(|node| self.find(node) == Some(at)), "a node is in the wrong leaf");
+            assert!(nodes.iter().all(|node| self.find(node) == Some(at)), "a node is in the wrong bucket");
         }
-        assert_eq!(self.live, leaves.iter().map(|leaf| leaf.live as usize).sum());
-        let are_small = |two: &[Leaf]| ((two[0].len + two[1].len) as usize) < SMALL;
-        assert!(!leaves.windows(2).any(are_small), "two neighbours are small");
+        assert_eq!(self.live, buckets.iter().map(|bucket| bucket.live as usize).sum());
+        let are_small = |two: &[Bucket]| ((two[0].len + two[1].len) as usize) < SMALL;
+        assert!(!buckets.windows(2).any(are_small), "two neighbours are small");
         let (room, used) = (Room::most(self.live), self.blocks.used());
         assert!(
-            leaves.len() <= room.leaves && used <= room.blocks,
-            "{} leaves with {used} blocks for {} nodes",
-            leaves.len(),
+            buckets.len() <= room.buckets && used <= room.blocks,
+            "{} buckets with {used} blocks for {} nodes",
+            buckets.len(),
             self.live
         );
-        let counted: usize = leaves.iter().map(|leaf| self.blocks.count(leaf)).sum();
+        let counted: usize = buckets.iter().map(|bucket| self.blocks.count(bucket)).sum();
         assert_eq!(counted, used, "a block is lost");
     }
 
-    /// The position of the leaf for this node. `None` if the node is before all leaves.
+    /// The position of the bucket for this node. `None` if the node is before all buckets.
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
-        let at = self.order.until(node.deadline).checked_sub(1)?;
-        if self.order.leaves()[at].from <= node.rank() {
+        let at = self.index.until(node.deadline).checked_sub(1)?;
+        if self.index.buckets()[at].from <= node.rank() {
             return Some(at);
         }
         self.find_amid_ties(at, node)
     }
 
-    /// The same where several leaves begin with this deadline. The last of them is at `last`.
+    /// As `find`, if several buckets begin with this deadline. The last of them is at `last`.
     #[inline(never)]
     fn find_amid_ties(&self, last: usize, node: &Node) -> Option<usize> {
-        self.order.leaves()[..last].partition_point(|leaf| leaf.from <= node.rank()).checked_sub(1)
+        self.index.buckets()[..last].partition_point(|bucket| bucket.from <= node.rank()).checked_sub(1)
     }
 
     #[inline]
     pub(super) fn push(&mut self, at: usize, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaf = &mut self.order.leaves_mut()[at];
-        self.blocks.append(leaf, node.slot, node.sequence);
-        leaf.live += 1;
+        let bucket = &mut self.index.buckets_mut()[at];
+        self.blocks.append(bucket, node.slot, node.sequence);
+        bucket.live += 1;
         self.live += 1;
-        if leaf.len as usize >= FULL {
+        if bucket.len as usize >= FULL {
             self.clean(at, deadline);
         }
     }
 
-    /// Counts one more stale node in this leaf.
+    /// Counts one more stale node in this bucket.
     #[inline]
     pub(super) fn forget(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaf = &mut self.order.leaves_mut()[at];
-        leaf.live -= 1;
+        let bucket = &mut self.index.buckets_mut()[at];
+        bucket.live -= 1;
         self.live -= 1;
-        if leaf.len > leaf.live + leaf.live / 2 + SLACK || leaf.live == 0 {
+        if bucket.len > bucket.live + bucket.live / 2 + SLACK || bucket.live == 0 {
             self.clean(at, deadline);
         }
     }
 
-    /// Moves the nodes of the first leaf to `run`, the last first. `false` if there is no leaf.
+    /// Moves the nodes of the first bucket to `run`, the last first. `false` if there is no bucket.
     pub(super) fn take_first(
         &mut self,
         run: &mut Vec<Node>,
         deadline: impl Fn(u32, u32) -> Option<Tick>,
     ) -> bool {
-        if self.order.leaves().is_empty() {
+        if self.index.buckets().is_empty() {
             return false;
         }
-        let leaf = self.order.remove(0);
-        self.gather(&leaf, deadline);
+        let bucket = self.index.remove(0);
+        self.gather(&bucket, deadline);
         self.live -= self.bench.len();
         self.bench.sort_unstable_by_key(Node::rank);
         run.extend(self.bench.iter().rev());
@@ -157,7 +156,7 @@ impl Leaves {
 
     /// Removes all nodes and keeps the memory.
     pub(super) fn clear(&mut self) {
-        self.order.clear();
+        self.index.clear();
         self.blocks.clear();
         self.live = 0;
     }
@@ -169,7 +168,7 @@ impl Leaves {
         }
         let parts = nodes.len().div_ceil(FULL / 2);
         for part in nodes.chunks(nodes.len().div_ceil(parts)).rev() {
-            self.order.put_first(part[0].deadline, Leaf::new(part[0].rank()));
+            self.index.put_first(part[0].deadline, Bucket::new(part[0].rank()));
             self.fill(0, part);
         }
         self.live += nodes.len();
@@ -180,22 +179,22 @@ impl Leaves {
     /// The live nodes, unsorted.
     pub(super) fn nodes(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(self.live);
-        for leaf in self.order.leaves() {
-            self.blocks.collect(leaf, &mut nodes, &deadline);
+        for bucket in self.index.buckets() {
+            self.blocks.collect(bucket, &mut nodes, &deadline);
         }
         nodes
     }
 
-    /// Removes the stale nodes of a leaf, and cuts the leaf if it is still too large.
+    /// Removes the stale nodes of a bucket, and cuts the bucket if it is still too large.
     #[cold]
     #[inline(never)]
     pub(super) fn clean(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaf = self.order.leaves()[at];
-        self.gather(&leaf, &deadline);
+        let bucket = self.index.buckets()[at];
+        self.gather(&bucket, &deadline);
         let mut nodes = std::mem::take(&mut self.bench);
-        debug_assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
+        debug_assert_eq!(nodes.len(), bucket.live as usize, "a bucket has lost count");
         if nodes.is_empty() {
-            self.order.remove(at);
+            self.index.remove(at);
             self.bench = nodes;
             return self.merge(at, deadline);
         }
@@ -203,13 +202,13 @@ impl Leaves {
         let size = nodes.len().div_ceil(parts);
         cut(&mut nodes, size);
         let parts = nodes.len().div_ceil(size);
-        let mut new = [(Tick::NEVER, Leaf::new(0)); PARTS];
+        let mut new = [(Tick::NEVER, Bucket::new(0)); PARTS];
         for (nodes, new) in nodes.chunks(size).skip(1).zip(&mut new) {
             let first = nodes.iter().min_by_key(|node| node.rank());
-            first.inspect(|first| *new = (first.deadline, Leaf::new(first.rank())));
+            first.inspect(|first| *new = (first.deadline, Bucket::new(first.rank())));
         }
-        self.order.leaves_mut()[at] = Leaf::new(leaf.from);
-        self.order.insert(at + 1, &new[..parts - 1]);
+        self.index.buckets_mut()[at] = Bucket::new(bucket.from);
+        self.index.insert(at + 1, &new[..parts - 1]);
         for (part, nodes) in nodes.chunks(size).enumerate() {
             self.fill(at + part, nodes);
         }
@@ -220,10 +219,10 @@ impl Leaves {
         self.merge(at, &deadline);
     }
 
-    /// Merges small neighbours: each leaf keeps a block, however few nodes it holds.
+    /// Merges small neighbours: each bucket keeps a block, however few nodes it holds.
     fn merge(&mut self, mut at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         loop {
-            let len = |at: usize| self.order.leaves().get(at).map(|leaf| leaf.len as usize);
+            let len = |at: usize| self.index.buckets().get(at).map(|bucket| bucket.len as usize);
             let is_small = |before, after| Some(len(before)? + len(after)? < SMALL);
             if is_small(at, at + 1) != Some(true) {
                 if at == 0 || is_small(at - 1, at) != Some(true) {
@@ -233,7 +232,7 @@ impl Leaves {
             }
             #[cfg(test)]
             MERGES.set(MERGES.get() + 1);
-            let after = self.order.remove(at + 1);
+            let after = self.index.remove(at + 1);
             self.gather(&after, &deadline);
             let nodes = std::mem::take(&mut self.bench);
             self.fill(at, &nodes);
@@ -241,18 +240,18 @@ impl Leaves {
         }
     }
 
-    /// Moves the live nodes of a leaf to the bench, and frees its blocks.
+    /// Moves the live nodes of a bucket to the bench, and frees its blocks.
     #[inline]
-    fn gather(&mut self, leaf: &Leaf, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+    fn gather(&mut self, bucket: &Bucket, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         self.bench.clear();
-        let oldest = self.blocks.collect(leaf, &mut self.bench, deadline);
-        self.blocks.release(leaf, oldest);
+        let oldest = self.blocks.collect(bucket, &mut self.bench, deadline);
+        self.blocks.release(bucket, oldest);
     }
 
     fn fill(&mut self, at: usize, nodes: &[Node]) {
-        let leaf = &mut self.order.leaves_mut()[at];
-        leaf.live += index(nodes.len());
-        nodes.iter().for_each(|node| self.blocks.append(leaf, node.slot, node.sequence));
+        let bucket = &mut self.index.buckets_mut()[at];
+        bucket.live += index(nodes.len());
+        nodes.iter().for_each(|node| self.blocks.append(bucket, node.slot, node.sequence));
     }
 }
 
@@ -268,24 +267,24 @@ fn cut(nodes: &mut [Node], size: usize) {
     cut(after, size);
 }
 
-/// Room for leaves and their blocks.
+/// Room for buckets and their blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
-    leaves: usize,
+    buckets: usize,
     blocks: usize,
 }
 
 impl Room {
     /// Enough for this many items, as a rule.
     pub(super) const fn usual(items: usize) -> Self {
-        let leaves = items / PART + PARTS;
-        Self { leaves, blocks: Blocks::most(items / 2 * 3, leaves) }
+        let buckets = items / PART + PARTS;
+        Self { buckets, blocks: Blocks::most(items / 2 * 3, buckets) }
     }
 
     /// Enough for this many items in any case. Two neighbours have at least `SMALL` nodes. In each
-    /// leaf a third may be stale, and `SLACK` more.
+    /// bucket a third may be stale, and `SLACK` more.
     pub(super) const fn most(items: usize) -> Self {
-        let leaves = (items.saturating_mul(3) + SMALL) / (SMALL - 2 * SLACK as usize) + 1;
-        Self { leaves, blocks: Blocks::most(items / 2 * 3 + leaves * SLACK as usize, leaves) }
+        let buckets = (items.saturating_mul(3) + SMALL) / (SMALL - 2 * SLACK as usize) + 1;
+        Self { buckets, blocks: Blocks::most(items / 2 * 3 + buckets * SLACK as usize, buckets) }
     }
 }

@@ -1,28 +1,27 @@
-//! `After`: whom a locked section leaves to be woken once the lock is free. Declared before the lock is taken, and so
-//! dropped after it, in a panic too.
+//! Wakes: wakers to call once the lock is free.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 use std::thread;
 
-/// Wakes its wakers when it is dropped.
+/// Calls its wakers when it is dropped. Declared before the lock is taken, so dropped after it.
 #[derive(Debug, Default)]
-pub(crate) struct After {
+pub(crate) struct Wakes {
     wakers: Vec<Waker>,
 }
 
-impl After {
+impl Wakes {
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn wake(&mut self, wakers: impl IntoIterator<Item = Waker>) {
+    pub(crate) fn extend(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         self.wakers.extend(wakers);
     }
 
-    /// A panic in one waker costs the others nothing. The first goes on when all are woken, unless there is one under way: two at
-    /// once would end the program.
+    /// Calls all wakers, even if some panic. The first panic goes on afterwards, unless the thread
+    /// is panicking already: two panics would abort the program.
     #[inline(never)]
     fn wake_all(&mut self) {
         let wake = |waker: Waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err();
@@ -37,7 +36,7 @@ impl After {
     }
 }
 
-impl Drop for After {
+impl Drop for Wakes {
     #[inline]
     fn drop(&mut self) {
         if !self.wakers.is_empty() {
