@@ -23,7 +23,7 @@ pub enum ImmediateAdd {
     /// One run, now: the add removes the deadline.
     Merge,
     /// One run, later: the add joins the delayed add and waits for its deadline. With a delay of
-    /// [`Duration::MAX`] the item never comes out, unless it is [canceled](crate::DelayingQueue::cancel)
+    /// [`Duration::MAX`](std::time::Duration::MAX) the item never comes out, unless it is [canceled](crate::DelayingQueue::cancel)
     /// or moved.
     Defer,
 }
