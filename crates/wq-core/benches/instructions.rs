@@ -1,7 +1,9 @@
-//! One operation of the queue, so many times: run under callgrind, which counts its instructions exactly.
+//! Runs one operation of the queue many times under callgrind, which counts its instructions
+//! exactly.
 //!
-//! The stage `instructions` runs it twice for each operation, with different counts, so that the difference is of the
-//! operation alone, and compares with the budgets in `instructions.toml` beside this. Run by hand: `instructions burst_u64 1000`.
+//! The stage `instructions` runs each operation twice with different counts: the difference is the
+//! cost of the operation alone. It compares that cost with the budgets in `instructions.toml`. By
+//! hand: `instructions burst_u64 1000`.
 
 use std::future::Future;
 use std::hash::Hash;
@@ -15,7 +17,7 @@ use std::time::Duration;
 
 use wq_core::{Added, Observer, WorkQueue};
 
-/// Items of a burst, and keys among which others go round.
+/// The number of items in a burst, and of keys that the other operations cycle through.
 const KEYS: u64 = 1000;
 
 fn main() -> ExitCode {
@@ -88,7 +90,7 @@ fn burst<T: Clone + Hash + Eq>(keys: &[T], items: usize) -> Option<()> {
     Some(())
 }
 
-/// Adds of what is queued already.
+/// Adds items that are already queued.
 fn duplicate<T: Clone + Hash + Eq>(
     keys: &[T],
     items: usize,
@@ -115,7 +117,7 @@ fn readd<T: Clone + Hash + Eq>(
     Some(())
 }
 
-/// As `burst`, with done and get in one; added one by one, or all at once.
+/// As `burst`, with `done_and_get`. Adds the items one by one, or all at once.
 fn fused(keys: &[u64], items: usize, at_once: bool) -> Option<()> {
     let queue = WorkQueue::new();
     for _ in 0..items / keys.len() {
@@ -134,7 +136,7 @@ fn fused(keys: &[u64], items: usize, at_once: bool) -> Option<()> {
     Some(())
 }
 
-/// As `burst`, with gets that are futures.
+/// As `burst`, with async gets.
 fn asynchronous(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     let mut context = Context::from_waker(Waker::noop());
@@ -158,7 +160,7 @@ fn cancelled(items: usize) -> Option<()> {
     (0..items).all(|_| pin!(queue.get()).poll(&mut context).is_pending()).then_some(())
 }
 
-/// As `burst`, with guards that keep the queue.
+/// As `burst`, with owned guards.
 fn owned(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     let mut context = Context::from_waker(Waker::noop());
@@ -174,7 +176,7 @@ fn owned(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// As `burst`, with adds that may be refused and gets that may find nothing.
+/// As `burst`, with `try_add` and `try_get`.
 fn tried(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     for _ in 0..items / keys.len() {
@@ -188,7 +190,7 @@ fn tried(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// As `ping`, with room for one item, and adds that may be refused.
+/// As `ping`, with `try_add` and a capacity of one item.
 fn bounded(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::builder().capacity(1).build().ok()?;
     for key in keys.iter().cycle().take(items) {
@@ -198,7 +200,7 @@ fn bounded(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// Add all, then take out each.
+/// Adds all items, then removes each.
 fn removed(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     for _ in 0..items / keys.len() {
@@ -212,7 +214,7 @@ fn removed(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// Looks for what is queued.
+/// Looks up queued items.
 fn looked_up(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     queue.add_all(keys.iter().copied());
@@ -230,7 +232,7 @@ fn abandoned(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// Counts, and wants no times.
+/// Counts events, and needs no times.
 #[derive(Default)]
 struct Counter([AtomicU64; 3]);
 
@@ -269,7 +271,7 @@ fn observed(keys: &[u64], items: usize) -> Option<()> {
     Some(())
 }
 
-/// A list of all that is queued, for each item of it.
+/// Takes `items / keys.len()` snapshots of a queue that holds all keys.
 fn snapshot(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     queue.add_all(keys.iter().copied());

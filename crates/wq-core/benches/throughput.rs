@@ -1,10 +1,12 @@
 //! Throughput: `cargo bench -p wq-core -- --quick` takes less than a minute.
 //!
-//! Each name says the workload, and each figure is in items a second: an item is one add, one
+//! Each name says the workload, and each figure is in items a second. An item is one add, one
 //! hand-out and one done, unless the name says less. "Burst of 1000" adds 1000 distinct items and
-//! then works on all. A figure holds for this machine and this moment: to compare two commits, run
-//! both after each other, with `--save-baseline` and `--baseline`. client-go's own program runs
-//! beside ours with `cargo xtask gates wq-core`, which compares ratios.
+//! then works on all.
+//!
+//! A figure holds for this machine and this moment. To compare two commits, run both after each
+//! other, with `--save-baseline` and `--baseline`. `cargo xtask gates wq-core` runs client-go's own
+//! program beside ours and compares ratios.
 
 use std::hash::Hash;
 use std::hint::black_box;
@@ -91,7 +93,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// From the first add to the last done: `count` producers beside `count` consumers.
+/// The time from the first add to the last done, with `count` producers and `count` consumers.
 fn crowd(count: u64, items: u64) -> Duration {
     let queue = WorkQueue::new();
     let begin = now();

@@ -1,5 +1,5 @@
-//! A pool of threads that works on files by name. A file that changes while it is worked on is worked on once more; one
-//! that changes many times before its turn, once.
+//! A pool of threads that works on files by name. A file that changes during the work runs once
+//! more. A file that changes many times before its turn runs once.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

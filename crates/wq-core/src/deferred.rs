@@ -1,4 +1,5 @@
-//! DeferredWakes: adds whose wake-ups come later, for a layer that adds while it holds its own lock.
+//! DeferredWakes: adds whose wake-ups come later, for a layer that adds while it holds its own
+//! lock.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -14,11 +15,12 @@ use crate::transition::Transition;
 use crate::waiters::Wakes;
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
-    /// Starts adds that run no code of others: wake-ups, observer calls and drops of items wait until
-    /// the returned value is dropped.
+    /// Starts adds that run no code of others: wake-ups, observer calls and drops of items wait
+    /// until the returned value is dropped.
     ///
-    /// For a layer that adds while it holds a lock of its own. Call this before taking that lock: the
-    /// value is then dropped after it. It reads the clock, so this call is the time of the adds.
+    /// For a layer that adds while it holds a lock of its own. Call this before taking that lock:
+    /// the value is then dropped after it. It reads the clock, so this call is the time of the
+    /// adds.
     ///
     /// ```
     /// use wq_core::{Added, WorkQueue};
@@ -34,7 +36,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         DeferredWakes { queue: self, now, wakes: Wakes::new(), told: Vec::new(), left: Vec::new() }
     }
 
-    /// The hash by which this queue finds an item, for [`HashedAdd`]. Another queue has other hashes.
+    /// The hash by which this queue finds an item, for [`HashedAdd`]. Another queue has other
+    /// hashes.
     #[inline]
     pub fn item_hash<Q>(&self, item: &Q) -> ItemHash
     where

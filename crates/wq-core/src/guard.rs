@@ -15,14 +15,16 @@ use crate::state::{Dequeue, Dequeued, Finished, Ticket};
 use crate::transition::Transition;
 use crate::waiters::Wakes;
 
-/// An item in hand: nobody else is handed this item until the guard ends, by [`done`](Self::done) or by being dropped.
+/// An item in flight: no other getter receives it until the guard ends, by [`done`](Self::done) or
+/// by being dropped.
 ///
-/// Ending it says "I am finished", not "it went well": after an early return, a panic, or the end of the task that
-/// holds it, the item is no longer in the queue. Whoever wants it to run again adds it, before the guard ends or after;
-/// an add before is remembered and queues the item when the guard ends.
+/// Ending a guard does not mean success. After an early return, a panic or the end of its task, the
+/// item is no longer in the queue. To run it again, add it before or after the guard ends. An add
+/// before the end queues the item when the guard ends.
 ///
-/// A guard that is never dropped ([`std::mem::forget`]) keeps its item, and every `drained`, until
-/// [`WorkQueue::abandon`](crate::WorkQueue::abandon); afterwards it has no effect, whatever happens to it.
+/// A guard that is never dropped ([`std::mem::forget`]) keeps its item in flight, and every
+/// `drained` waiting, until [`WorkQueue::abandon`](crate::WorkQueue::abandon). Afterwards the guard
+/// has no effect.
 ///
 /// # Cancel safety
 ///
@@ -31,13 +33,13 @@ use crate::waiters::Wakes;
 #[clippy::has_significant_drop]
 pub struct ProcessingGuard<'q, T, B: Backlog = Fifo>(pub(crate) RawGuard<&'q Shared<T, B>, T, B>);
 
-/// A [`ProcessingGuard`] that does not borrow the queue, at the price of one reference count: it can be sent to
-/// another task or kept in a struct.
+/// A [`ProcessingGuard`] that does not borrow the queue, at the cost of one reference count. It can
+/// be sent to another task or kept in a struct.
 #[must_use = "dropping the guard says that the item is finished"]
 #[clippy::has_significant_drop]
 pub struct OwnedProcessingGuard<T, B: Backlog = Fifo>(pub(crate) RawGuard<Arc<Shared<T, B>>, T, B>);
 
-/// Both guards; `P` points to the queue. The hand-out ends first when this is dropped, then the item goes.
+/// Both guards; `P` points to the queue. On drop the hand-out ends first, then the item is dropped.
 pub(crate) struct RawGuard<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
@@ -48,14 +50,14 @@ where
     order: B::Order,
 }
 
-/// A hand-out in force, which ends when this is dropped.
+/// A hand-out in force. Dropping it ends the hand-out.
 struct HandOut<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
     shared: P,
-    /// `None`: it has ended already.
+    /// `None` once the hand-out has ended.
     ticket: Option<Ticket>,
 }
 
@@ -69,21 +71,22 @@ where
         Self { hand_out: HandOut { shared, ticket: Some(got.ticket) }, item: got.item, order: got.order }
     }
 
-    /// Itself, taken apart and put together. What a call hands out lies in memory; behind this, the way that makes no such
-    /// call keeps its guard in registers (`docs/decisions/0008-hot-path.md`).
+    /// Takes the guard apart and rebuilds it. A guard that a call returned lies in memory. After a
+    /// rebuild, the path without that call keeps its guard in registers
+    /// (`docs/decisions/0008-hot-path.md`).
     #[inline(always)]
     pub(crate) fn anew(self) -> Self {
         let Self { hand_out, item, order } = self;
         Self { hand_out, item, order }
     }
 
-    /// As `new`, of an item whose taker wakes others, and tells of it.
+    /// As `new`. Also wakes the waiters in `wakes` and notifies the observer.
     #[inline(always)]
     pub(crate) fn begin(shared: P, got: Dequeued<T, B::Order>, wakes: Option<Wakes>) -> Self {
         let waited = got.waited;
         let guard = Self::new(shared, got);
         if wakes.is_none() && waited.is_none() {
-            mem::forget(wakes); // Its drop, of none, may be a call.
+            mem::forget(wakes); // Dropping `None` may be a call.
             return guard;
         }
         let mut told = guard;
@@ -91,7 +94,7 @@ where
         told.anew()
     }
 
-    /// A panic in here ends the hand-out: the item is lost.
+    /// A panic in here ends the hand-out, and the item is lost.
     #[inline(never)]
     fn tell(&mut self, wakes: Option<Wakes>, waited: Option<Duration>) {
         if let Some(wakes) = wakes {
@@ -162,7 +165,7 @@ where
             Some(ticket) => core.state.done(ticket, now),
         };
         if core.somebody_waits() {
-            // Before the get: if that panics, others must know nevertheless.
+            // Before the get: if it panics, the waiters must wake all the same.
             core.gather(Transition::of_finish(&finished), &mut wakes);
         }
         let taken = core.state.get(now);
@@ -173,7 +176,7 @@ where
                 let next = Self { hand_out, item: next, order: of_next };
                 let calls_nobody = now.is_none() && wakes.is_none() && !mem::needs_drop::<(T, B::Order)>();
                 if calls_nobody {
-                    mem::forget(wakes); // Its drop, of none, may be a call.
+                    mem::forget(wakes); // Dropping `None` may be a call.
                     return Ok(next);
                 }
                 let shared = &*next.hand_out.shared;
@@ -222,43 +225,44 @@ macro_rules! guard {
                 &self.0.item
             }
 
-            /// What the adds that led to this hand-out asked for, merged.
+            /// The merged order of the adds that led to this hand-out.
             #[must_use]
             #[inline]
             pub const fn order(&self) -> &B::Order {
                 &self.0.order
             }
 
-            /// Whether the item is still in this guard's hands: not after
+            /// Whether this guard still holds the item. False after
             /// [`WorkQueue::abandon`](crate::WorkQueue::abandon).
             #[must_use]
             pub fn is_current(&self) -> bool {
                 self.0.is_current()
             }
 
-            /// Itself, taken apart and put together: for layers above that hand out guards of a call beside those of an
-            /// inlined [`try_get`](crate::WorkQueue::try_get), which keep theirs in registers.
+            /// Takes the guard apart and rebuilds it, for layers above. A guard that a call
+            /// returned lies in memory. After a rebuild, the guards of an inlined
+            /// [`try_get`](crate::WorkQueue::try_get) stay in registers.
             #[must_use = "dropping the guard says that the item is finished"]
             #[inline(always)]
             pub fn anew(self) -> Self {
                 Self(self.0.anew())
             }
 
-            /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued
-            /// again, at the tail.
+            /// Ends the work on the item, as dropping the guard does. An item that was added
+            /// meanwhile is queued again, at the tail.
             ///
             /// # Panics
             ///
-            /// If a waker, an observer or `Drop` of the item panics: this guard has ended. The guard and the queue have a clone each,
-            /// and both are dropped: if the second `Drop` panics too, the program is aborted, as for two items of a `Vec`.
+            /// If a waker, an observer or `Drop` of the item panics: this guard has ended. The
+            /// guard and the queue each drop a clone of the item. A second panic in `Drop` aborts
+            /// the program.
             #[doc(alias = "Done")]
             #[inline]
             pub fn done(self) {
                 drop(self);
             }
 
-            /// Ends the work on the item and takes the next, in one step under one lock: the fast loop of a worker.
-            /// Does not wait.
+            /// Ends the work on the item and takes the next one under the same lock. Does not wait.
             ///
             /// # Errors
             ///
@@ -266,8 +270,10 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// If `Clone` of the next item panics: this guard has ended, and the next item is queued still, at the tail. If a waker,
-            /// an observer or `Drop` of this item panics, the next item is lost. Two panics in `Drop` abort, as in [`done`](Self::done).
+            /// If `Clone` of the next item panics: this guard has ended, and the next item is
+            /// queued at the tail. If a waker, an observer or `Drop` of this item panics, the next
+            /// item is lost. A second panic in `Drop` aborts the program, as in
+            /// [`done`](Self::done).
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

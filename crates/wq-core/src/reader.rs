@@ -23,12 +23,12 @@ impl<T, B: Backlog> QueueReader<T, B> {
         Some(self.shared.upgrade()?.gauges())
     }
 
-    /// Surveys the items that are queued or will run again into `found`, and returns the gauges of the
-    /// same moment.
+    /// Surveys the items that are queued or will run again into `found`, and returns the gauges of
+    /// the same moment.
     ///
     /// Linear in the number of items in flight, beside the cost of the backlog. A queue without an
-    /// observer keeps no list of items in flight: while any is to run again, the cost is linear in
-    /// the recent peak size.
+    /// observer keeps no list of items in flight. The cost is then linear in the recent peak size
+    /// while any item is to run again.
     pub fn survey(&self, found: &mut B::Found) -> Option<Gauges>
     where
         B: Survey,

@@ -201,8 +201,8 @@ fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: Transit
     unlock_and_call(core, due).fire();
 }
 
-/// Unlocks the queue and returns the wakers that the transition concerns, for a caller that must make a
-/// guard first.
+/// Unlocks the queue and returns the wakers that the transition concerns, for a caller that must
+/// make a guard first.
 #[inline(always)]
 pub(crate) fn unlock<T, B: Backlog>(
     mut core: LockGuard<'_, Core<T, B>>,
@@ -287,8 +287,8 @@ impl<T, B: Backlog> Core<T, B> {
         }
     }
 
-    /// Removes a getter that got something or gives up. Returns its waker, and a transition for the next
-    /// getter if it was woken.
+    /// Removes a getter that got something or gives up. Returns its waker, and a transition for the
+    /// next getter if it was woken.
     #[must_use]
     pub(crate) fn getter_leaves(&mut self, key: Key) -> (Transition, Option<Waker>) {
         let (was_woken, waker) = self.getters.leave(key);

@@ -232,8 +232,8 @@ impl SlotTable {
     /// Removes a slot, which must be in the table.
     #[inline(always)]
     pub(crate) fn remove(&mut self, hash: ItemHash, slot: u32) {
-        // An item that comes and goes all the time is in the cache. Its pending entries would fill its
-        // group.
+        // An item that comes and goes all the time is in the cache. Its pending entries would fill
+        // its group.
         if self.groups.len() < self.large.groups()
             || self.pending_removals.last().is_some_and(|(last, _)| *last == hash)
         {

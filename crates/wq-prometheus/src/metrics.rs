@@ -1,5 +1,5 @@
-//! `QueueMetrics`: client-go's metrics of work queues in one registry. An observer feeds counters and histograms; gauges are read
-//! from the queues at a scrape.
+//! `QueueMetrics`: client-go's metrics of work queues in one registry. An observer feeds counters
+//! and histograms. A scrape reads the gauges from the queues.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,33 +18,36 @@ use crate::scrape::{Labels, Scrape, labels};
 use crate::sources::Sources;
 use crate::watched::Watched;
 
-/// Upper bounds of the histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics). Two are
-/// what multiplication makes of them there: with others the series of a program in Go could not be summed with ours by `le`.
+/// Upper bounds of the histograms in seconds: ten-fold from a microsecond, as in component-base's
+/// `workqueue` metrics. Two are inexact because component-base multiplies. With exact ones, `le`
+/// would differ, and series of a Go program could not be summed with ours.
 const BUCKETS: [f64; 10] =
     [1e-6, 9.999_999_999_999_999e-6, 9.999_999_999_999_999e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// The metrics of all work queues of a program, in one registry: client-go's names, types, buckets and label `name`, so
-/// that its dashboards carry over.
+/// The metrics of all work queues of a program, in one registry. Names, types, buckets and the
+/// label `name` are client-go's, so its dashboards work unchanged.
 ///
 /// | metric | type | |
 /// | --- | --- | --- |
-/// | `workqueue_depth` | gauge | items that still have to be handed out: queued, or to run again; by `priority`, if [so watched](Self::watch_by_priority) |
+/// | `workqueue_depth` | gauge | items to hand out: queued, or to run again; [by `priority`](Self::watch_by_priority) on request |
 /// | `workqueue_adds_total` | counter | adds that lead to a hand-out of their own |
 /// | `workqueue_queue_duration_seconds` | histogram | from such an add to the hand-out |
 /// | `workqueue_work_duration_seconds` | histogram | from the hand-out to the end of the guard |
-/// | `workqueue_unfinished_work_seconds` | gauge | how long the items in flight have been in hand, summed |
-/// | `workqueue_longest_running_processor_seconds` | gauge | how long the first of them has been |
-/// | `workqueue_retries_total` | counter | adds for later that were let in, retries among them |
-/// | `workqueue_delayed_depth` | gauge | items that wait for their deadline, also those that are due and that nobody has looked for |
+/// | `workqueue_unfinished_work_seconds` | gauge | the sum of the times that items have been in flight |
+/// | `workqueue_longest_running_processor_seconds` | gauge | the longest time that an item has been in flight |
+/// | `workqueue_retries_total` | counter | accepted delayed adds, including retries |
+/// | `workqueue_delayed_depth` | gauge | delayed items, including due items that are not queued yet |
 /// | `workqueue_delay_lateness_seconds` | histogram | from an item's deadline to the moment it was queued |
 ///
-/// The last two are not client-go's, but in its style. Lateness beyond the timer's grain (about a millisecond with tokio) means that
-/// all workers were busy. A queue that delays nothing has an empty series of it.
+/// The last two are not client-go's, but follow its style. A lateness above the timer's resolution
+/// (about a millisecond with tokio) means that all workers were busy. A queue that delays nothing
+/// has an empty lateness series.
 ///
-/// The gauges of a queue are read under one lock: they agree with each other, move on while the queue is drained, and are 0 at
-/// its end. `workqueue_delayed_depth` is read under another lock: an item that becomes due meanwhile may count twice, or not.
+/// One lock covers the gauges of a queue: they agree with each other, change during a drain, and
+/// end at 0. Another lock covers `workqueue_delayed_depth`: an item that becomes due meanwhile may
+/// count twice, or not at all.
 #[doc(alias = "MetricsProvider")]
 #[derive(Clone)]
 pub struct QueueMetrics {
@@ -59,7 +62,8 @@ pub struct QueueMetrics {
 }
 
 impl QueueMetrics {
-    /// Registers the metrics, without a queue yet. Once for a registry: names in a registry must be unique.
+    /// Registers the metrics, without a queue yet. Call it once for a registry, where names must be
+    /// unique.
     pub fn register(registry: &mut Registry) -> Self {
         let histograms = || Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let metrics = Self {
@@ -93,7 +97,8 @@ impl QueueMetrics {
         metrics
     }
 
-    /// What counts the events of the queue of this name, for its builder. Queues of one name are counted together.
+    /// Returns an observer for the builder of the queue with this name. Queues of one name are
+    /// counted together.
     ///
     /// With an observer of your own: `(metrics.observer("claims"), mine)`.
     pub fn observer(&self, name: &str) -> impl Observer + 'static {
@@ -107,19 +112,23 @@ impl QueueMetrics {
         }
     }
 
-    /// Reads the gauges of this queue at every scrape, under its name, until it is gone: it is not kept alive. Once for a queue.
+    /// Reads the gauges of this queue at every scrape, under its name, until the queue is gone.
+    /// Does not keep the queue alive. Call it once for a queue.
     ///
-    /// Depth and unfinished work of queues of one name are summed; a queue without a name has the empty one. A queue that reads
-    /// no clock, for want of an observer, has no series of unfinished work.
+    /// Depth and unfinished work of queues of one name are summed. A queue without a name has the
+    /// empty one. A queue without an observer reads no clock, and has no series of unfinished work.
     pub fn watch<Q: Watched>(&self, queue: &Q) {
         self.sources.put(queue.name().unwrap_or_default(), Arc::new(plain(queue)));
     }
 
-    /// As [`watch`](Self::watch), in its place, with the depth told apart by a label `priority`, as controller-runtime has it.
+    /// As [`watch`](Self::watch), with the depth split by a label `priority`, as in
+    /// controller-runtime. Call it instead of `watch`.
     ///
-    /// The first 25 priorities that scrapes find under a name, of those found queued together the highest, have a label of their
-    /// own for good; the others share `exceeded_cardinality_limit`. All are read under one lock of the queue: each label shows
-    /// exactly the items under it, and their sum is the depth. No series without the label stands beside them.
+    /// The first 25 priorities that scrapes find under a name keep their own labels. If one scrape
+    /// finds too many, the highest get them. All others share `exceeded_cardinality_limit`.
+    ///
+    /// One lock of the queue covers the read: each label shows exactly its items, and their sum is
+    /// the depth. There is no series without the label.
     #[doc(alias = "NewDepthMetricWithPriority")]
     pub fn watch_by_priority<Q: Watched>(&self, queue: &Q)
     where

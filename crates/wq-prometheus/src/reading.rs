@@ -1,4 +1,4 @@
-//! What is read of one queue at a scrape, and how queues of one name are shown together.
+//! Reading: one queue at a scrape, and the joined values of queues with one name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use wq_priority::Depths;
 
 use crate::watched::Delayed;
 
-/// Reads a queue, as long as there is one.
+/// Reads a queue while it exists.
 pub(crate) trait Read: Send + Sync {
     /// `None` once the queue is gone.
     fn read(&self) -> Option<Reading>;
@@ -17,15 +17,15 @@ pub(crate) trait Read: Send + Sync {
     fn is_gone(&self) -> bool;
 }
 
-/// One reading of a queue, all but `delayed` of one moment.
+/// One reading of a queue. All fields but `delayed` are of one moment.
 pub(crate) struct Reading {
     gauges: Gauges,
-    /// By label; under the empty one where no priorities are told.
+    /// The depth by label. The empty label stands for a depth without priorities.
     depths: Vec<(String, usize)>,
     delayed: Option<usize>,
 }
 
-/// The depth in one number.
+/// Reads the depth as one number.
 pub(crate) struct Plain<T, B: Backlog> {
     pub(crate) reader: QueueReader<T, B>,
     pub(crate) delayed: Option<Delayed>,
@@ -43,7 +43,7 @@ impl<T: Send, B: Backlog + Send> Read for Plain<T, B> {
     }
 }
 
-/// The depth by priority.
+/// Reads the depth by priority.
 pub(crate) struct ByPriority<T, B: Backlog> {
     pub(crate) plain: Plain<T, B>,
     /// The labels of the queue's name.
@@ -53,7 +53,7 @@ pub(crate) struct ByPriority<T, B: Backlog> {
 impl<T: Send, B: Survey<Found = Depths> + Send> Read for ByPriority<T, B> {
     fn read(&self) -> Option<Reading> {
         let Plain { reader, delayed } = &self.plain;
-        let _queue = reader.keep_alive()?; // Dropped after the lock, with its items if this is the last of it.
+        let _queue = reader.keep_alive()?; // Dropped after the lock.
         let mut depths = self.depths.lock().unwrap_or_else(PoisonError::into_inner);
         depths.begin();
         let gauges = reader.survey(&mut depths)?;
@@ -66,14 +66,14 @@ impl<T: Send, B: Survey<Found = Depths> + Send> Read for ByPriority<T, B> {
     }
 }
 
-/// What the queues of one name show together.
+/// The joined readings of the queues of one name.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) depths: BTreeMap<String, usize>,
-    /// `None` where no queue reads a clock.
+    /// `None` if no queue reads a clock.
     pub(crate) unfinished: Option<Duration>,
     pub(crate) longest: Option<Duration>,
-    /// `None` where no queue delays items.
+    /// `None` if no queue delays items.
     pub(crate) delayed: Option<usize>,
 }
 

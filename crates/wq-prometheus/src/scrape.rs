@@ -45,7 +45,7 @@ impl Collector for Scrape {
                 }
             }
         }
-        // What a queue does not know is not zero.
+        // An unknown value has no series, because it is not zero.
         let mut gauge = |name, help, value: fn(&Shown) -> Option<f64>| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (name, shown) in &all {

@@ -1,10 +1,12 @@
-//! `Sources`: the queues that a scrape reads, by name. A queue that is gone is forgotten at the next scrape, or when others come.
+//! `Sources`: the queues that a scrape reads, by name. The next scrape or a later `put` removes
+//! queues that are gone.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::reading::{Read, Reading};
 
-/// The first sweep for queues that are gone comes at so many sources; the next, at twice as many as the last one left.
+/// The first sweep for gone queues comes at this many sources. The next comes at twice the number
+/// that is left.
 const FEW: usize = 64;
 
 pub(crate) struct Sources(Mutex<Held>);
@@ -23,10 +25,10 @@ impl Sources {
         held.all.push((name.into(), read));
     }
 
-    /// One reading of each queue that is there, with its name.
+    /// Reads each existing queue. Returns the readings with the names of the queues.
     pub(crate) fn read(&self) -> Vec<(Arc<str>, Reading)> {
         let sources = self.lock().all.clone();
-        // Outside the lock: backlogs are the code of others.
+        // Outside the lock, because backlogs are user code.
         let readings: Vec<_> =
             sources.iter().filter_map(|(name, read)| Some((Arc::clone(name), read.read()?))).collect();
         if readings.len() < sources.len() {
@@ -35,7 +37,7 @@ impl Sources {
         readings
     }
 
-    /// How many there are, some of them of queues that are gone.
+    /// The number of sources, including queues that are gone.
     pub(crate) fn len(&self) -> usize {
         self.lock().all.len()
     }

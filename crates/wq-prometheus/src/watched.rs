@@ -4,27 +4,29 @@ use wq_core::{Backlog, QueueReader, WorkQueue};
 use wq_delay::DelayingQueue;
 use wq_ratelimit::RateLimitingQueue;
 
-/// A queue that [`QueueMetrics`](crate::QueueMetrics) can watch: one of any layer, or of yours on top.
+/// A queue that [`QueueMetrics`](crate::QueueMetrics) can watch: of any layer, or your own on top.
 pub trait Watched {
-    /// What it holds.
+    /// The type of the items.
     type Item: Send + 'static;
-    /// What decides its order.
+    /// The type of the backlog.
     type Backlog: Backlog + Send + 'static;
 
-    /// Its name, which is the label.
+    /// Returns the name of the queue, which is the label.
     fn name(&self) -> Option<&str>;
 
-    /// What reads its gauges without keeping it alive.
+    /// Returns a reader of the gauges that does not keep the queue alive.
     fn reader(&self) -> QueueReader<Self::Item, Self::Backlog>;
 
-    /// What tells how many items wait for their deadline, without keeping the queue alive: `None` from its end on. `None` for a
-    /// queue that delays nothing.
+    /// Returns a function that counts the delayed items without keeping the queue alive. Its result
+    /// is `None` once the queue is gone.
+    ///
+    /// `None`, the default, for a queue that delays nothing.
     fn delayed(&self) -> Option<Delayed> {
         None
     }
 }
 
-/// See [`Watched::delayed`].
+/// The function that [`Watched::delayed`] returns.
 pub type Delayed = Box<dyn Fn() -> Option<usize> + Send + Sync>;
 
 impl<T: Send + 'static, B: Backlog + Send + 'static, S> Watched for WorkQueue<T, B, S> {

@@ -84,9 +84,11 @@ where
         self.inner.add_asking(item, order, RetryRequest::default())
     }
 
-    /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller's, which is combined with the limiter's:
-    /// `Combine::Min` is what controller-runtime's priority queue does with `After` and `RateLimited` together. Of an item
-    /// that waits already the earlier time counts.
+    /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller that is combined
+    /// with the limiter's wait. An item that waits already keeps the earlier deadline.
+    ///
+    /// `Combine::Min` is the rule of controller-runtime's priority queue for `After` with
+    /// `RateLimited`.
     #[doc(alias = "AddWithOpts")]
     pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
         let ask = RetryRequest { own: Some((delay, combine)), ..RetryRequest::default() };
@@ -131,13 +133,13 @@ where
         self.inner.retry_state.lock().limiter.remembered()
     }
 
-    /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by
-    /// itself: for age, or because there were more than 262 144. At that number those that failed last are
-    /// known, at least the half of them.
+    /// The number of items that back off, or did recently, and the number that the queue has
+    /// forgotten. It forgets back-offs for age, and when there are more than 262 144. At that
+    /// number at least the half that failed last stays known.
     ///
-    /// An item that is not known keeps the retry that waits for it, and the next event still does to that
-    /// retry what [`during_backoff`](crate::Builder::during_backoff) says. But its next failure counts, also
-    /// before its time.
+    /// A forgotten item keeps its waiting retry, and
+    /// [`during_backoff`](crate::Builder::during_backoff) still applies to the next event. But its
+    /// next failure counts, even before its time.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
         self.inner.retry_state.lock().backoffs.remembered()

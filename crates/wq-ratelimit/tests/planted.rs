@@ -1,4 +1,5 @@
-//! Planted: prints the bugs that can be planted in the limiters and the queue, one a line, for the stage `planted`.
+//! Planted: prints the bugs that can be planted in the limiters and the queue, one a line, for the
+//! stage `planted`.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is a program that prints a list"))]
 
 #[cfg(not(wq_plant))]

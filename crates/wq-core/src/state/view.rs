@@ -53,8 +53,8 @@ impl<T, B: Backlog> State<T, B> {
         if is_measured {
             self.backlog.survey(self.timestamps.slots_in_hand().filter_map(of_again), found);
         } else {
-            // Without timestamps these slots are unknown. The search visits all slots, but only if an
-            // item is to run again.
+            // Without timestamps these slots are unknown. The search visits all slots, but only if
+            // an item is to run again.
             let slots = (0..u32::MAX).take(self.slab.slots());
             self.backlog.survey(slots.filter_map(of_again).take(self.run_again as usize), found);
         }

@@ -1,4 +1,4 @@
-//! Call: what a thread asked of the queue and was answered, and whether the oracle would have answered the same.
+//! Call: a call of a thread with its answer, and whether the oracle gives the same answer.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::oracle::{Next, Oracle};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     Add(u8, Added),
-    /// Two items under one lock, and how many of them were queued, deferred, merged and refused.
+    /// Two items added under one lock, with the numbers queued, deferred, merged and refused.
     AddBoth(u8, u8, [usize; 4]),
     /// `None`: no room.
     TryAdd(u8, Option<Added>),
-    /// `Wait` only where the caller would not.
+    /// `Wait` only for a get that does not block.
     Get(Next),
     Done(u8),
     DoneAndGet(u8, Next),
@@ -32,7 +32,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    /// Whether the call, answered as it was, changed nothing, wherever it came.
+    /// Whether the call with this answer changes nothing, at any place in the order.
     pub(crate) fn only_looked(&self) -> bool {
         match self {
             Self::Add(_, added) | Self::TryAdd(_, Some(added)) => {
@@ -51,8 +51,8 @@ impl Call {
         }
     }
 
-    /// Asks the oracle the same. Says whether it answers the same, and whether an idle moment came up on the way, which
-    /// a drain that waits takes for its own.
+    /// Asks the oracle the same. Returns whether it gives the same answer, and whether the queue
+    /// was idle on the way. A waiting drain may end at that idle moment.
     pub(crate) fn ask(&self, oracle: &mut Oracle) -> (bool, bool) {
         let mut idle = false;
         let same = match self {
@@ -106,7 +106,7 @@ impl Call {
                 true
             }
             Self::ShutdownNow(answer) => {
-                // What would have run again comes in no promised order.
+                // The order of items that would run again is not promised.
                 let queued = oracle.fifo.len();
                 let (mut answer, mut expected) = (answer.clone(), oracle.shutdown_now());
                 if let (Some(answer), Some(expected)) = (answer.get_mut(queued..), expected.get_mut(queued..))

@@ -1,5 +1,5 @@
-//! Check: the search for an order of all calls that explains every answer (Wing and Gong's, with Lowe's memory of where it
-//! has been).
+//! Check: searches for an order of all calls that explains every answer. The algorithm is Wing and
+//! Gong's, with Lowe's memory of visited states.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -8,10 +8,10 @@ use crate::call::Call;
 use crate::oracle::Oracle;
 use crate::player::Recorded;
 
-/// Which calls have their place in the order.
+/// The set of calls that have a place in the order, one bit each.
 type Placed = u128;
 
-/// Looks for the order. If there is none, shows the history.
+/// Searches for the order. Fails with the history if there is no such order.
 pub(crate) fn explain(history: &[Recorded], capacity: Option<usize>) -> Result<(), String> {
     assert!(history.len() <= Placed::BITS as usize, "a history of {} calls", history.len());
     let mut search = Search { history, seen: HashSet::new() };
@@ -20,13 +20,13 @@ pub(crate) fn explain(history: &[Recorded], capacity: Option<usize>) -> Result<(
 
 struct Search<'h> {
     history: &'h [Recorded],
-    /// From here it does not go on.
+    /// Visited states. The search does not visit them again.
     seen: HashSet<(Placed, Oracle)>,
 }
 
 impl Search<'_> {
     fn goes_on(&mut self, mut placed: Placed, oracle: Oracle) -> bool {
-        // A call that only looked and is answered rightly now may as well come now.
+        // A call that changes nothing and has the right answer can take its place now.
         while let Some(call) = self.next_calls(placed).find(|&call| {
             let call = &self.history[call].call;
             call.only_looked() && call.ask(&mut oracle.clone()).0

@@ -1,4 +1,4 @@
-//! Crew: threads that play one history after the other, at the same time as far as the machine allows.
+//! Crew: threads that play one history after the other, as concurrently as the machine allows.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Barrier, Mutex};
@@ -6,14 +6,14 @@ use std::{mem, thread};
 
 use crate::player::{self, Game, Recorded, THREADS};
 
-/// The threads; between two histories they wait.
+/// The threads, which wait between two histories.
 pub(crate) struct Crew<'s> {
     game: &'s Mutex<Option<Game>>,
     line: &'s Line,
     history: &'s Mutex<Vec<Recorded>>,
 }
 
-/// Where all threads begin and end a history.
+/// The barrier at which all threads begin and end a history.
 struct Line {
     barrier: Barrier,
     ready: AtomicUsize,
@@ -21,7 +21,7 @@ struct Line {
 }
 
 impl Crew<'_> {
-    /// Runs `work` with a crew, which goes home afterwards.
+    /// Runs `work` with a crew, then ends the threads.
     pub(crate) fn with(work: impl FnOnce(&Crew<'_>)) {
         let (game, history) = (Mutex::new(None), Mutex::new(Vec::new()));
         let line =
@@ -38,7 +38,7 @@ impl Crew<'_> {
         });
     }
 
-    /// The history of this game, by the beginnings of its calls.
+    /// Plays this game. Returns its history, in the order in which the calls began.
     pub(crate) fn play(&self, game: Game) -> Vec<Recorded> {
         *self.game.lock().unwrap() = Some(game);
         self.line.ready.store(0, SeqCst);
@@ -53,7 +53,8 @@ impl Crew<'_> {
         loop {
             self.line.barrier.wait();
             let Some(game) = self.game.lock().unwrap().clone() else { return };
-            // They are woken one after the other; this lets them begin as one.
+            // The barrier wakes the threads one after the other. This loop lets them begin
+            // together.
             self.line.ready.fetch_add(1, SeqCst);
             while self.line.ready.load(SeqCst) < THREADS {
                 thread::yield_now();
@@ -65,7 +66,7 @@ impl Crew<'_> {
     }
 }
 
-/// Sends the crew home, also when a history was not explained.
+/// Ends the threads of the crew, even if the check of a history panics.
 struct GoesHome<'c>(&'c Crew<'c>);
 
 impl Drop for GoesHome<'_> {

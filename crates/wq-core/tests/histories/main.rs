@@ -1,7 +1,8 @@
-//! Histories: what real threads called and were answered must be explained by one order of all calls, in which each lies
-//! between its beginning and its end, and the oracle answers the same. The stage `histories` plays many.
+//! Histories: one order of all calls must explain the answers that real threads got. In it each
+//! call lies between its beginning and its end, and the oracle gives the same answers. The stage
+//! `histories` plays many.
 //!
-//! `HISTORIES` says how many, `HISTORIES_SEED` with which seed it begins.
+//! `HISTORIES` is the number of histories, `HISTORIES_SEED` the first seed.
 
 #[path = "../model/oracle.rs"]
 mod oracle;
@@ -14,7 +15,7 @@ mod player;
 use crew::Crew;
 use player::Game;
 
-/// So many that a plain `cargo test` ends at once.
+/// Few enough for a plain `cargo test` to end at once.
 const FEW: u64 = 200;
 
 fn variable(name: &str, otherwise: u64) -> u64 {

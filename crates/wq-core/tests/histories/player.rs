@@ -1,4 +1,5 @@
-//! Player: one of the threads of a history. It asks what its seed gives it, and writes down what it was answered.
+//! Player: one thread of a history. It makes the calls that its seed draws, and records the
+//! answers.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -11,13 +12,13 @@ use crate::call::Call;
 use crate::oracle::Next;
 use crate::platform::{block_on, dawdle};
 
-/// Few, so that they meet.
+/// Few items, so that the threads compete for them.
 const ITEMS: u8 = 3;
 pub(crate) const THREADS: usize = 3;
-/// Calls that each thread draws; it ends with those that finish its work.
+/// The number of random calls of each thread, before the calls that finish its work.
 const DRAWN: usize = 7;
 
-/// A call, with numbers that grow with time.
+/// A call, with the logical times of its beginning and its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded {
     pub(crate) thread: usize,
@@ -26,7 +27,7 @@ pub(crate) struct Recorded {
     pub(crate) call: Call,
 }
 
-/// What is the same for all threads in one history.
+/// The queue, seed and capacity that all threads of one history share.
 #[derive(Clone)]
 pub(crate) struct Game {
     queue: WorkQueue<u8>,
@@ -45,7 +46,7 @@ impl Game {
     }
 }
 
-/// The part of one thread, to its end; `time` is the same for all.
+/// Plays the part of one thread to its end. All threads share `time`.
 pub(crate) fn play(thread: usize, game: &Game, time: &AtomicU64) -> Vec<Recorded> {
     let mut player = Player::new(thread, game, time);
     player.play();
@@ -75,7 +76,7 @@ impl<'g> Player<'g> {
             recorded: Vec::new(),
         };
         (0..8).for_each(|_| {
-            player.roll(2); // Seeds that are neighbours begin alike.
+            player.roll(2); // Neighbouring seeds begin alike.
         });
         player
     }
@@ -110,7 +111,8 @@ impl<'g> Player<'g> {
         self.finish();
     }
 
-    /// So that nobody waits for ever, all wait with empty hands, and the first thread, which shuts down in the end, does not wait.
+    /// Whether a wait is safe: waiting threads hold no item, and the thread that shuts down never
+    /// waits.
     fn may_wait(&self) -> bool {
         self.thread > 0 && self.guards.is_empty()
     }
@@ -223,7 +225,7 @@ impl<'g> Player<'g> {
         answer
     }
 
-    /// Ends what is in hand, takes the rest, and waits until nobody holds anything.
+    /// Ends the held guards, handles the remaining items, and waits until the queue is drained.
     fn finish(&mut self) {
         loop {
             while let Some(guard) = self.guards.pop() {

@@ -1,4 +1,4 @@
-//! Auto traits: what may cross threads, and what may be moved while it waits.
+//! Auto traits: the types that are `Send`, `Sync` and `Unpin`.
 
 use std::future::Future;
 

@@ -1,4 +1,4 @@
-//! Backlog: Fifo against the model, and a backlog that lies.
+//! Backlog: `Fifo` against the model, and a backlog that breaks the rules.
 
 use proptest::prelude::Just;
 use wq_core::{Backlog, Fifo, SlotId, WorkQueue};
@@ -19,7 +19,7 @@ fn fifo_keeps_the_contract() {
     wq_contract::backlog::check_first_come(Fifo::default, &[()]);
 }
 
-/// Hands out each id twice, and some that were never pushed.
+/// Pops each id twice, and ids that were never pushed.
 #[derive(Debug, Default)]
 struct Liar {
     ids: Vec<SlotId>,
@@ -58,7 +58,7 @@ impl Backlog for Liar {
 fn a_backlog_that_lies_cannot_hand_an_item_out_twice() {
     let queue = WorkQueue::<u32>::builder().backlog(Liar::default()).build().unwrap();
     queue.add_all([1, 2, 3]);
-    // A get that meets a wrong id finds nothing.
+    // A get that pops a wrong id returns no item.
     let mut held: Vec<_> = (0..20).filter_map(|_| queue.try_get().ok()).collect();
     held.sort_by_key(|guard| *guard.item());
     let items: Vec<u32> = held.iter().map(|guard| *guard.item()).collect();
@@ -68,7 +68,7 @@ fn a_backlog_that_lies_cannot_hand_an_item_out_twice() {
     assert!(queue.counts().is_idle());
 }
 
-/// The last added comes first; the orders of adds that are merged pile up.
+/// Last in, first out. Merged orders are appended to each other.
 #[derive(Debug, Default)]
 struct Stack(Vec<(SlotId, Vec<u8>)>);
 

@@ -1,4 +1,4 @@
-//! Adds by what an item is known by: the item is made only when the queue does not hold it.
+//! Borrowed: adds by a key. The queue makes the item only if it does not hold it.
 
 use std::borrow::Borrow;
 use std::cell::Cell;
@@ -11,7 +11,7 @@ thread_local! {
     static MADE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Counts how often one is made; of "bad" none can be.
+/// Counts the names made. Making "bad" panics.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Name(String);
 

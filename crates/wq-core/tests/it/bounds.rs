@@ -1,4 +1,4 @@
-//! Bounds: capacity, settings that are refused, snapshots, and memory that comes back.
+//! Bounds: capacity, refused settings, snapshots, and released memory.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cancel: what a dropped wait may lose, and how wake-ups travel. Futures are polled by hand.
+//! Cancel: dropped waits, and how their wake-ups pass to other waiters. Futures are polled by hand.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl<'q> Waiting<'q> {
         self.wakes.count() > 0
     }
 
-    /// The item it is handed, done at once.
+    /// Polls the getter. Returns its item, which is done at once.
     fn take(&mut self) -> Option<u32> {
         match self.wakes.poll(&mut self.get) {
             Poll::Ready(guard) => guard.map(|guard| *guard.item()),
@@ -86,7 +86,7 @@ fn a_woken_get_that_is_dropped_wakes_the_next_while_items_remain() {
     assert_eq!(woken(&line), [true, false, false]);
     drop(line.remove(0));
     assert_eq!(woken(&line), [true, false]);
-    // Somebody else takes the item: then there is nothing to pass on.
+    // Another get takes the item, so the next drop has no wake-up to pass on.
     queue.try_get().unwrap().done();
     drop(line.remove(0));
     assert_eq!(woken(&line), [false]);
@@ -178,7 +178,7 @@ fn nor_do_they_when_all_that_is_added_is_queued_already() {
     }
 }
 
-/// One is enough to stall another: the second wake-up is for a second item.
+/// One held getter is enough to stall the other, because the second wake-up is for a second item.
 #[test]
 fn nor_does_one_who_was_woken_for_the_only_item() {
     let queue = WorkQueue::new();
@@ -201,7 +201,7 @@ fn adds_of_what_is_in_hand_wake_nobody() {
     assert_eq!(woken(&line), [true, false]);
 }
 
-/// From then on they are not counted on: it takes no 32 adds again.
+/// The held getters no longer count from then on, so later bursts need no further 32 adds.
 #[test]
 fn getters_that_are_held_do_not_stall_the_rest_of_the_next_bursts_either() {
     let queue = WorkQueue::new();
@@ -318,7 +318,7 @@ fn a_waker_that_panics_costs_nobody_else_his_wake_up() {
     assert!(line.iter_mut().all(|waiting| waiting.take().is_none()));
 }
 
-/// Polls with this waker.
+/// Polls with the given waker.
 trait PollWith: Future {
     fn poll_with(self: Pin<&mut Self>, waker: &Waker) -> Poll<Self::Output> {
         self.poll(&mut Context::from_waker(waker))

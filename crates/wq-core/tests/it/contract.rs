@@ -1,4 +1,4 @@
-//! Contract: the suite that all queues pass, on this one.
+//! Contract: runs the test suite of all queues on this one.
 
 mod fifo {
     use wq_core::WorkQueue;

@@ -17,7 +17,7 @@ fn a_guard_is_current_until_its_item_is_abandoned() {
     drop(stale);
     assert!(next.is_current());
     queue.abandon(&1);
-    queue.add(2); // It takes the place of the other.
+    queue.add(2); // Item 2 reuses the slot of item 1.
     let other = queue.try_get().unwrap();
     assert!(other.is_current() && !next.is_current());
 }

@@ -1,4 +1,4 @@
-//! Faulty: a backlog that panics in any of its methods. What the docs say of each.
+//! Faulty: a backlog that panics in any of its methods. Each panic has the documented effect.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -67,7 +67,7 @@ fn queue() -> Queue {
     WorkQueue::builder().backlog(Faulty::default()).build().unwrap()
 }
 
-/// All that is left, in its order.
+/// Takes all remaining items, in the backlog's order.
 fn rest(queue: &Queue) -> Vec<u32> {
     std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect()
 }

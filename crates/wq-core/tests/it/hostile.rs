@@ -17,7 +17,7 @@ enum Trap {
 }
 
 thread_local! {
-    /// Which trait panics now, and for which item.
+    /// The trait that panics now, and the item for which it does.
     static TRAP: RefCell<Option<(Trap, u8)>> = const { RefCell::new(None) };
 }
 
@@ -60,7 +60,7 @@ fn panics<R>(call: impl FnOnce() -> R) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// All items come out, each once.
+/// Takes all remaining items. The queue must be idle afterwards.
 fn rest(queue: &WorkQueue<Item>) -> Vec<u8> {
     set(None);
     let items = std::iter::from_fn(|| queue.try_get().ok().map(|guard| guard.item().0)).collect();
@@ -131,7 +131,7 @@ fn a_panic_in_clone_in_a_snapshot_changes_nothing_wherever_the_item_is() {
     assert_eq!(queue.counts().queued, 2, "the lock is free");
 }
 
-/// Calls queues where it may: this one in `Drop`, another in `Clone`.
+/// Calls this queue in `Drop` and another in `Clone`, as the docs allow.
 #[derive(Debug)]
 struct Calling {
     id: u8,
@@ -243,7 +243,7 @@ fn a_panic_in_clone_in_shutdown_now_hands_nothing_back_and_loses_nothing() {
     assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
 }
 
-/// An item whose drop looks into the queue: a deadlock, if it happened under the lock.
+/// An item whose `Drop` reads the queue. Under the lock that would deadlock.
 #[derive(Clone)]
 struct CallsBack {
     key: u8,

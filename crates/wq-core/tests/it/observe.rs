@@ -1,4 +1,4 @@
-//! Observe: which event is told when, and ages in snapshots.
+//! Observe: the notifications of an observer, and ages in snapshots.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -131,7 +131,7 @@ fn an_observer_that_wants_no_times_is_told_all_the_same_and_nothing_knows_ages()
     assert_eq!(log.take(), ["got 0ns", "done 0ns"]);
 }
 
-/// `Eq` of 3 panics, and `Hash` of 4. All others have one hash.
+/// `Eq` of 3 panics, and `Hash` of 4. All other items have one hash.
 #[derive(Debug, Clone)]
 struct Fussy(u32);
 

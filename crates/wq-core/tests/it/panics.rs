@@ -1,5 +1,5 @@
-//! Panics: every verb, with an item in every phase whose Hash, Eq, Clone or Drop panics. The panic reaches the caller, what
-//! was handed in before is not lost, and the queue goes on.
+//! Panics: every verb, with an item in every phase whose `Hash`, `Eq`, `Clone` or `Drop` panics.
+//! The panic reaches the caller, no item added earlier is lost, and the queue stays usable.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wq_core::{Added, HashedAdd, ProcessingGuard, WorkQueue};
 
-/// The item that panics. Of the others 1 is in hand, 2 is in hand and runs again, 3 and 4 are queued behind it.
+/// The item that panics. Items 1 and 2 are in flight, 2 runs again, 3 and 4 are queued behind it.
 const HOSTILE: u8 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ enum Trap {
 const TRAPS: [Trap; 4] = [Trap::Hash, Trap::Eq, Trap::Clone, Trap::Drop];
 
 thread_local! {
-    /// What panics for the hostile item, once.
+    /// The trait that panics for the hostile item, once.
     static TRAP: Cell<Option<Trap>> = const { Cell::new(None) };
 }
 
@@ -66,7 +66,7 @@ impl Drop for Item {
     }
 }
 
-/// Where the hostile item is when the verb is called.
+/// The phase of the hostile item when the verb is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Absent,
@@ -75,25 +75,25 @@ enum Place {
     RunsAgain,
 }
 
-/// Those that everything can be asked of come first.
+/// The places that allow the most verbs come first.
 const PLACES: [Place; 4] = [Place::Queued, Place::RunsAgain, Place::Absent, Place::InHand];
 
-/// How many of the places: miri takes a hundred times as long for each.
+/// The number of places tried. Miri takes a hundred times as long for each.
 const TRIED: usize = if cfg!(miri) { 2 } else { PLACES.len() };
 
-/// What a verb is called with.
+/// The arguments of a verb.
 struct Call<'q> {
     queue: &'q WorkQueue<Item>,
-    /// Of the hostile item, if it is in hand.
+    /// The guard of the hostile item, if it is in flight.
     guard: Option<ProcessingGuard<'q, Item>>,
-    /// Of item 1.
+    /// The guard of item 1.
     other: Option<ProcessingGuard<'q, Item>>,
-    /// The items that the verb has handed to its caller.
+    /// The items that the verb has returned.
     taken: Vec<u8>,
 }
 
 impl<'q> Call<'q> {
-    /// Notes the items first: their guards may panic when they end.
+    /// Records the items first, because their guards may panic when they end.
     fn took(&mut self, guards: impl IntoIterator<Item = ProcessingGuard<'q, Item>>) {
         let guards: Vec<_> = guards.into_iter().collect();
         self.taken.extend(guards.iter().map(|guard| guard.item().0));
@@ -151,7 +151,7 @@ const VERBS: &[Verb] = &[
     }),
 ];
 
-/// Calls the verb, and judges what is left.
+/// Calls the verb, then checks the remaining items.
 fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
     let case = format!("{name}, {place:?}, {trap:?}");
     let queue = WorkQueue::builder().capacity(64).build().unwrap();
@@ -194,7 +194,7 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
 
     let times = |item: u8| taken.iter().filter(|other| **other == item).count();
     if trap == Trap::Drop {
-        // It may cost the item at hand.
+        // A panic in `Drop` may lose the item at hand.
         assert!(times(2) + times(3) + times(4) >= 2, "{case}: {taken:?}");
     } else {
         assert_eq!([times(1), times(2), times(3), times(4)], [0, 1, 1, 1], "{case}: {taken:?}");

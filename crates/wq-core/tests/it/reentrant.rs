@@ -1,5 +1,5 @@
-//! Reentrant: wakers, observers and drops of items that call the queue, with every verb. Each would wait for ever, if it were
-//! called under the lock.
+//! Reentrant: wakers, observers and `Drop` of items that call every verb of the queue. Under the
+//! lock each call would deadlock.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -23,7 +23,7 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     drop(adds);
     drop(queue.remove(&own()));
     assert!(queue.phase(&own()).is_none() && !queue.abandon(&own()));
-    // What it takes it gives back, at the tail.
+    // Each item taken here is added again, at the tail.
     let _ = wakes.poll(&mut get).map(|guard| guard.map(|guard| queue.add(guard.item().clone())));
     let _ = queue.try_get().map(|guard| queue.add(guard.item().clone()));
     let _ = queue.get_timeout(Duration::ZERO).map(|guard| queue.add(guard.item().clone()));
@@ -34,7 +34,7 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     }
 }
 
-/// Calls the queue once at a time: what it does there may call it again.
+/// Calls the queue. Verbs that it calls may call it again; those calls do nothing.
 struct CallsBack {
     queue: OnceLock<WorkQueue<u32>>,
     is_at_it: AtomicBool,
@@ -97,7 +97,7 @@ impl Observer for CallsBack {
     }
 }
 
-/// What is left, each once.
+/// Takes all remaining items, and returns them sorted.
 fn rest(queue: &WorkQueue<u32>) -> Vec<u32> {
     let mut items: Vec<u32> =
         std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect();
@@ -203,7 +203,7 @@ struct Calling {
 }
 
 thread_local! {
-    /// Those that `drop` makes and drops are quiet.
+    /// Set during `drop`. Items that are dropped meanwhile make no calls.
     static IS_IN_DROP: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 

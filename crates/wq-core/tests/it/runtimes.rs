@@ -1,4 +1,5 @@
-//! Runtimes: one queue with workers on tokio, on smol, on a thread and on a bare `block_on`, at the same time.
+//! Runtimes: one queue with workers on tokio, on smol, on a thread and on a bare `block_on`, all at
+//! once.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -8,13 +9,13 @@ use std::time::Duration;
 use wq_core::WorkQueue;
 
 const ITEMS: usize = 400;
-/// Of runtimes.
+/// The number of kinds of workers.
 const KINDS: usize = 4;
 const LONG: Duration = Duration::from_secs(30);
 
 struct Shop {
     queue: WorkQueue<usize>,
-    /// Each kind is in it with its first item, before any goes on.
+    /// Each kind of worker waits here with its first item.
     all_are_here: Barrier,
     done: Vec<AtomicUsize>,
 }
@@ -27,7 +28,7 @@ impl Shop {
         self.done[item].fetch_add(1, SeqCst);
     }
 
-    /// Gives way to others of its kind after each item.
+    /// Works until the queue ends, and yields after each item.
     async fn task(&self, give_way: impl AsyncFn()) {
         let mut is_first = true;
         while let Some(guard) = self.queue.get().await {

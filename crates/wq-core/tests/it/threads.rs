@@ -10,15 +10,15 @@ use wq_core::{Added, TryGetError, WorkQueue};
 
 const ITEMS: usize = 64;
 const LONG: Duration = Duration::from_secs(30);
-/// Miri takes a hundred times as long for each step, and looks for other things than rare schedules.
+/// Miri takes a hundred times as long for each step, and does not look for rare schedules.
 const FEWER: usize = if cfg!(miri) { 3000 } else { 1 };
 
-/// What is known from outside about one item.
+/// The state of one item, tracked outside the queue.
 #[derive(Default)]
 struct Known {
-    /// Raised before each add.
+    /// Incremented before each add.
     version: AtomicU64,
-    /// The highest version that a worker has seen after it was handed the item.
+    /// The highest version that a worker has seen after a hand-out.
     seen: AtomicU64,
     is_held: AtomicBool,
 }
@@ -51,7 +51,7 @@ impl Oracle {
         }
     }
 
-    /// Call with the item in hand.
+    /// Call while the item is held.
     fn work(&self, item: usize) {
         let known = &self.items[item];
         assert!(!known.is_held.swap(true, SeqCst), "item {item} is in two hands");
@@ -73,7 +73,8 @@ impl Oracle {
     }
 }
 
-/// Shuts the queue down at the end of a scope, so that a failure in it ends the workers too instead of waiting for them.
+/// Shuts the queue down at the end of a scope. If the test fails, the workers end instead of
+/// waiting.
 struct Ends<'q>(&'q WorkQueue<usize>);
 
 impl Drop for Ends<'_> {
@@ -82,7 +83,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Numbers that look random, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -126,7 +127,7 @@ fn produce(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64, rounds: usize) 
     }
 }
 
-/// A blocking worker that uses a way to get after another.
+/// A blocking worker that cycles through the ways to get.
 fn work_blocking(queue: &WorkQueue<usize>, oracle: &Oracle) {
     for turn in 0.. {
         let guard = match turn % 3 {
@@ -154,7 +155,7 @@ fn work_blocking(queue: &WorkQueue<usize>, oracle: &Oracle) {
     }
 }
 
-/// An async worker that gives up some of its waits, woken or not.
+/// An async worker that drops some of its waits, woken or not.
 async fn work_async(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64) {
     let mut dice = Dice(seed);
     loop {
@@ -225,7 +226,7 @@ fn nor_in_a_small_bounded_queue() {
     stress(&WorkQueue::builder().capacity(2).build().unwrap(), 3, 30_000 / FEWER);
 }
 
-/// One item at a time through many sleeping workers: each step needs the wake-up of the one before.
+/// Sends single items to many sleeping workers. A lost wake-up stalls the next step.
 #[test]
 fn no_wake_up_is_lost_when_everybody_sleeps() {
     let queue = WorkQueue::new();
@@ -288,7 +289,8 @@ fn a_worker_that_panics_frees_its_item_for_the_others() {
     queue.drained_timeout(LONG).unwrap();
 }
 
-/// TestParallelizeUntil: its pieces and workers. Its other cases differ in the size of a chunk, which there is none of here.
+/// TestParallelizeUntil, with its numbers of pieces and workers. Its other cases vary a chunk size,
+/// which this queue does not have.
 #[test]
 fn every_piece_is_visited_once() {
     const PIECES: usize = if cfg!(miri) { 20 } else { 1000 };

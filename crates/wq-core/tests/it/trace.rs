@@ -1,4 +1,4 @@
-//! Tracing: what a subscriber is told.
+//! Tracing: the events that a subscriber receives.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -46,7 +46,7 @@ fn each_event_is_one_at_level_trace_that_names_the_queue_and_no_item() {
         queue.add("secret");
         guard.done();
         queue.remove("secret");
-        // What the layers above tell.
+        // The events of the layers above.
         let layer = TraceEvents::new("claims");
         layer.retried();
         layer.due(Duration::from_millis(1500));

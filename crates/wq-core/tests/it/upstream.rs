@@ -1,6 +1,9 @@
-//! Upstream: the cases of client-go's queue_test.go and metrics_test.go, as they are or, where we differ on purpose, with our
-//! rule. The durations of TestMetrics need a clock that can be set: `state::tests::waits_and_work_are_measured_as_upstream_does`.
-//! TestParallelizeUntil is `threads::every_piece_is_visited_once`.
+//! Upstream: the cases of client-go's queue_test.go and metrics_test.go. Where this queue differs
+//! on purpose, the case checks our rule.
+//!
+//! The durations of TestMetrics need a settable clock: see
+//! `state::tests::waits_and_work_are_measured_as_upstream_does`. TestParallelizeUntil is
+//! `threads::every_piece_is_visited_once`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,19 +14,20 @@ use wq_contract::wakes::Wakes;
 use wq_core::{Added, Backlog, Fifo, Observer, SlotId, TryGetError, WorkQueue};
 
 const LONG: Duration = Duration::from_secs(30);
-/// Upstream's number of producers, of adds by each, and of items; miri takes a hundred times as long for each step.
+/// Upstream's number of producers, of items, and of adds by each producer. Miri takes a hundred
+/// times as long for each step.
 const MANY: usize = if cfg!(miri) { 4 } else { 50 };
 /// Upstream's number of consumers.
 const CONSUMERS: usize = if cfg!(miri) { 3 } else { 10 };
 
-/// How a test ends its queue: client-go's two ways.
+/// The two ways of client-go to end a queue.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     ShutDown,
     ShutDownWithDrain,
 }
 
-/// Shuts the queue down at the end of a scope, so that a failure in it ends the workers too.
+/// Shuts the queue down at the end of a scope, so that a failed test ends the workers too.
 struct Ends<'q>(&'q WorkQueue<String>);
 
 impl Drop for Ends<'_> {
@@ -236,8 +240,8 @@ fn shutdown_does_not_wait() {
     assert_eq!(queue.counts().in_flight, 2);
 }
 
-/// TestForceQueueShutdownUsingShutDown. Here nobody has to be released: who no longer wants to wait drops the future, or
-/// waits with a time-out.
+/// TestForceQueueShutdownUsingShutDown. Here a caller gives up a drain by dropping its future, or
+/// by a time-out.
 #[test]
 fn a_drain_is_given_up_by_dropping_it() {
     let queue = WorkQueue::new();
@@ -290,8 +294,8 @@ fn an_item_that_was_done_is_not_kept_alive() {
     assert!(weak.upgrade().is_none());
 }
 
-/// TestMetricShutdown. Here nothing ticks that would have to stop: gauges are read when somebody asks, move on while a queue
-/// that was shut down is drained, and are nothing at its end, where upstream's keep their last values for ever (D19).
+/// TestMetricShutdown. Here no ticker has to stop: a scrape reads the gauges, which advance during
+/// a drain. They end at zero, where upstream's keep their last values forever (D19).
 #[test]
 fn gauges_go_on_after_shutdown_and_end_at_nothing() {
     struct Indifferent;
@@ -301,7 +305,7 @@ fn gauges_go_on_after_shutdown_and_end_at_nothing() {
     let item = queue.try_get().unwrap();
     let goes_on = || {
         let before = queue.gauges();
-        // As soon as the clock moves.
+        // The loop ends as soon as the clock advances.
         while queue.gauges().unfinished <= before.unfinished {}
         assert!(queue.gauges().longest > before.longest);
     };
@@ -346,7 +350,7 @@ fn a_drain_before_shutdown_ends_with_a_moment_that_was_seen() {
     assert!(wakes.poll(&mut anew).is_pending(), "a wait begun anew does not know of it");
 }
 
-/// Removing and abandoning the last item are ends of the work too.
+/// Removing or abandoning the last item ends a drain too.
 #[test]
 fn a_drain_ends_when_the_last_item_is_taken_out() {
     let queue = WorkQueue::new();
@@ -369,7 +373,7 @@ fn a_drain_ends_when_the_last_item_is_taken_out() {
     }
 }
 
-/// What upstream's metrics are fed with: adds, and observations of the two histograms.
+/// The inputs of upstream's metrics: adds, and observations of the two histograms.
 #[derive(Default)]
 struct Fed {
     adds: AtomicUsize,
@@ -393,7 +397,7 @@ impl Observer for Fed {
     }
 }
 
-/// TestMetrics. Upstream's depth counts what is to run again, too.
+/// TestMetrics. Upstream's depth also counts items that will run again.
 #[test]
 fn an_observer_is_told_of_every_add_wait_and_work_that_upstream_measures() {
     let fed = Arc::new(Fed::default());

@@ -1,5 +1,6 @@
-//! User code that panics, beside `Hash`, `Eq` and `Clone` of items: a waker, an observer, `Drop` of an item. It costs the item at
-//! hand at most, wakes everybody else, and the queue goes on.
+//! User code that panics, other than `Hash`, `Eq` and `Clone`: a waker, an observer, `Drop` of an
+//! item. A panic loses at most the item at hand, all other waiters wake, and the queue stays
+//! usable.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -30,7 +31,7 @@ fn panics<R>(call: impl FnOnce() -> R) -> bool {
     catch_unwind(AssertUnwindSafe(call)).is_err()
 }
 
-/// That nothing is stuck, and that of these items at most one is lost.
+/// Checks that nothing is stuck, and that at most one of these items is lost.
 fn goes_on(queue: &WorkQueue<u32>, items: usize, case: &str) {
     assert_eq!(queue.counts().in_flight, 0, "{case}");
     let left = queue.counts().queued;
@@ -44,7 +45,7 @@ fn goes_on(queue: &WorkQueue<u32>, items: usize, case: &str) {
 
 type Way = (&'static str, fn(&WorkQueue<u32>));
 
-/// Each way to be handed an item.
+/// Each way to get an item.
 const WAYS: [Way; 5] = [
     ("try_get", |queue| drop(queue.try_get())),
     ("get_owned", |queue| drop(pollster::block_on(queue.get_owned()))),
@@ -53,7 +54,7 @@ const WAYS: [Way; 5] = [
     ("get_timeout", |queue| drop(queue.get_timeout(Duration::ZERO))),
 ];
 
-/// Panics at the first hand-out that it is told of.
+/// Panics at the first hand-out that it observes.
 struct Tells(AtomicBool);
 
 impl Observer for Tells {
@@ -109,7 +110,7 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
     assert_eq!((wakes.count(), queue.is_shutting_down()), (2, true));
 }
 
-/// Two panics at once would end the program.
+/// Two panics at once would abort the program.
 #[test]
 fn two_wakers_that_panic_are_one_panic() {
     let queue = WorkQueue::<u32>::new();

@@ -1,4 +1,4 @@
-//! Drains: over exactly when nothing is queued, in flight or coming back.
+//! Drains: a drain ends exactly when nothing is queued, in flight or to run again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -10,7 +10,7 @@ use wq_core::WorkQueue;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Works until the queue ends, and counts what it has done before each done.
+/// Works until the queue ends, and counts each item before its done.
 fn worker(finished: &Arc<AtomicUsize>) -> impl FnOnce(&WorkQueue<u8>) + 'static {
     let finished = Arc::clone(finished);
     move |queue| {
@@ -59,7 +59,7 @@ pub(crate) fn requeue_against_drain() {
         }
     });
     guard.done();
-    // The worker may have been told that it is over before the item came back: its holder takes it then.
+    // The worker may have got `None` before the requeue. This holder then gets the item.
     if let Some(guard) = queue.get_blocking() {
         finished.fetch_add(1, SeqCst);
         guard.done();

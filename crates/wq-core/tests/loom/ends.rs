@@ -1,10 +1,10 @@
-//! Ends: shutdown in both forms, against everything that goes on at the same time.
+//! Ends: both forms of shutdown, against all concurrent calls.
 
 use loom::future::block_on;
 use wq_contract::explore::{join, thread};
 use wq_core::{Added, WorkQueue};
 
-/// What a thread was handed until the queue ended.
+/// Takes items until the queue ends.
 fn take_all(queue: &WorkQueue<u8>) -> Vec<u8> {
     std::iter::from_fn(|| queue.get_blocking().map(|guard| *guard.item())).collect()
 }

@@ -1,4 +1,4 @@
-//! Getters: who is handed an item, and no wake-up is lost on the way.
+//! Getters: which getter receives an item, and no wake-up is lost.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use wq_core::{GetTimeoutError, WorkQueue};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The item that a blocking get is handed, done at once.
+/// Takes an item with a blocking get, done at once.
 fn take(queue: &WorkQueue<u8>) -> u8 {
     *queue.get_blocking().unwrap().item()
 }
@@ -72,7 +72,7 @@ pub(crate) fn two_woken_never_polled_for_few_items() {
     a_getter_beside_two_held(2);
 }
 
-/// Forty adds of so many items.
+/// Makes 40 adds that cycle through this many items, beside two held getters.
 fn a_getter_beside_two_held(items: u8) {
     let queue = WorkQueue::new();
     let mut held = [queue.get(), queue.get()];
@@ -113,7 +113,7 @@ pub(crate) fn try_get_against_woken_getter() {
 pub(crate) fn woken_twice_for_nothing() {
     let queue = WorkQueue::new();
     let getter = thread(&queue, take);
-    // What a getter that goes back to sleep leaves behind is only seen once both wake-ups are used up.
+    // A wrong state of a getter that sleeps again only shows once both wake-ups are used up.
     for item in 0..2 {
         queue.add(item);
         drop(queue.try_get());

@@ -1,4 +1,4 @@
-//! Phases: an item is in one hand at most, no add of it is forgotten, and its hand-out ends once.
+//! Phases: an item has at most one holder, no add is forgotten, and its hand-out ends once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -1,4 +1,4 @@
-//! How often threads that wait go to sleep and wake for a burst, as the system counts it.
+//! Burst: how often waiting threads sleep and wake during a burst, as the system counts it.
 
 use std::fs;
 use std::sync::Barrier;
@@ -12,7 +12,7 @@ use crate::turn;
 const SLEEPERS: usize = 64;
 const BURSTS: usize = 20;
 
-/// What `/proc/self/task/*/status` says of the threads that wait.
+/// Reads `/proc/self/task/*/status` of the waiting threads.
 fn sleepers() -> Option<Vec<String>> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;
     let read =
@@ -24,7 +24,7 @@ fn field<'s>(status: &'s str, name: &str) -> &'s str {
     status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim()
 }
 
-/// How often they have gone to sleep by themselves.
+/// The number of voluntary context switches of the waiting threads.
 fn switches() -> usize {
     let sleepers = sleepers().unwrap();
     sleepers.iter().map(|status| field(status, "voluntary_ctxt_switches:").parse::<usize>().unwrap()).sum()
@@ -35,7 +35,7 @@ fn all_asleep() -> bool {
     sleepers.len() == SLEEPERS && sleepers.iter().all(|status| field(status, "State:").starts_with('S'))
 }
 
-/// Upstream's way, one wake for each add, takes 85 to 200 for a burst of 64 to 64 threads.
+/// Upstream wakes once for each add: 85 to 200 switches for 64 items and 64 threads.
 #[test]
 fn a_burst_to_64_sleeping_threads_takes_20_switches() {
     let _turn = turn();
@@ -75,7 +75,7 @@ fn a_burst_to_64_sleeping_threads_takes_20_switches() {
         }
         queue.shutdown();
     });
-    // What else the machine does only adds to it: the quietest burst counts.
+    // Other work of the machine only adds switches, so the quietest burst counts.
     let fewest = counts.iter().min().copied().unwrap_or_default();
     assert!((1..=20).contains(&fewest), "{fewest} switches at best: {counts:?}");
 }

@@ -1,5 +1,5 @@
-//! What the queue costs, counted exactly: bytes for an item, allocations for a cycle, what is given back, and how often
-//! threads are woken for a burst.
+//! Memory: the costs of the queue, counted exactly. These are bytes per item, allocations per
+//! cycle, released memory, and wake-ups per burst.
 
 mod burst;
 
@@ -14,17 +14,17 @@ use wq_core::WorkQueue;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The allocator counts for the whole process: one test at a time.
+/// The allocator counts the whole process, so the tests run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The table of a million is as full: both are 95 % of a power of two.
+/// The table is as full as with a million items: both are 95 % of a power of two.
 const MANY: u64 = 125_000;
 
 fn turn() -> MutexGuard<'static, ()> {
     TURN.lock()
 }
 
-/// How often `work` allocates: the fewest of five times, since the harness may allocate meanwhile.
+/// The allocations of `work`: the fewest of five runs, because the harness may allocate meanwhile.
 fn allocations(mut work: impl FnMut()) -> usize {
     let once = |_| {
         let region = Region::new(ALLOCATOR);
@@ -34,13 +34,13 @@ fn allocations(mut work: impl FnMut()) -> usize {
     (0..5).map(once).min().unwrap_or_default()
 }
 
-/// Bytes that came to be held since.
+/// The bytes allocated since the region began and still held.
 fn held(region: &Region<'_, System>) -> f64 {
     let change = region.change();
     (change.bytes_allocated as f64) - (change.bytes_deallocated as f64)
 }
 
-/// A name of 24 bytes, in one allocation of as many.
+/// A name of 24 bytes, in one allocation of 24 bytes.
 fn name(number: u64) -> String {
     let mut name = String::with_capacity(24);
     let _ = write!(name, "namespace-1/name-{number:07}");
@@ -73,7 +73,7 @@ fn queued_strings_take_77_bytes_each_their_24_included() {
     assert!(each <= 77.0, "{each} bytes each");
 }
 
-/// Adds many and takes them all; returns the most bytes held.
+/// Adds many items and takes them all. Returns the peak of held bytes.
 fn peak(region: &Region<'_, System>, queue: &WorkQueue<u64>) -> f64 {
     for number in 0..MANY {
         queue.add(number);
@@ -85,7 +85,7 @@ fn peak(region: &Region<'_, System>, queue: &WorkQueue<u64>) -> f64 {
     peak
 }
 
-/// Upstream keeps all of it (D23).
+/// Upstream releases nothing (D23).
 #[test]
 fn a_queue_that_was_full_gives_back_what_it_held() {
     let _turn = turn();
@@ -100,7 +100,7 @@ fn a_queue_that_was_full_gives_back_what_it_held() {
     assert!(kept <= 0.05, "{kept} of the peak is kept after 10,000 operations");
 }
 
-/// The last of many: what lies below them stays as long as they do.
+/// The held items are the last of many: the slots below them stay until they are done.
 #[test]
 fn what_a_few_in_hand_have_kept_comes_back_when_they_are_done() {
     let _turn = turn();

@@ -1,5 +1,5 @@
-//! Large: random calls of a queue that holds hundreds of thousands of items, whose slots leave its table together, against a map and
-//! a line.
+//! Large: random calls of a queue with hundreds of thousands of items, against a map and a line.
+//! Slots leave such a large table together.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -7,14 +7,14 @@ use std::collections::{HashMap, VecDeque};
 use proptest::prelude::*;
 use wq_core::{Added, Phase, ProcessingGuard, WorkQueue};
 
-/// Of the items that are held first: twice as many as have a table large.
+/// The number of items added first: twice as many as make a table large.
 const HELD: u64 = 300_000;
-/// Those that come and go all the time.
+/// Items below this number come and go all the time.
 const NEAR: u64 = 64;
-/// Worked off to so many, the queue is filled again.
+/// When no more than this many items are held, the queue is filled again.
 const EBB: u64 = HELD / 16;
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -58,7 +58,7 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
     let (mut books, mut dice) = (Books::default(), Dice(seed));
     prop_assert_eq!(queue.add_all(0..HELD).queued, HELD as usize);
     (0..HELD).for_each(|item| _ = books.add(item));
-    // The first tide goes out.
+    // The first phase empties the queue.
     let (mut ebbs, mut turns) = (true, 0);
     for step in 0..steps {
         let held = books.phases.len() as u64;
@@ -81,7 +81,7 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
                 }
             }
             99 if !books.fifo.is_empty() => {
-                // One that is queued, at either end: a search of them all takes long.
+                // Removes the item at the front, because a search of the whole backlog takes long.
                 if let Some(item) = books.fifo.pop_front() {
                     books.phases.remove(&item);
                     prop_assert_eq!(queue.remove(&item), Some(item), "step {}", step);
@@ -118,7 +118,7 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// A million calls in a run of the models.
+/// A run of the models makes a million calls.
 #[test]
 fn a_queue_of_hundreds_of_thousands_does_what_a_map_and_a_line_do() {
     let steps = u64::from(crate::sequences()) * 100;

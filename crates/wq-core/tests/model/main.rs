@@ -1,4 +1,4 @@
-//! Model: random sequences of everything a queue can be asked for, against a naive oracle.
+//! Model: random sequences of all calls of a queue, against a naive oracle.
 
 mod oracle;
 mod world;
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How many are played: a few in a plain run of the tests, more in the stage `model`.
+/// The number of sequences: few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }

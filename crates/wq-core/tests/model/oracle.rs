@@ -1,4 +1,4 @@
-//! Oracle: what a queue must do, written to be read and not to be fast.
+//! Oracle: the required behaviour of a queue, written for reading and not for speed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +15,7 @@ pub(crate) enum Next {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Oracle {
     pub(crate) fifo: VecDeque<u8>,
-    /// With whether the item was added again.
+    /// The items in flight, and whether each will run again.
     processing: BTreeMap<u8, bool>,
     capacity: Option<usize>,
     pub(crate) paused: bool,

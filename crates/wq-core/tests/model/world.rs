@@ -1,4 +1,5 @@
-//! World: one queue with everything that is held of it (guards, waits, drains) beside its oracle, and the steps of a program.
+//! World: one queue with its guards, waits and drains, beside its oracle, and the steps of a
+//! program.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,9 +17,9 @@ use wq_core::{
 
 use crate::oracle::{Next, Oracle};
 
-/// Few items, so that they meet.
+/// Few items, so that the steps meet the same item.
 pub(crate) const ITEMS: u8 = 6;
-/// Others, so many that their slots are worth giving back.
+/// Further items: enough that the queue releases their slots.
 const CROWD: Range<u8> = ITEMS..ITEMS + 132;
 
 #[derive(Clone, Debug)]
@@ -28,18 +29,18 @@ pub(crate) enum Step {
     AddQuietly(Vec<u8>),
     TryAdd(u8),
     TryGet,
-    /// Waits on the thread: for ever if there is an item, for no time otherwise.
+    /// Gets on the thread: without a time-out if there is an item, otherwise with a zero time-out.
     GetBlocking,
-    /// Begins to wait.
+    /// Begins a wait.
     Get,
     GetOwned,
-    /// The numbers choose one of those that there are.
+    /// In this and later steps the number selects an existing getter, guard or drain.
     PollGetter(usize),
     DropGetter(usize),
     Done(usize),
     PanicAtWork(usize),
     DoneAndGet(usize),
-    /// Abandons the item of a guard, which is kept and ended later.
+    /// Abandons the item of a guard. The guard is kept and ends later.
     Abandon(usize),
     AbandonItem(u8),
     /// Forgets a guard: its item is in flight until it is abandoned.
@@ -50,13 +51,13 @@ pub(crate) enum Step {
     Resume,
     Drain,
     DropDrainer(usize),
-    /// Many items come and are taken out, so that the next are in high slots until memory is given back.
+    /// Adds and removes many items. The next items then use high slots until memory is released.
     Crowd,
     Shutdown,
     ShutdownNow,
 }
 
-/// Something that waits, how often it was woken, and how much of that it knows.
+/// A wait, the number of its wakes, and how many of them were seen.
 struct Waiting<F> {
     future: F,
     wakes: Arc<Wakes>,
@@ -136,7 +137,7 @@ struct World<'q> {
     /// Items whose guards were forgotten.
     forgotten: Vec<u8>,
     getters: Vec<Getter<'q>>,
-    /// With whether an idle moment came since the first poll.
+    /// Each with whether the queue was idle since its first poll.
     drainers: Vec<(Waiting<Drained<'q, u8>>, bool)>,
 }
 
@@ -330,7 +331,7 @@ impl<'q> World<'q> {
                 self.oracle.shutdown();
             }
             Step::ShutdownNow => {
-                // What runs again comes in no promised order.
+                // The order of items that would run again is not promised.
                 let queued = self.oracle.fifo.len();
                 let mut left = queue.shutdown_now();
                 let mut expected = self.oracle.shutdown_now();
@@ -376,7 +377,7 @@ impl<'q> World<'q> {
         }
     }
 
-    /// What must hold after each step.
+    /// Checks the invariants after each step.
     fn check(&mut self) -> Verdict {
         self.saw_idle();
         let snapshot = self.queue.snapshot();
@@ -412,7 +413,7 @@ impl<'q> World<'q> {
         Ok(())
     }
 
-    /// Ends everything: all that is left comes out once, and the queue is drained.
+    /// Ends the run: each remaining item comes out once, and the queue is drained.
     fn finish(mut self) -> Verdict {
         self.apply(Step::Shutdown)?;
         self.check()?;
@@ -435,7 +436,7 @@ impl<'q> World<'q> {
             prop_assert!(Waiting::on(self.queue.drained()).poll().is_pending());
             self.apply(Step::AbandonItem(item))?;
             self.check()?;
-            // One that was added again is handed out once more.
+            // An item that was added again is handed out once more.
             let next = self.oracle.get();
             self.take_result(self.queue.try_get().map(Guard::Borrowed), next)?;
             self.apply(Step::Done(0))?;
@@ -448,7 +449,7 @@ impl<'q> World<'q> {
     }
 }
 
-/// Plays the steps on a new queue, and judges after each.
+/// Plays the steps on a new queue, and checks it after each.
 pub(crate) fn play(capacity: Option<usize>, steps: impl IntoIterator<Item = Step>) -> Verdict {
     let builder = WorkQueue::<u8>::builder();
     let builder = match capacity {

@@ -1,4 +1,4 @@
-//! Books: what is known from outside about every item, and must add up in the end.
+//! Books: counts of every item, kept outside the queue, which must add up in the end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
@@ -8,14 +8,14 @@ use wq_core::{Added, WorkQueue};
 
 use crate::reached;
 
-/// Few, so that they meet.
+/// Few items, so that the threads compete for them.
 pub(crate) const ITEMS: u8 = 5;
 
 #[derive(Default)]
 struct Known {
-    /// Raised before each add.
+    /// Incremented before each add.
     changed: AtomicUsize,
-    /// As it was when the item was last handed out.
+    /// The value of `changed` at the last hand-out.
     seen: AtomicUsize,
     is_held: AtomicBool,
 }
@@ -23,7 +23,7 @@ struct Known {
 #[derive(Default)]
 pub(crate) struct Books {
     items: [Known; ITEMS as usize],
-    /// Adds after which the item is handed out once, or taken out.
+    /// Adds after which the item is handed out or removed once.
     promised: AtomicUsize,
     handed_out: AtomicUsize,
     taken_out: AtomicUsize,
@@ -59,7 +59,7 @@ impl Books {
         self.promised.fetch_add(adds, SeqCst);
     }
 
-    /// Call with the item in hand; others go on meanwhile.
+    /// Call while the item is held. Other threads run meanwhile.
     pub(crate) fn work(&self, item: u8) {
         self.begin(item);
         if roll(2) == 0 {
@@ -79,13 +79,13 @@ impl Books {
         assert!(self.known(item).is_held.swap(false, SeqCst));
     }
 
-    /// An item was taken out before anybody was handed it.
+    /// Call when an item was removed before its hand-out.
     pub(crate) fn took_out(&self) {
         reached::REMOVED.note();
         self.taken_out.fetch_add(1, SeqCst);
     }
 
-    /// Call when all is over.
+    /// Call at the end of the scenario.
     pub(crate) fn judge(&self, queue: &WorkQueue<u8>) {
         for (item, known) in self.items.iter().enumerate() {
             assert_eq!(known.seen.load(SeqCst), known.changed.load(SeqCst), "an add of {item} was forgotten");
@@ -93,7 +93,7 @@ impl Books {
         self.judge_counts(queue);
     }
 
-    /// As `judge`, where adds were refused.
+    /// As `judge`, for scenarios with refused adds.
     pub(crate) fn judge_counts(&self, queue: &WorkQueue<u8>) {
         assert_eq!(self.handed_out.load(SeqCst) + self.taken_out.load(SeqCst), self.promised.load(SeqCst));
         assert!(queue.counts().is_idle());

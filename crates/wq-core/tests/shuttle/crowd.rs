@@ -80,7 +80,7 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
     }
 }
 
-/// Everything else that one can ask of a queue.
+/// Makes all other calls of a queue.
 fn meddler(queue: &WorkQueue<u8>, books: &Books) {
     for _ in 0..20 {
         let item = roll(ITEMS);
@@ -96,7 +96,7 @@ fn meddler(queue: &WorkQueue<u8>, books: &Books) {
                 assert_eq!(snapshot.items.len(), snapshot.counts.queued + snapshot.counts.in_flight);
             }
             _ => {
-                // Added again afterwards, so that whoever added what is taken out is not forgotten.
+                // The item is added again after its removal, so that no earlier add is lost.
                 books.change(item);
                 if queue.remove(&item).is_some() {
                     books.took_out();

@@ -1,4 +1,4 @@
-//! Drains: in every form and at every time, with workers that add what they work on, and panic.
+//! Drains: in every form and at every time, with workers that panic and add items.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use wq_core::WorkQueue;
 use crate::books::{Books, ITEMS};
 use crate::reached;
 
-/// Works until the queue ends, panics now and then, and adds what it works on, or something else.
+/// Works until the queue ends, panics now and then, and adds its item or another.
 fn worker(queue: &WorkQueue<u8>, books: &Books) {
     loop {
         let ended = catch_unwind(AssertUnwindSafe(|| {
@@ -63,7 +63,7 @@ fn remover(queue: &WorkQueue<u8>, books: &Books) {
     }
 }
 
-/// After shutdown, what it says is final.
+/// After shutdown the end of a drain is final.
 fn last_drainer(queue: &WorkQueue<u8>) {
     queue.shutdown();
     block_on(queue.drained());

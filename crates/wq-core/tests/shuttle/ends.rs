@@ -1,4 +1,4 @@
-//! Ends: shutdown_now while everything goes on.
+//! Ends: `shutdown_now` during all other calls.
 
 use std::sync::Arc;
 

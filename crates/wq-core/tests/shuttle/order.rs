@@ -1,4 +1,4 @@
-//! Order: what the threads of a schedule were answered, as if they were real ones, must be explained by one order.
+//! Order: one order of all calls must explain the answers of a schedule, as for real threads.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -2,5 +2,5 @@
 
 pub(crate) use shuttle::future::block_on;
 
-/// The scheduler shifts what the threads do against each other.
+/// The scheduler varies how the calls of the threads interleave.
 pub(crate) fn dawdle(_pauses: u64) {}

@@ -1,4 +1,4 @@
-//! Room: a capacity that is always used up, and adds that respect it.
+//! Room: a queue that is always full, and adds that respect its capacity.
 
 use std::sync::Arc;
 

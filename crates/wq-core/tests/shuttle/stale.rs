@@ -1,4 +1,4 @@
-//! Stale: guards that were forgotten, and come back after their item was abandoned.
+//! Stale: forgotten guards that end after their item was abandoned.
 
 use std::sync::Arc;
 

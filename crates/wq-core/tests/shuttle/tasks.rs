@@ -45,7 +45,7 @@ async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
     }
 }
 
-/// Goes home after a few waits or some work: in the end all depends on those who only move when they are woken.
+/// Ends after a few waits or some work. The remaining workers run only when they are woken.
 async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>, patience: u8) {
     loop {
         match impatient(queue.get_owned()).await {
@@ -88,7 +88,7 @@ pub(crate) fn cancelled_at_every_await() {
     block_on(life(3, [3, 10, 30][usize::from(roll(3))], 4, 4));
 }
 
-/// What goes wrong at the end of a life is made good by nobody, so there are many ends.
+/// No later call repairs a wrong state at the end of a queue, so the scenario has many ends.
 pub(crate) fn short_lives() {
     block_on(async {
         for _ in 0..8 {
@@ -142,7 +142,7 @@ pub(crate) fn tasks_and_threads_in_one_line() {
             });
         })
     });
-    // Whether or not the two that nobody polls have been woken, somebody takes an item.
+    // Woken or not, the two held getters do not keep the others from taking an item.
     while !begun.load(SeqCst) {
         thread::park();
     }

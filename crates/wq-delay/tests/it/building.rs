@@ -1,4 +1,4 @@
-//! What the builder refuses, and says.
+//! Errors of the builder, and their messages.
 
 use wq_delay::{BuildError, DelayingQueue, ManualTimer, ThreadTimer};
 
@@ -30,7 +30,7 @@ fn more_room_than_there_can_be_is_refused() {
             "{text}"
         );
     }
-    // A table of so many would be larger than any memory.
+    // A table for this many items would be larger than any memory.
     let builder =
         DelayingQueue::<[u64; 1 << 20]>::builder().timer(ManualTimer::new()).reserve_delayed(1 << 31);
     let error = builder.build().unwrap_err();

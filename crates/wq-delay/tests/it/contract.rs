@@ -1,4 +1,4 @@
-//! Contract: the suite that all queues pass, on this one.
+//! Contract: runs the test suite of all queues on this one.
 
 fn manual() -> wq_delay::DelayingQueue<u64> {
     wq_delay::DelayingQueue::builder().timer(wq_delay::ManualTimer::new()).build().unwrap()

@@ -1,4 +1,4 @@
-//! Debounced adds: quiet, its end, and what other adds make of it.
+//! Debounced adds: the quiet period, its limit, and the effect of other adds.
 
 use std::time::Duration;
 use wq_delay::{Debounce, DebounceError, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd};
@@ -10,7 +10,7 @@ fn queue(second: SecondAdd) -> (DelayingQueue<u8>, ManualTimer) {
     (DelayingQueue::builder().timer(timer.clone()).second_add(second).build().unwrap(), timer)
 }
 
-/// A second of quiet, five at most.
+/// A second of quiet, and at most five seconds in all.
 fn debounce() -> Debounce {
     Debounce::new(SECOND, SECOND * 5).unwrap()
 }
@@ -56,7 +56,7 @@ fn adds_without_a_pause_lead_to_a_run_every_longest_wait() {
             at.push((queue.now() - start).as_millis());
         }
     }
-    // The first add after a run begins the next wait; it comes at once.
+    // The first add after a run begins the next wait. Here it follows the run at once.
     assert_eq!(at, [5000, 10_000]);
 }
 
@@ -126,14 +126,15 @@ fn what_is_put_off_by_other_means_may_come_later_until_it_is_debounced_once_more
         put_off(&queue);
         timer.advance(SECOND * 20);
         assert_eq!(runs(&queue), 0, "{policy:?}");
-        // From here on it counts as if it were the first: adds without a pause lead to one run after the longest wait.
+        // This debounced add counts as the first: adds without a pause lead to one run after the
+        // longest wait.
         let begin = queue.now();
         while runs(&queue) == 0 {
             queue.add_debounced(1, debounce());
             timer.advance(SECOND / 2);
         }
         assert_eq!(queue.now() - begin, SECOND * 5, "{policy:?}");
-        // And a pause ends it.
+        // A pause ends the wait too.
         queue.add_debounced(1, debounce());
         put_off(&queue);
         queue.add_debounced(1, debounce());

@@ -18,7 +18,7 @@ fn queue() -> (DelayingQueue<u64>, ManualTimer) {
     (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
 }
 
-/// Defect D6 of client-go: it loses them in silence.
+/// Defect D6 of client-go: it loses delayed items silently.
 #[test]
 fn shutdown_hands_back_what_was_delayed_in_order_and_keeps_what_was_due() {
     let (queue, timer) = queue();
@@ -68,7 +68,7 @@ fn drained_is_told_when_the_last_delayed_item_is_cancelled() {
     assert!(wakes.poll(&mut drained).is_pending());
     queue.cancel(&1);
     assert_eq!(wakes.count(), 1);
-    queue.add(2); // The moment has been, whatever comes after it.
+    queue.add(2); // The queue was idle before this add.
     assert!(wakes.poll(&mut drained).is_ready());
 }
 
@@ -95,7 +95,7 @@ fn an_idle_moment_of_the_core_is_none_while_something_is_delayed() {
     guard.done();
     queue.cancel(&2);
     queue.add(3);
-    // Between done and cancel 2 was delayed; between cancel and the add of 3 there was nothing at all.
+    // Item 2 was delayed between done and cancel. Nothing was left between cancel and the add of 3.
     let polled = wakes.poll(&mut drained);
     assert!(polled.is_pending(), "nobody looked at that moment, and nobody was asleep on the heap");
     drop(queue.try_get().unwrap());
@@ -135,7 +135,7 @@ fn what_is_due_is_queued_for_a_drain_that_does_not_wait_for_delayed_items() {
     assert!(wakes.poll(&mut drained).is_ready());
 }
 
-/// `Eq` of 3 and another 3 panics when it is told to.
+/// `Eq` of item 3 with another 3 panics while its flag is set.
 #[derive(Clone)]
 struct Fuse(u64, Arc<AtomicBool>);
 
@@ -154,7 +154,8 @@ impl Hash for Fuse {
     }
 }
 
-/// The fuse is in hand as 3, and these are due, in this order; looking at the queue panics.
+/// Runs `check` after a look at the queue has panicked, with item 3 in flight and these items due
+/// in order.
 fn blown(due: &[u64], check: impl FnOnce(DelayingQueue<Fuse>, Arc<Wakes>, Pin<&mut Drained<'_, Fuse>>)) {
     let timer = ManualTimer::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
@@ -221,7 +222,7 @@ impl std::task::Wake for Explodes {
     }
 }
 
-/// It stands in two lines, and so is woken twice: two panics at once would end the program.
+/// The getter waits in two lines and so is woken twice. Two panics at once would abort the program.
 #[test]
 fn a_getter_whose_waker_panics_in_a_shutdown_ends_no_program() {
     for now in [false, true] {

@@ -1,4 +1,4 @@
-//! Idle: a queue in which nothing is due costs nothing: nobody is woken, and no timer fires.
+//! Idle: while nothing is due, a queue wakes no getter and fires no timer.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -10,13 +10,13 @@ use wq_delay::{DelayingQueue, ManualTimer, Timer};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A clock by hand that counts what is asked of it.
+/// A manual clock that counts its calls.
 #[derive(Debug, Clone, Default)]
 struct Counting {
     clock: ManualTimer,
     reads: Arc<AtomicUsize>,
     sleeps: Arc<AtomicUsize>,
-    /// Threads that were parked, and woke.
+    /// The number of times that a parked thread woke.
     wakes: Arc<AtomicUsize>,
 }
 
@@ -54,7 +54,8 @@ fn queue() -> (DelayingQueue<u64>, Counting) {
     (queue, timer)
 }
 
-/// Ten seconds in steps of a millisecond, each of which would wake whoever sleeps no longer.
+/// Advances ten seconds in steps of a millisecond. Each step wakes a sleeper whose deadline has
+/// passed.
 fn ten_seconds(timer: &Counting) {
     (0..10_000).for_each(|_| timer.clock.advance(Duration::from_millis(1)));
 }
@@ -78,7 +79,7 @@ fn ten_seconds_wake_no_thread() {
     let (queue, timer) = queue();
     std::thread::scope(|scope| {
         let getters: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.get_blocking().is_some())).collect();
-        // Each is parked, two of them for a deadline.
+        // Each getter is parked, two of them for a deadline.
         while timer.asked().1 < 3 || timer.clock.sleepers() < 2 {
             std::thread::yield_now();
         }

@@ -1,10 +1,11 @@
-//! Many delayed items, whatever order they come in: they come out by deadline, and those of one deadline as they were added.
+//! Many delayed items, added in any order: they come out by deadline, and within one deadline in
+//! the order of their adds.
 
 use std::time::Duration;
 use wq_delay::{DelayingQueue, ManualTimer};
 
 const MANY: u64 = 100_000;
-/// Few beside so many items: each has several.
+/// Fewer deadlines than items, so that each deadline has several items.
 const DEADLINES: u64 = 30_000;
 
 #[test]
@@ -19,7 +20,7 @@ fn many_items_come_out_by_deadline_and_as_they_were_added() {
     }
     expected.sort_unstable();
     let mut expected = expected.into_iter().peekable();
-    // What is due by and by, and all the rest at once.
+    // The items come due in small portions, then all the rest at once.
     let mut passed = 0;
     for now in [1, 2, DEADLINES / 100, DEADLINES / 2, DEADLINES] {
         timer.advance(Duration::from_nanos(now - passed));

@@ -1,4 +1,5 @@
-//! One clock: all durations of a queue are by its timer, and without an observer nothing reads it but what looks for due items.
+//! One clock: all durations of a queue come from its timer. Without an observer, only the search
+//! for due items reads it.
 
 use std::future::Future;
 use std::pin::Pin;

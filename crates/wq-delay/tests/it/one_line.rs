@@ -1,4 +1,5 @@
-//! One line: threads and tasks that wait stand in it together, in whatever form they wait, and time-outs are the timer's.
+//! One line: waiting threads and tasks share one line, in every form of wait, and time-outs follow
+//! the timer.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A clock by hand that says when a thread is about to be parked: its place in line it has by then.
+/// A manual clock that reports when a thread is about to park. The thread is then in line.
 #[derive(Debug, Clone)]
 struct Saying {
     clock: ManualTimer,
@@ -67,7 +68,7 @@ fn getters_on_threads_stand_in_line_with_tasks() {
     });
 }
 
-/// Until so many threads wait for the clock: they have read it.
+/// Waits until this many threads sleep on the clock. They have read it by then.
 fn sleepers(timer: &Saying, count: usize) {
     while timer.clock.sleepers() < count {
         thread::yield_now();
@@ -98,8 +99,8 @@ fn a_getter_that_waits_for_an_owned_guard_keeps_time() {
     assert!(matches!(wakes.poll(&mut get), Poll::Ready(Some(guard)) if *guard.item() == 7));
 }
 
-/// The time of threads, from a clock that is asked for the second time when its thread has looked for an item and is about to park: it
-/// adds one, and uses up the unpark.
+/// The clock of a thread. At the second read the thread is about to park: the clock then adds an
+/// item and consumes the unpark.
 #[derive(Debug, Default)]
 struct Swallows {
     queue: OnceLock<DelayingQueue<u32>>,

@@ -1,5 +1,5 @@
-//! Panics of the caller's code. In an item's or the backlog's no request that waits is lost, and no drain sleeps for ever; a waker's
-//! costs the item at hand at most.
+//! Panics in user code. A panic of an item or a backlog loses no waiting request and leaves no
+//! drain asleep. A panic of a waker loses at most the item at hand.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,8 +23,8 @@ impl Wake for Flag {
     }
 }
 
-/// Takes the step beside a delayed item and a drain again and again, with a panic in its first call, its second and so on,
-/// until none is left to panic.
+/// Runs the step beside a delayed item and a drain, with a panic in its first call of user code,
+/// its second and so on. Ends when no call is left.
 fn in_each_call(policy: ImmediateAdd, step: impl Fn(&Queue)) {
     for fuse in 0.. {
         let timer = ManualTimer::new();
@@ -67,7 +67,7 @@ fn a_panic_in_an_add_costs_no_request_that_waits() {
         in_each_call(policy, |queue| _ = queue.add_with(Fragile(1), Votes(2)));
         in_each_call(policy, |queue| _ = queue.try_add(Fragile(1)));
         in_each_call(policy, |queue| _ = queue.add_after_with(Fragile(1), SECOND / 2, Votes(2)));
-        // Beside one that runs, and has been added since.
+        // Here the item is in flight and will run again.
         in_each_call(policy, |queue| {
             let left = Fuse::put_out();
             queue.add_by(ImmediateAdd::Keep, ImmediateAdd::Keep, Fragile(1), Votes(3));
@@ -85,11 +85,11 @@ struct Hostile;
 
 impl Wake for Hostile {
     fn wake(self: Arc<Self>) {
-        resume_unwind(Box::new(())); // Nothing is printed for it.
+        resume_unwind(Box::new(())); // `resume_unwind` prints nothing.
     }
 }
 
-/// A getter that has an item leaves its place among the timekeepers, and wakes its successor.
+/// A getter that gets an item stops keeping time, and wakes its successor.
 #[test]
 fn a_getter_whose_successor_has_a_waker_that_panics_costs_the_item_at_hand_at_most() {
     let queue = DelayingQueue::<u32>::builder().timer(ManualTimer::new()).build().unwrap();

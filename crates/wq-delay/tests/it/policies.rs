@@ -1,4 +1,4 @@
-//! What a second add does to a deadline, each way.
+//! The effect of a second add on a deadline, for each policy.
 
 use std::time::Duration;
 use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Phase, Rejected, Scheduled, SecondAdd};
@@ -38,7 +38,7 @@ fn what_defers_to_a_request_without_an_end_comes_out_when_that_is_moved() {
     assert_eq!(queue.add(1), Added::Queued);
 }
 
-/// Defect D8 of client-go: always twice.
+/// Defect D8 of client-go: the item always runs twice.
 #[test]
 fn a_delayed_item_added_now_runs_as_often_as_the_policy_says() {
     for (policy, now, later) in
@@ -144,7 +144,7 @@ fn an_add_does_not_pay_for_a_flood_of_due_items() {
         });
         timer.advance(hours(1));
         queue.add_after(20_000, delay);
-        // Read from the queue's own books by Debug, which moves nothing.
+        // `Debug` reads the queue's counts without moving due items.
         let shown = format!("{queue:?}");
         assert!(
             shown.contains(&format!("delayed: {left}")),

@@ -1,4 +1,4 @@
-//! Retries: a layer above replaces and cancels them, and nothing that a user has asked for.
+//! Retries: a layer above replaces and cancels them, but no request of a user.
 
 use std::time::Duration;
 use wq_delay::{Added, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, Timer};
@@ -130,7 +130,7 @@ fn an_add_joins_a_retry_by_one_policy_and_all_else_by_the_other() {
                 let case = (retry, other, is_retry);
                 assert_eq!(added, expected, "{case:?}");
                 assert_eq!((queue.counts().queued, queue.delayed_len()), left, "{case:?}");
-                // What has joined it is a user's.
+                // A retry that has merged with the add is a user's request.
                 let is_alone = is_retry && retry == Keep;
                 assert_eq!(queue.cancel_retry(&1), is_alone, "{case:?}");
             }

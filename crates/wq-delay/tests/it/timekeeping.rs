@@ -1,4 +1,4 @@
-//! Who keeps time, by hand.
+//! Timekeeping, with a manual clock.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use wq_contract::wakes::Wakes;
 use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer, Timer};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// How much later than the timekeeper its reserve looks.
+/// The time by which the reserve wakes later than the timekeeper.
 const LAG: Duration = Duration::from_millis(5);
 
 fn by_hand() -> (DelayingQueue<u64>, ManualTimer) {
@@ -28,7 +28,7 @@ fn all_items_of_a_burst_reach_many_getters() {
     }
     let mut got = Vec::new();
     let mut seen: Vec<usize> = gets.iter().map(|_| 0).collect();
-    // An executor in five lines: polls whoever was woken.
+    // A small executor, which polls the getters that were woken.
     let mut run = |timer: &ManualTimer| {
         timer.advance(SECOND / 10);
         let mut progress = true;
@@ -101,7 +101,7 @@ fn a_getter_that_begins_to_wait_takes_the_duty_of_two_stalled_timekeepers() {
     assert!(stalled.poll(&mut two).is_pending());
     queue.add_after(1, SECOND);
     timer.advance(SECOND * 2);
-    // Nobody waited but the two, and it finds what they have missed.
+    // Only the two stalled getters waited, and this one finds the item that they missed.
     assert!(alive.poll(&mut pin!(queue.get())).is_ready());
     let mut three = pin!(queue.get());
     assert!(alive.poll(&mut three).is_pending());
@@ -130,7 +130,8 @@ fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
     let new = || DelayingQueue::<u64>::builder().timer(ManualTimer::new()).build().unwrap();
     let queues: Vec<_> = (0..ROUNDS).map(|_| new()).collect();
     let arrived = AtomicUsize::new(0);
-    // Both threads leave it at nearly the same time, which a sleeping barrier does not give.
+    // Both threads leave this spin barrier at nearly the same time. A sleeping barrier would not
+    // achieve that.
     let meet = |round: usize| {
         arrived.fetch_add(1, Ordering::SeqCst);
         let mut tries = 0_u32;
@@ -229,13 +230,13 @@ fn a_deadline_that_moves_earlier_wakes_the_timekeeper_and_a_later_one_nobody() {
     queue.add_after(1, SECOND * 7);
     assert_eq!(wakes.count(), 1);
     timer.advance(SECOND * 5);
-    // The timer was set for the old deadline: it looks once for nothing, and sleeps on.
+    // The timer was set for the old deadline: the getter polls once in vain, and sleeps on.
     assert!(wakes.poll(&mut get).is_pending());
     timer.advance(SECOND * 2);
     assert!(wakes.poll(&mut get).is_ready());
 }
 
-/// Defect D7 of client-go: once its goroutine is stalled, a thousand adds go through and the next blocks.
+/// Defect D7 of client-go: its stalled goroutine lets a thousand adds through and blocks the next.
 #[test]
 fn adders_never_block_whatever_is_stalled() {
     const EACH: u64 = 20_000;
@@ -257,7 +258,7 @@ fn adders_never_block_whatever_is_stalled() {
     });
     assert_eq!(queue.delayed_len(), 2 * EACH as usize);
     timer.advance(SECOND * 2);
-    // What is due is moved by whoever looks, in bounded steps, and a drain that waits holds nobody up.
+    // Any call moves due items, in bounded steps, and a waiting drain blocks no other call.
     let mut drained = pin!(queue.drained());
     assert!(stalled.poll(&mut drained).is_pending());
     queue.add_after(0, SECOND);

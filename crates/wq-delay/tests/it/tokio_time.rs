@@ -1,4 +1,4 @@
-//! Who keeps time, on tokio's paused clock.
+//! Timekeeping, on tokio's paused clock.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ async fn a_timekeeper_that_is_dropped_hands_the_job_on() {
         for other in &mut others {
             assert!(Wakes::new().poll(other).is_pending());
         }
-        others.truncate(1); // Two more drops, the reserve's among them.
+        others.truncate(1); // Drops two more getters, one of them the reserve.
         keeper.abort();
         assert!(keeper.await.unwrap_err().is_cancelled());
         others.remove(0).await.is_some()
@@ -74,7 +74,7 @@ async fn a_timekeeper_that_is_held_but_not_polled_stalls_nobody() {
     let (first, guard) = elapsed(queue.get()).await;
     assert_eq!(*guard.unwrap().item(), 1);
     assert!(first <= SECOND + Duration::from_millis(6), "the reserve came after {first:?}");
-    // Relieved: from now on the deadline itself is kept.
+    // The held timekeeper was replaced: from now on a getter wakes at the deadline itself.
     let (both, guard) = elapsed(queue.get()).await;
     assert_eq!(*guard.unwrap().item(), 2);
     assert_eq!(first + both, SECOND * 2);
@@ -105,7 +105,7 @@ async fn keep_time_queues_due_items_while_no_getter_waits_and_ends_with_the_queu
         async move { queue.keep_time().await }
     });
     tokio::time::sleep(SECOND * 2).await;
-    // Read from the core's own books by Debug, which moves nothing.
+    // `Debug` reads the queue's counts without moving due items.
     let shown = format!("{queue:?}");
     assert!(shown.contains("queued: 1") && shown.contains("delayed: 0"), "{shown}");
     _ = queue.shutdown();
@@ -120,7 +120,7 @@ async fn a_blocking_getter_follows_the_paused_clock() {
         let queue = queue.clone();
         move || queue.get_blocking().is_some()
     });
-    // The paused clock does not run on by itself while a blocking task lives.
+    // The paused clock does not advance by itself while a blocking task lives.
     while !getter.is_finished() {
         tokio::time::advance(SECOND * 60).await;
         tokio::task::yield_now().await;

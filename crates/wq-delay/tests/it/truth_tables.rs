@@ -1,4 +1,4 @@
-//! The truth tables in the docs, made by running every case. `TRUTH_TABLE=write` writes them anew.
+//! The truth tables in the docs, made by running every case. `TRUTH_TABLE=write` writes them again.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn queue(second: SecondAdd, immediate: ImmediateAdd) -> (DelayingQueue<&'static 
     (builder.build().unwrap(), timer)
 }
 
-/// In which seconds the item comes out, if a worker takes what there is at the end of each.
+/// The seconds in which the item comes out, if a worker takes all ready items at the end of each.
 fn runs(queue: &DelayingQueue<&'static str>, timer: &ManualTimer) -> String {
     let mut at = Vec::new();
     for second in 0..20 {
@@ -71,7 +71,7 @@ fn of_a_second_add() {
     check("second_add.md", &table);
 }
 
-/// Where the item is when it is added without a delay.
+/// The state of the item when it is added without a delay.
 #[derive(Clone, Copy)]
 enum Place {
     Nowhere,

@@ -1,4 +1,4 @@
-//! client-go's `delaying_queue_test.go`, and what it leaves out.
+//! client-go's `delaying_queue_test.go`, and cases that it leaves out.
 
 use std::time::Duration;
 use wq_delay::{DelayingQueue, ManualTimer, Scheduled, Timer};
@@ -12,7 +12,7 @@ fn queue() -> (DelayingQueue<&'static str>, ManualTimer) {
     (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
 }
 
-/// Takes all that is ready.
+/// Takes all ready items.
 fn take(queue: &DelayingQueue<&'static str>) -> Vec<&'static str> {
     std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect()
 }
@@ -77,8 +77,8 @@ fn items_due_together_come_in_the_order_of_their_deadlines() {
     assert_eq!(take(&queue), ["3rd", "2nd", "1st"]);
 }
 
-/// `BenchmarkDelayingQueue_AddAfter`: many distinct keys, up to ten minutes each, all taken eleven minutes later. What upstream
-/// only measures must be right too.
+/// `BenchmarkDelayingQueue_AddAfter`: many distinct keys, up to ten minutes each, all taken eleven
+/// minutes later. Upstream only measures; this test also checks the order.
 #[test]
 fn many_items_come_out_in_the_order_of_their_deadlines() {
     let timer = ManualTimer::new();
@@ -94,7 +94,7 @@ fn many_items_come_out_in_the_order_of_their_deadlines() {
     assert_eq!(out, sorted);
 }
 
-/// Defect D9 of client-go: in no order.
+/// Defect D9 of client-go: items with equal deadlines come in no order.
 #[test]
 fn equal_deadlines_come_in_the_order_of_adding() {
     let (queue, timer) = queue();

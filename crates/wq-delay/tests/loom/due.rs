@@ -1,4 +1,4 @@
-//! Due: what is done to a delayed item while its deadline passes.
+//! Due: calls on a delayed item while its deadline passes.
 
 use wq_contract::explore::{Known, thread};
 use wq_delay::{ImmediateAdd, Scheduled, SecondAdd};
@@ -29,7 +29,8 @@ pub(crate) fn second_add_against_due() {
     assert_eq!(ready(&queue).len(), 1, "at the second");
 }
 
-/// An immediate add with Merge against a worker that takes what there is, on a clock that stands still: one run.
+/// An immediate add with `Merge`, against a worker that takes ready items. The clock stands still,
+/// and the item runs once.
 pub(crate) fn merge_runs_once() {
     let (queue, _timer) = with(SecondAdd::Earliest, ImmediateAdd::Merge);
     queue.add_after(1, SECOND);
@@ -39,8 +40,8 @@ pub(crate) fn merge_runs_once() {
     assert_eq!(queue.delayed_len(), 0);
 }
 
-/// An immediate add while the deadline of its twin passes and a worker takes what there is. Returns what was left to run once
-/// both are over.
+/// An immediate add while the deadline of its twin passes and a worker takes an item. Returns the
+/// number of runs left after both.
 fn immediate_add(policy: ImmediateAdd) -> usize {
     let (queue, timer) = with(SecondAdd::Earliest, policy);
     let requests = Requests::default();

@@ -75,7 +75,7 @@ pub(crate) fn drain_against_shutdown() {
     drainer.join().unwrap();
 }
 
-/// Defect D10 of client-go: a drain between two shutdowns goes on for ever.
+/// Defect D10 of client-go: a drain between two shutdowns never ends.
 pub(crate) fn two_shutdowns_and_a_drain() {
     let (queue, _timer) = world();
     queue.add(1);

@@ -1,4 +1,4 @@
-//! Keepers: somebody keeps the time, whoever comes, leaves or is never polled again.
+//! Keepers: a getter keeps time, whichever getter comes, leaves or is never polled again.
 
 use loom::future::block_on;
 use wq_contract::explore::{join, poll_once, thread};
@@ -60,7 +60,7 @@ pub(crate) fn getter_leaves_beside_a_reserve() {
     let getter = thread(&queue, take_async);
     timer.advance(SECOND + LAG);
     drop(leaves);
-    // Nobody polls the reserve: the third has the job, or looks after the reserve.
+    // The reserve is not polled: the third getter keeps time, or watches the reserve.
     assert_eq!(getter.join().unwrap(), 1);
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn timekeeper_never_polled_again() {
         take_async(queue)
     });
     timer.advance(SECOND + LAG);
-    // The held one is relieved, or will be before anybody waits again: the second comes at its own time.
+    // The held getter is replaced, or will be before the next wait. Item 2 comes at its own time.
     timer.advance(SECOND - LAG);
     assert_eq!(getter.join().unwrap(), 2);
     drop(held);
@@ -102,7 +102,7 @@ pub(crate) fn polled_with_another_waker() {
     let deadline = queue.now() + SECOND;
     let add = thread(&queue, move |queue| queue.add_at(1, deadline));
     let clock = clock(&timer, SECOND);
-    // With the waker of this thread.
+    // This polls with the waker of this thread.
     assert_eq!(*block_on(get).unwrap().item(), 1);
     add.join().unwrap();
     clock.join().unwrap();

@@ -1,8 +1,9 @@
-//! loom: every schedule of small scenarios with up to three preemptions. `cargo xtask loom` runs each in a process of its
-//! own: a deadlock that loom finds ends the process.
+//! loom: every schedule of small scenarios with up to three preemptions. `cargo xtask loom` runs
+//! each scenario in its own process, because a deadlock that loom finds ends the process.
 //!
-//! Called with the name of a scenario it runs that one, with `--list` it prints all, with nothing it does nothing.
-//! `LOOM_MAX_PREEMPTIONS` sets another bound. The time is a clock by hand: it goes on where a thread of the scenario moves it.
+//! An argument names the scenario to run, and `--list` prints all. Without arguments nothing runs.
+//! `LOOM_MAX_PREEMPTIONS` sets another bound. The clock is manual: a thread of the scenario
+//! advances it.
 
 #[cfg(wq_loom)]
 mod world;

@@ -1,4 +1,4 @@
-//! World: a queue and its clock, and what threads do with them.
+//! World: a queue and its clock, and the calls of the threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -33,22 +33,22 @@ pub(crate) fn clock(timer: &ManualTimer, by: Duration) -> JoinHandle<()> {
     loom::thread::spawn(move || timer.advance(by))
 }
 
-/// The item that a blocking get is handed, done at once.
+/// Takes an item with a blocking get, done at once.
 pub(crate) fn take(queue: &Queue) -> u8 {
     *queue.get_blocking().unwrap().item()
 }
 
-/// The same as a task.
+/// As `take`, as a task.
 pub(crate) fn take_async(queue: &Queue) -> u8 {
     *block_on(queue.get()).unwrap().item()
 }
 
-/// What is ready now, in its order.
+/// Takes all ready items, in their order.
 pub(crate) fn ready(queue: &Queue) -> Vec<u8> {
     std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect()
 }
 
-/// How often something was requested, and what of that a worker has seen.
+/// The number of requests, and how many of them a worker has seen.
 #[derive(Clone, Default)]
 pub(crate) struct Requests {
     made: Arc<AtomicUsize>,
@@ -61,7 +61,7 @@ impl Requests {
         self.made.fetch_add(1, SeqCst);
     }
 
-    /// Call with the item in hand.
+    /// Call while the item is held.
     pub(crate) fn see(&self) {
         self.seen.store(self.made.load(SeqCst), SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What delayed items cost, counted exactly: bytes for an item, and what is given back.
+//! The costs of delayed items, counted exactly: bytes per item, and released memory.
 
 use std::alloc::System;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use wq_delay::{Debounce, DelayingQueue, ManualTimer};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The table of a million is as full: both are 95 % of a power of two.
+/// The table is as full as with a million items: both are 95 % of a power of two.
 const MANY: u64 = 500_000;
 
-/// Bytes that came to be held since.
+/// The bytes allocated since the region began and still held.
 fn held(region: &Region<'_, System>) -> f64 {
     let change = region.change();
     (change.bytes_allocated as f64) - (change.bytes_deallocated as f64)
@@ -23,7 +23,7 @@ fn queue() -> (DelayingQueue<u64>, ManualTimer) {
     (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
 }
 
-/// Some delay up to a minute, another for each number.
+/// A delay of up to a minute, another for each number.
 fn delay(number: u64) -> Duration {
     Duration::from_nanos(1 + number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 60_000_000_000)
 }
@@ -34,7 +34,7 @@ fn add_many(queue: &DelayingQueue<u64>) {
     }
 }
 
-/// One test: the allocator counts for the whole process.
+/// One test only, because the allocator counts the whole process.
 #[test]
 fn delayed_items_take_60_bytes_each_at_most_and_leave_none_behind() {
     let region = Region::new(ALLOCATOR);

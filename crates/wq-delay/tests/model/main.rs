@@ -1,5 +1,5 @@
-//! `DelayingQueue` under a manual timer against a naive queue: never early, exact order, one hand-out at a time, merging
-//! of orders, policies, shutdown and drain.
+//! `DelayingQueue` under a manual timer against a naive queue: never early, exact order, one
+//! hand-out at a time, merging of orders, policies, shutdown and drain.
 
 mod many;
 mod oracle;
@@ -14,7 +14,7 @@ use wq_delay::{
     Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
 };
 
-/// First in first out, with orders that show what was merged, and in which order.
+/// First in, first out, with orders that record the merged adds in their order.
 #[derive(Debug, Default)]
 struct Reasons {
     line: VecDeque<(SlotId, Order)>,
@@ -57,9 +57,9 @@ enum Op {
     AddAll(Vec<u8>),
     TryAdd(u8),
     AddAfter(u8, u64),
-    /// Item, and how long after the start.
+    /// Item, and its deadline after the start.
     AddAt(u8, u64),
-    /// Item, quiet, how much longer at most.
+    /// Item, quiet period, and how much longer the wait may be.
     AddDebounced(u8, u64, u64),
     Cancel(u8),
     Advance(u64),
@@ -99,20 +99,20 @@ fn op() -> impl Strategy<Value = Op> {
 
 const CAPACITY: usize = 4;
 
-/// Nanoseconds. A queue's time line has room for 584 of them.
+/// A year in nanoseconds. A queue's time line has room for 584 of them.
 const YEAR: u64 = 365 * 24 * 3_600_000_000_000;
 
-/// The end of the time line stands for whatever is longer.
+/// The end of the time line stands for all longer delays.
 fn delay(delay: u64) -> Duration {
     if delay == u64::MAX { Duration::MAX } else { Duration::from_nanos(delay) }
 }
 
-/// The same, no longer than that an instant can say its end.
+/// As `delay`, but so short that an instant can express its end.
 fn ahead(delay: u64) -> Duration {
     if delay == u64::MAX { Duration::from_nanos(u64::MAX) * 2 } else { Duration::from_nanos(delay) }
 }
 
-/// How many are played: a few in a plain run of the tests, more in the stage `model`.
+/// The number of sequences: few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }
@@ -183,7 +183,8 @@ proptest! {
                     oracle.is_paused = false;
                 }
                 Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),
-                // Not to where the time line ends: what is due then never is.
+                // The clock never reaches the end of the time line, because items due then never
+                // come.
                 Op::Advance(by) if oracle.now.checked_add(by).is_some_and(|now| now < YEAR * 584) => {
                     timer.advance(Duration::from_nanos(by));
                     oracle.now += by;
@@ -203,7 +204,7 @@ proptest! {
                 Op::Remove(item) => prop_assert_eq!(queue.remove(&item), oracle.remove(item)),
                 Op::Shutdown => prop_assert_eq!(queue.shutdown(), oracle.shutdown()),
             }
-            // Looking must not change anything, so not at every step: a look queues what is due.
+            // Not at every step: a look queues due items, and the results must not depend on it.
             if oracle.now.is_multiple_of(3) {
                 prop_assert_eq!(queue.counts().queued, oracle.len());
                 prop_assert_eq!(queue.delayed_len(), oracle.delayed.len());
@@ -222,7 +223,7 @@ proptest! {
         }
         queue.resume();
         oracle.is_paused = false;
-        // All that was accepted comes out in the end.
+        // All accepted items come out in the end.
         timer.advance(Duration::from_secs(1));
         oracle.now += 1_000_000_000;
         loop {

@@ -1,23 +1,23 @@
-//! Tens of thousands of delayed items against maps: enough that what is due later is cut into many leaves, and these are
-//! emptied again.
+//! Tens of thousands of delayed items against maps. They are enough to fill many leaves with later
+//! items, and to empty these again.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wq_delay::{DelayingQueue, ManualTimer, Scheduled, SecondAdd};
 
-/// What befalls many items in a row.
+/// A step on many items.
 #[derive(Debug, Clone)]
 enum Op {
-    /// Each with some delay up to this, in nanoseconds.
+    /// Each item has a delay of up to `longest`, in nanoseconds.
     Add { first: u32, items: u32, longest: u64 },
-    /// Each a nanosecond later than the one before it.
+    /// Each item is due a nanosecond after the previous item.
     AddRising { first: u32, items: u32 },
-    /// All of them at one instant.
+    /// All items are due at one instant.
     AddTogether { first: u32, items: u32, after: u64 },
-    /// Each that is a multiple of this.
+    /// Cancels each item that is a multiple of `step`.
     Cancel { step: u32 },
-    /// So many come out, whenever they are due.
+    /// Takes this many items, whenever they are due.
     Get { items: usize },
 }
 
@@ -38,7 +38,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The naive queue: by deadline and number of the add, and where each item is.
+/// The naive queue: items by deadline and number of the add, and the place of each item.
 #[derive(Default)]
 struct Sorted {
     order: BTreeMap<(u64, u64), u32>,

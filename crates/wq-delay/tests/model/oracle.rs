@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use wq_delay::{Added, ImmediateAdd, RejectedReason, Scheduled, SecondAdd};
 
-/// Who asked for an item, in the order of the adds.
+/// One entry for each add of an item, in the order of the adds.
 pub(crate) type Order = Vec<u8>;
 
 pub(crate) fn merge(held: &mut Order, new: Order) {
     held.extend(new);
 }
 
-/// How far debounced adds may put an item off: a limit beyond 292 years of the queue's life is none.
+/// The limit of debounced adds. A limit beyond 292 years of the queue's life is infinite.
 const fn limited(limit: u64) -> u64 {
     if limit < (1 << 63) - 1 { limit } else { u64::MAX }
 }
@@ -21,10 +21,10 @@ pub(crate) struct Oracle {
     immediate: ImmediateAdd,
     pub(crate) now: u64,
     adds: u64,
-    /// Deadline, number of the add, item, order, how far debounced adds may put it off.
+    /// Deadline, number of the add, item, order, and the limit of debounced adds.
     pub(crate) delayed: Vec<(u64, u64, u8, Order, u64)>,
     queued: Vec<(u8, Order)>,
-    /// Items in hand, and the order in which they run again if they do.
+    /// Items in flight, and the order of each item that will run again.
     pub(crate) processing: BTreeMap<u8, Option<Order>>,
     is_shut_down: bool,
     pub(crate) is_paused: bool,
@@ -101,7 +101,7 @@ impl Oracle {
         }
     }
 
-    /// With room for so many items.
+    /// As `add`, with a capacity.
     pub(crate) fn try_add(
         &mut self,
         item: u8,
@@ -128,7 +128,7 @@ impl Oracle {
         if self.immediate != ImmediateAdd::Merge {
             return Ok(self.enqueue(item, order));
         }
-        // The add comes first, and takes the delayed request along when it has gone through.
+        // The add comes first. If it is accepted, it takes the delayed request along.
         let added = self.enqueue(item, order);
         if let Some(entry) = self.take_delayed(item) {
             self.enqueue(item, entry.3);

@@ -1,4 +1,4 @@
-//! Room that was reserved: no add, move or removal allocates as long as no more items wait than it was made for.
+//! Reserved room: while it suffices for the delayed items, no add, move or removal allocates.
 
 use std::alloc::System;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn spread(number: u64) -> u64 {
     number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
 }
 
-/// A program with one thread: the allocator counts for the whole process.
+/// A program with one thread, because the allocator counts the whole process.
 fn main() {
     use Course::{AtRandom, Falling, Rising, Together};
     let courses = [Rising, Falling, AtRandom, Together];
@@ -49,7 +49,7 @@ fn main() {
             let region = Region::new(ALLOCATOR);
             (0..items).for_each(|item| _ = queue.add_after(item, course.after(item)));
             (0..items).for_each(|item| _ = queue.add_after(item, next.after(2 * items + item)));
-            // Nine of ten go, and others come elsewhere.
+            // Nine of ten items are canceled and added again with other deadlines.
             let goes = |item: &u64| !spread(*item).is_multiple_of(10);
             (0..items).filter(goes).for_each(|item| _ = queue.cancel(&item));
             (0..items)

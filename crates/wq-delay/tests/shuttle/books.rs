@@ -1,4 +1,4 @@
-//! Books: what is known from outside about every item, and must add up in the end.
+//! Books: counts of every item, kept outside the queue, which must add up in the end.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
@@ -9,14 +9,14 @@ use wq_delay::Scheduled;
 use crate::reached;
 use crate::world::{Queue, delay};
 
-/// Few, so that they meet.
+/// Few items, so that the threads compete for them.
 pub(crate) const ITEMS: u8 = 5;
 
 #[derive(Default)]
 struct Known {
-    /// Raised before each add.
+    /// Incremented before each add.
     requested: AtomicUsize,
-    /// As it was when the item was last handed out.
+    /// The value of `requested` at the last hand-out.
     seen: AtomicUsize,
     is_held: AtomicBool,
 }
@@ -34,7 +34,7 @@ impl Books {
         self.known(item).requested.fetch_add(1, SeqCst);
     }
 
-    /// Adds it, for now or for later.
+    /// Adds the item, at once or delayed.
     pub(crate) fn add(&self, queue: &Queue, item: u8) {
         self.request(item);
         if roll(3) == 0 {
@@ -44,7 +44,7 @@ impl Books {
         }
     }
 
-    /// Call with the item in hand; others go on meanwhile.
+    /// Call while the item is held. Other threads run meanwhile.
     pub(crate) fn work(&self, item: u8) {
         self.begin(item);
         if roll(2) == 0 {
@@ -63,7 +63,7 @@ impl Books {
         assert!(self.known(item).is_held.swap(false, SeqCst));
     }
 
-    /// Call when all is over.
+    /// Call at the end of the scenario.
     pub(crate) fn judge(&self, queue: &Queue) {
         for (item, known) in self.0.iter().enumerate() {
             assert_eq!(known.seen.load(SeqCst), known.requested.load(SeqCst), "a request of {item} was lost");

@@ -29,7 +29,7 @@ fn adder(queue: &Queue, books: &Books) {
     }
 }
 
-/// Items from `ITEMS` on are in nobody's books: they are added for later alone, taken out and put off.
+/// The books do not count items from `ITEMS` on: these are only delayed, removed and moved.
 fn work(books: &Books, item: u8) {
     if item < ITEMS {
         books.work(item);
@@ -66,7 +66,7 @@ fn worker(queue: &Queue, books: &Books) {
     }
 }
 
-/// Everything else that one can ask of a queue.
+/// Makes all other calls of a queue.
 fn meddler(queue: &Queue) {
     for _ in 0..20 {
         let item = ITEMS + roll(ITEMS);

@@ -58,7 +58,7 @@ pub(crate) fn shutdown_in_the_midst() {
 
 pub(crate) fn drains_all_along() {
     let (queue, timer) = world();
-    // Raised before each add, lowered when the item is worked on; of those that are not taken out.
+    // Counts the added items that no worker has finished, except items that may be canceled.
     let open = Arc::new(AtomicUsize::new(0));
     let clock = Clock::start(&timer);
     let workers = [(); 2].map(|()| {

@@ -15,7 +15,7 @@ use crate::world::{Queue, STEP, world};
 /// Longer than a reserve waits for the timekeeper.
 const LAG: Duration = Duration::from_millis(5);
 
-/// What ends the scenario is in this one's hands.
+/// Item 2 ends the scenario.
 fn take(queue: &Queue, item: u8) -> usize {
     if item == 2 {
         _ = queue.shutdown();
@@ -23,7 +23,7 @@ fn take(queue: &Queue, item: u8) -> usize {
     1
 }
 
-/// Begins to wait, and is never polled again; or takes an item.
+/// Begins a wait that is never polled again, or takes an item.
 fn stall(queue: &Queue) -> (impl Sized, usize) {
     let mut get = queue.get_owned();
     let taken = match Pin::new(&mut get).poll(&mut Context::from_waker(Waker::noop())) {
@@ -62,11 +62,11 @@ pub(crate) fn stalled_keepers() {
             (0..3).map(|_| come_and_go()).sum::<usize>()
         }
     });
-    // Moved earlier, once somebody may be asleep for the deadline of 1.
+    // The deadline moves earlier while a getter may sleep until the deadline of item 1.
     let deadline = queue.now() + STEP;
     queue.add_at(0, deadline);
     queue.add_at(2, deadline + STEP * 5);
-    // Two steps and no more: whoever sleeps longer than its duty sleeps for ever.
+    // The clock advances only twice: a getter that sleeps longer than its duty never wakes.
     timer.advance(STEP * 2 + LAG);
     timer.advance(STEP * 4 + LAG);
     let mut taken = comings.join().unwrap();
@@ -75,7 +75,7 @@ pub(crate) fn stalled_keepers() {
     drop(held);
 }
 
-/// Deadline after deadline, each the first or earlier than another, and one getter that must not miss any.
+/// Each deadline is the first or earlier than another, and one getter must not miss any.
 pub(crate) fn one_getter_in_time() {
     const ROUNDS: u8 = 30;
     let (queue, timer) = world();
@@ -101,7 +101,7 @@ pub(crate) fn one_getter_in_time() {
         if is_stalled {
             timer.advance(LAG);
         }
-        // Nobody else moves the clock: if the getter sleeps on, it sleeps for ever.
+        // No other thread moves the clock: a getter that sleeps on never wakes.
         assert_eq!(takes.recv().unwrap(), item);
     }
     _ = queue.shutdown();

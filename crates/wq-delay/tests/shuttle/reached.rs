@@ -1,4 +1,4 @@
-//! Reached: states that are rare, and must come about all the same.
+//! Reached: rare states that the schedules must reach.
 
 wq_contract::states! {
     EARLY_LOOKS: "gets that found only delayed items",

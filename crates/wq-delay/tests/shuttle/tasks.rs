@@ -28,7 +28,7 @@ async fn patient(queue: Queue, books: Arc<Books>) {
     }
 }
 
-/// Goes home after a few waits or some work: in the end all depends on those who only move when they are woken.
+/// Ends after a few waits or some work. The remaining workers run only when they are woken.
 async fn hasty(queue: Queue, books: Arc<Books>, patience: u8) {
     loop {
         match impatient(queue.get_owned()).await {
@@ -71,7 +71,7 @@ pub(crate) fn cancelled_at_every_await() {
     block_on(life(3, [3, 10, 30][usize::from(roll(3))], 4, 4));
 }
 
-/// What goes wrong at the end of a life is made good by nobody, so there are many ends.
+/// No later call repairs a wrong state at the end of a queue, so the scenario has many ends.
 pub(crate) fn short_lives() {
     block_on(async {
         for _ in 0..6 {

@@ -1,4 +1,4 @@
-//! World: a queue, its clock, and the thread that moves it on.
+//! World: a queue, its clock, and the thread that advances it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -8,7 +8,7 @@ use shuttle::thread::{self, JoinHandle};
 use wq_contract::play::roll;
 use wq_delay::{DelayingQueue, ImmediateAdd, ManualTimer, SecondAdd};
 
-/// The longest delay that is drawn is a few of these.
+/// The longest random delay is a few of these.
 pub(crate) const STEP: Duration = Duration::from_millis(2);
 
 pub(crate) type Queue = DelayingQueue<u8>;
@@ -28,7 +28,7 @@ pub(crate) fn delay() -> Duration {
     STEP * u32::from(roll(6))
 }
 
-/// A thread that moves the clock on until it is told to stop.
+/// A thread that advances the clock until it is told to stop.
 pub(crate) struct Clock {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,

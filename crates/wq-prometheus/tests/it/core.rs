@@ -74,7 +74,7 @@ fn bounds_of_buckets_are_those_of_client_go_to_the_last_bit() {
     queue.add(1);
     queue.try_get().unwrap().done();
     let text = scraped.text();
-    // component-base: ExponentialBuckets(1e-6, 10, 10), which multiplies; and the one without a bound.
+    // component-base: ExponentialBuckets(1e-6, 10, 10), which multiplies, and the infinite bucket.
     let mut expected: Vec<f64> =
         std::iter::successors(Some(1e-6), |bound| Some(bound * 10.0)).take(10).collect();
     expected.push(f64::INFINITY);
@@ -124,7 +124,7 @@ fn adds_count_hand_outs_to_come_and_depth_counts_what_will_run() {
 
 #[test]
 fn gauges_of_work_in_hand_go_on_during_a_drain_and_end_at_nothing() {
-    // Upstream's stop moving when the shutdown begins, and never come back to 0 (D19).
+    // Upstream's gauges stop when the shutdown begins, and never return to 0 (D19).
     let scraped = Scraped::new();
     let queue = scraped.queue();
     let read = || {

@@ -1,4 +1,4 @@
-//! What a scrape sees of delayed items.
+//! Delayed items as a scrape sees them.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -41,7 +41,7 @@ fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below(
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
     has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
     timer.advance(SECOND + SECOND / 2);
-    // Due, and nobody has looked.
+    // Item 1 is due, but not queued yet.
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
     has(&registry, "workqueue_delay_lateness_seconds_count{name=\"claims\"} 0");
     assert_eq!(queue.counts().queued, 1);

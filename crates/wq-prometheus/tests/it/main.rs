@@ -1,4 +1,4 @@
-//! What a scrape sees of each layer.
+//! Each layer as a scrape sees it.
 
 mod core;
 mod delay;

@@ -1,4 +1,5 @@
-//! The depth by priority as a scrape sees it. The cases of controller-runtime's `workqueue_test.go`, and D18.
+//! The depth by priority as a scrape sees it: the cases of controller-runtime's
+//! `workqueue_test.go`, and D18.
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
@@ -33,7 +34,7 @@ fn text(registry: &Registry) -> String {
     text
 }
 
-/// What each label shows.
+/// The depth under each label.
 fn scrape(registry: &Registry) -> BTreeMap<String, i64> {
     let text = text(registry);
     let prefix = "workqueue_depth{name=\"claims\",priority=\"";
@@ -69,7 +70,8 @@ fn many_items_of_one_priority_are_counted_under_one_label() {
     assert_eq!(scrape(&registry), BTreeMap::from([("3".to_owned(), 200)]));
 }
 
-/// D18: of 1000 priorities each label equals what waits under it at every scrape, whatever comes and goes, and the sum is the depth.
+/// D18: among 1000 priorities each label equals the items under it at every scrape, and the sum is
+/// the depth.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn each_label_equals_what_waits_under_it_at_every_scrape() {
@@ -86,7 +88,7 @@ fn each_label_equals_what_waits_under_it_at_every_scrape() {
         } else if let Ok(guard) = queue.try_get() {
             priorities.remove(guard.item());
             if guards.len() > 5 {
-                guards.clear(); // Some of them come back.
+                guards.clear(); // Some of their items run again.
             }
             guards.push(guard);
         }
@@ -130,7 +132,7 @@ fn a_raised_item_counts_under_its_new_priority_alone() {
     assert_eq!(scrape(&registry)["1"], 1);
 }
 
-/// Of 25 labels none may go to what is found together with higher priorities.
+/// The 25 labels go to the highest of the priorities that one scrape finds together.
 #[test]
 fn the_highest_of_those_found_together_have_labels_and_keep_them() {
     let (queue, registry) = watched();
@@ -206,7 +208,7 @@ fn a_queue_of_a_layer_above_is_watched_and_one_without_priorities_of_its_name_ha
     assert!(!text(&registry).contains("workqueue_depth{"));
 }
 
-/// Also if the test fails: nobody waits for workers who go on.
+/// Stops the workers at the end of a scope, even if the test fails.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -215,8 +217,9 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Items come and go under 40 priorities, each added again by who holds it before it is done: of each priority all are queued or
-/// to run again, but for those that a worker has got and not yet added.
+/// Items come and go under 40 priorities, and each holder adds its item again before its done. So
+/// all items of a priority are queued or to run again, except items that a worker has got and not
+/// yet added.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
@@ -225,7 +228,7 @@ fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
     let (queue, registry) = watched();
     let priority_of = |item: u32| item % 40;
     (0..200).for_each(|item| add(&queue, item, priority_of(item)));
-    // Ten are in hand all the while, and run again.
+    // Ten items are in flight throughout, and will run again.
     let held: Vec<_> = (0..10).map(|_| queue.try_get().unwrap()).collect();
     held.iter().for_each(|guard| add(&queue, *guard.item(), priority_of(*guard.item())));
     let (goes_on, scraped) = (AtomicBool::new(true), Barrier::new(WORKERS + 1));

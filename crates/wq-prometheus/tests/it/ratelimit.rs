@@ -1,4 +1,4 @@
-//! What a scrape sees of retries.
+//! Retries as a scrape sees them.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -6,7 +6,8 @@ use std::time::Duration;
 use wq_prometheus::QueueMetrics;
 use wq_ratelimit::{Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
 
-/// client-go counts each `AddRateLimited` and `AddAfter`; here it is each that was let in, by any verb.
+/// client-go counts each `AddRateLimited` and `AddAfter`. Here each accepted delayed add counts, by
+/// any verb.
 #[test]
 fn each_retry_is_counted_and_an_item_given_up_is_none() {
     let mut registry = Registry::default();

@@ -1,7 +1,9 @@
-//! Upstream metrics: the cases of controller-runtime's `priorityqueue_test.go` that look at delays in metrics, by their names.
+//! Upstream metrics: the cases of controller-runtime's `priorityqueue_test.go` about delays in
+//! metrics, by their names.
 //!
-//! There an add at once joins a delayed one: our `Merge`. Its `retries` counts what was added with a delay above zero, ours every
-//! delayed add, as client-go does. A label is there from the first scrape on that finds something under it.
+//! There an immediate add joins a delayed one, as with our `Merge`. Its `retries` counts adds with
+//! a delay above zero; ours counts every delayed add, as client-go does. A label exists from the
+//! first scrape that finds an item under it.
 
 use std::collections::BTreeMap;
 use std::task::Poll;
@@ -18,7 +20,7 @@ use wq_ratelimit::{ExponentialBackoff, RateLimitingQueue};
 const SECOND: Duration = Duration::from_secs(1);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What a registry shows of the queue.
+/// The metrics of the queue, in a registry.
 struct Metrics {
     registry: Registry,
     core: QueueMetrics,
@@ -40,7 +42,7 @@ impl Metrics {
             .collect()
     }
 
-    /// By priority.
+    /// The depth by priority.
     fn depth(&self) -> BTreeMap<i32, i64> {
         let found = self.lines("workqueue_depth{name=\"claims\",priority=\"");
         found
@@ -93,7 +95,8 @@ fn a_delayed_item_added_at_once_is_counted_once() {
     assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 1));
 }
 
-/// "updates metrics correctly when an item with after is re-added with higher priority and no after".
+/// "updates metrics correctly when an item with after is re-added with higher priority and no
+/// after".
 #[test]
 fn a_delayed_item_added_at_once_counts_under_the_higher_priority_alone() {
     let (queue, timer, metrics) = delaying(Priority::new());
@@ -118,7 +121,7 @@ fn a_ripe_item_added_again_is_counted_once() {
     assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(0, 1)])));
     assert_eq!(take(&queue), Some((foo(), 0)));
     assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(0, 0)])));
-    // The same if nobody has looked between the deadline and the add.
+    // The same if no call queues the item between the deadline and the add.
     queue.add_after(foo(), SECOND / 20);
     timer.advance(SECOND / 20);
     queue.add(foo());
@@ -127,7 +130,8 @@ fn a_ripe_item_added_again_is_counted_once() {
     assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([(0, 0)]), 2));
 }
 
-/// "doesn't include non-ready items in Len()", `TestItemsAreInludedInLenAndMetricsOnceTheyAreReady`.
+/// "doesn't include non-ready items in Len()",
+/// `TestItemsAreInludedInLenAndMetricsOnceTheyAreReady`.
 #[test]
 fn delayed_items_are_counted_once_they_are_ready() {
     let (queue, timer, metrics) = delaying(Priority::new());
@@ -212,16 +216,17 @@ fn of_one_priority_the_first_due_comes_first() {
     assert_eq!((metrics.depth(), metrics.adds()), (depths([(0, 0)]), 2));
 }
 
-/// When the items of a case are added for.
+/// The deadline of the items in a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum When {
-    /// There a delay below zero.
+    /// Upstream uses a delay below zero.
     InThePast,
     Now,
     InASecond,
 }
 
-/// `TestHighPriorityItemsAreReturnedBeforeLowPriorityItemMultipleTimes`, with ageing off as upstream.
+/// `TestHighPriorityItemsAreReturnedBeforeLowPriorityItemMultipleTimes`, with ageing off as
+/// upstream.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn a_thousand_of_each_priority_come_strictly_in_order_with_every_delay() {

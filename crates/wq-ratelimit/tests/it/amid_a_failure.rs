@@ -1,4 +1,5 @@
-//! Amid a failure: at each look at the clock during `finish` a user asks for the item, or the clock panics.
+//! Amid a failure: at each read of the clock during `finish` a user adds the item, or the clock
+//! panics.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ type Queue = RateLimitingQueue<u64, ExponentialBackoff<u64>>;
 
 type Deed = Box<dyn FnOnce() + Send>;
 
-/// Does something when it is looked at once more after so many times.
+/// A timer that runs `deed` once, after `looks` further reads of the clock.
 #[derive(Clone)]
 struct Interrupted {
     timer: ManualTimer,
@@ -28,7 +29,7 @@ impl Interrupted {
         *self.deed.lock().unwrap() = Some(Box::new(deed));
     }
 
-    /// Whether that has been done.
+    /// Whether the deed has run.
     fn is_over(&self) -> bool {
         self.deed.lock().unwrap().take().is_none()
     }
@@ -72,7 +73,7 @@ fn fail(queue: &Queue) {
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
 }
 
-/// Item 1 has failed, and its retry waits for a second from that instant.
+/// Item 1 has failed, and its retry waits for one second from the returned instant.
 fn failed() -> (Queue, Interrupted, Instant) {
     let (queue, timer) = queue();
     fail(&queue);
@@ -80,7 +81,8 @@ fn failed() -> (Queue, Interrupted, Instant) {
     (queue, timer, start)
 }
 
-/// Plays it with the deed at the first look at the clock, at the second and so on, until it comes too late. How often it came in time.
+/// Plays with the deed at each clock read in turn, until the read no longer happens. At least one
+/// must happen.
 fn at_each_look(mut play: impl FnMut(usize) -> bool) {
     let times = (0..).take_while(|looks| play(*looks)).count();
     assert!((1..100).contains(&times), "{times}");

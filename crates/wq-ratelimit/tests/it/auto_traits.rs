@@ -1,4 +1,4 @@
-//! What may be sent to another thread.
+//! Auto traits: the types that can be sent to another thread.
 
 use wq_ratelimit::{
     ExponentialBackoff, Get, GetOwned, OwnedProcessingGuard, ProcessingGuard, RateLimitingQueue, Shared,

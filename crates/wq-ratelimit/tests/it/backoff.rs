@@ -44,7 +44,7 @@ fn an_event_keeps_a_back_off() {
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
 }
 
-/// Nothing waits of the item any more, whoever has it in hand.
+/// Holds for an item in flight and for a queued one.
 #[test]
 fn a_retry_that_is_canceled_takes_its_back_off_along() {
     for in_hand in [false, true] {
@@ -84,7 +84,7 @@ fn an_event_is_deferred_to_the_retry() {
     assert!(queue.try_get().is_err(), "once for both");
 }
 
-/// The retry and what a user has asked for are one request: the event waits for what became of the two.
+/// The retry and the user's request are one, and the event joins it at its deadline.
 #[test]
 fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
     let cases = [
@@ -119,7 +119,7 @@ fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
     }
 }
 
-/// What is delayed for another reason than a failure is not a back-off.
+/// A delay that did not come from a failure is not a back-off.
 #[test]
 fn an_item_that_did_not_fail_has_no_back_off_to_defer_to() {
     let timer = ManualTimer::new();
@@ -149,7 +149,7 @@ fn a_delay_of_its_own_is_combined_with_the_limiters() {
     }
 }
 
-/// Fail, be brought back by an event, fail with a delay: again and again.
+/// The item comes back by an event and fails with a delay, again and again.
 #[test]
 fn events_cannot_add_wait_to_wait() {
     let timer = ManualTimer::new();
@@ -169,7 +169,8 @@ fn events_cannot_add_wait_to_wait() {
     assert!(queue.try_get().is_err(), "nothing that waited before comes earlier");
 }
 
-/// Events every 10 ms, on an item that asks for 30 ms each time: its failures count as without events.
+/// Events come every 10 ms, and the item asks for 30 ms each time. Its failures count as without
+/// events.
 #[test]
 fn a_delay_of_its_own_does_not_keep_failures_from_counting_under_steady_events() {
     for combine in [Combine::Max, Combine::Sum, Combine::Override] {
@@ -205,7 +206,7 @@ fn a_delay_that_overrides_is_exact_and_counts() {
         assert_eq!(guard.num_requeues(), attempt);
         guard.finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override }).unwrap();
         assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(7)));
-        // An event in between: exact again, from then, and not counted.
+        // After an event the delay is exact again, and the failure does not count.
         timer.advance(ms(3));
         queue.add("a");
         queue
@@ -230,7 +231,7 @@ fn a_delay_that_overrides_is_exact_and_counts() {
     assert_eq!((queue.deadline(&"b"), queue.num_requeues(&"b")), (Some(timer.now() + ms(50)), 1));
 }
 
-/// A wait of zero is an add: of an item that is delayed, as the queue's policy has it.
+/// A wait of zero is an add. For a delayed item, the queue's `immediate_add` policy decides.
 #[test]
 fn a_rate_limited_add_without_a_wait_is_an_add() {
     let cases = [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)];
@@ -262,7 +263,7 @@ fn a_rate_limited_add_keeps_its_order() {
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
 
-/// An outcome that has no wait leaves no back-off for an event to clear: what a user has asked for stays.
+/// An outcome without a wait leaves no back-off for an event to clear. The user's request stays.
 #[test]
 fn an_outcome_without_a_wait_ends_the_back_off() {
     let timer = ManualTimer::new();

@@ -1,4 +1,4 @@
-//! Contract: the suite that all queues pass, on this one.
+//! Contract: runs the test suite of all queues on this one.
 
 use wq_ratelimit::{
     ExponentialBackoff, ManualTimer, MaxOf, RateLimitingQueue, ThreadTimer, TokenBucket, controller_default,

@@ -12,7 +12,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// D7: client-go's 1001st `AddAfter` blocks while the loop that waits is stalled; after a drain, for ever.
+/// D7: client-go's 1001st `AddAfter` blocks while the waiting loop is stalled, and forever after a
+/// drain.
 #[test]
 fn no_delayed_add_waits_for_a_stalled_timekeeper() {
     let queue = RateLimitingQueue::<u64, _>::builder()
@@ -29,7 +30,7 @@ fn no_delayed_add_waits_for_a_stalled_timekeeper() {
     assert_eq!((queue.delayed_len(), queue.shutdown().len()), (5_000, 5_000));
 }
 
-/// D13: controller-runtime's queue counts later than it returns.
+/// D13: controller-runtime's queue counts an attempt only after its call has returned.
 #[test]
 fn an_attempt_counts_at_once_and_is_forgotten_at_once() {
     let queue = RateLimitingQueue::<u64, _>::builder()
@@ -71,7 +72,7 @@ fn events_do_not_change_the_back_off_of_a_failing_item() {
     assert_eq!(deadlines(true), deadlines(false));
 }
 
-/// D16: client-go takes a token for each add, also of an item that waits already.
+/// D16: client-go takes a token for each add, even if the item waits already.
 #[test]
 fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
     let timer = ManualTimer::new();
@@ -87,7 +88,7 @@ fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
     assert_eq!(bucket.reserve(timer.now()), ms(200));
 }
 
-/// D16, of an item that is queued: the bucket has tokens, so no add has to wait.
+/// D16, for a queued item: the bucket has tokens, so no add has to wait.
 #[test]
 fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
     for is_event in [false, true] {
@@ -101,7 +102,7 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
             queue.add(1);
         } else {
             queue.add_rate_limited(1);
-            timer.advance(ms(5)); // Due, and nobody has looked.
+            timer.advance(ms(5)); // Due, but not queued yet.
         }
         for _ in 0..10_000 {
             assert_eq!(queue.add_rate_limited(1), Scheduled::Now(Added::Merged));
@@ -109,7 +110,7 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
         let taken = u32::from(!is_event);
         assert_eq!((queue.num_requeues(&1), queue.counts().queued, queue.delayed_len()), (taken, 1, 0));
         assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
-        // A failure still counts, also of an item that is to run again.
+        // A failure still counts, even if the item will run again.
         let guard = queue.try_get().unwrap();
         queue.add(1);
         guard.finish(Outcome::Retry).unwrap();
@@ -117,7 +118,8 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
     }
 }
 
-/// D16, of an item in hand: the first add counts, since it may be about what the work has not seen; the others join it.
+/// D16, for an item in flight: the first add counts, because the work may not have seen its reason.
+/// Later adds join it.
 #[test]
 fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
     for is_event in [false, true] {
@@ -142,7 +144,7 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
     }
 }
 
-/// Adders never pay for what others have left undone, however much is due.
+/// An add of another item moves at most two batches of due items, however many are due.
 #[test]
 fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {
     for delay in [Duration::ZERO, ms(5)] {
@@ -155,7 +157,7 @@ fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {
         (0..10_000).for_each(|item| _ = queue.add_after(item, ms(1)));
         timer.advance(ms(1));
         queue.add_rate_limited_after(20_000, delay, Combine::Override);
-        // Read from the queue's own books by Debug, which moves nothing.
+        // `Debug` reads the queue's counts without moving due items.
         let shown = format!("{queue:?}");
         let delayed = shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         assert!(delayed.parse::<u64>().unwrap() >= 10_000 - 2 * 128, "two batches at most: {shown}");
@@ -164,7 +166,7 @@ fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {
     }
 }
 
-/// D17: both upstream stores grow for ever.
+/// D17: both upstream stores grow without bound.
 #[test]
 fn a_million_items_that_fail_once_do_not_fill_the_store() {
     let mut limiter =
@@ -199,7 +201,8 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
     assert_eq!(limiter.num_requeues(&2), 150, "one that is in use is never forgotten");
 }
 
-/// Item 1 fails with this outcome and gets its time, while others fail; then it has failed twice.
+/// Item 1 fails with this outcome, and others fail while it waits. Its next failure must add to its
+/// attempts.
 fn fails_again_after<L: RateLimiter<u64> + Send>(
     limiter: L,
     outcome: impl FnOnce(std::time::Instant) -> Outcome,
@@ -240,7 +243,7 @@ fn no_failure_is_forgotten_while_its_item_waits() {
     fails_again_after(Box::new(shared), |now| Outcome::RetryNotBefore(now + day));
 }
 
-/// The bucket of the default limiter has so much debt that the wait for it is longer than records are kept.
+/// The debt of the default limiter's bucket makes the wait longer than records are kept.
 #[test]
 fn no_failure_is_forgotten_while_its_item_waits_for_a_token() {
     let timer = ManualTimer::new();
@@ -262,7 +265,7 @@ fn no_failure_is_forgotten_while_its_item_waits_for_a_token() {
             failed_again += 1;
             guard.done();
         }
-        queue.add_rate_limited(1_000_000 + step); // Time goes by for the store too.
+        queue.add_rate_limited(1_000_000 + step); // Advances the store's time too.
         queue.cancel(&(1_000_000 + step));
     }
     assert_eq!(failed_again, 50_000);
@@ -306,11 +309,11 @@ fn those_that_failed_last_are_remembered_beside_items_that_wait_long() {
     }
     (100..108).for_each(|item| _ = limiter.next_delay(&item, at(19)));
     (200..202).for_each(|item| _ = limiter.next_delay(&item, at(20)));
-    let last = (102..108).chain(200..202); // The half of the bound is 8.
+    let last = (102..108).chain(200..202); // Half of the bound is 8.
     assert_eq!(last.map(|item| limiter.num_requeues(&item)).sum::<u32>(), 8);
 }
 
-/// As long as there is room: beyond that those go first that failed before all others.
+/// Without room, the records that failed first are evicted first.
 #[test]
 fn items_that_wait_long_are_remembered_beside_those_that_failed_last_while_there_is_room() {
     let start = ManualTimer::new().now();
@@ -331,7 +334,7 @@ fn items_that_wait_long_are_remembered_beside_those_that_failed_last_while_there
     assert_eq!(fail_and_wait(9..10, at(80)), ((4..10).collect(), 4));
 }
 
-/// Also if they began to wait at different times, each beside as many others as are remembered for sure.
+/// They begin to wait at different times, each beside as many others as are always remembered.
 #[test]
 fn all_that_wait_long_are_remembered_while_there_is_room() {
     let start = ManualTimer::new().now();
@@ -352,7 +355,7 @@ fn all_that_wait_long_are_remembered_while_there_is_room() {
     assert_eq!((limiter.remembered().expired, limiter.remembered().evicted), (2, 0));
 }
 
-/// Three that wait, three more, and two: the first make room for the next, not all that wait at once.
+/// Three items wait, then three more, then two. The first three make room, and the others stay.
 #[test]
 fn of_those_that_wait_long_the_first_make_room() {
     let start = ManualTimer::new().now();
@@ -368,7 +371,7 @@ fn of_those_that_wait_long_the_first_make_room() {
     assert_eq!((known, limiter.remembered().evicted), ((3..9).collect(), 3));
 }
 
-/// The bucket of each item holds one token, and fills in half an hour.
+/// The bucket of each item holds one token and fills in half an hour.
 #[test]
 fn a_bucket_that_was_used_last_is_not_full_beside_others_in_debt() {
     let start = ManualTimer::new().now();
@@ -489,7 +492,7 @@ fn no_item_is_dropped_under_a_lock() {
     assert!(drops.load(Ordering::SeqCst) > 100);
 }
 
-/// Says whether it is at work: under the lock of whoever shares it.
+/// Sets `at_work` during a call, which runs under the lock of `Shared`.
 struct Busy<L> {
     limiter: L,
     at_work: Arc<std::sync::atomic::AtomicBool>,
@@ -516,7 +519,7 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Busy<L> {
     }
 }
 
-/// One handle makes the limiter drop items, and before they are taken away another asks.
+/// One handle makes the limiter drop items. Before it takes them away, the other handle calls.
 #[test]
 fn a_shared_limiter_drops_no_item_under_its_lock() {
     let timer = ManualTimer::new();
@@ -539,7 +542,7 @@ fn a_shared_limiter_drops_no_item_under_its_lock() {
     assert_eq!(under_lock.load(Ordering::SeqCst), 0);
 }
 
-/// Counts how often it is asked for anything.
+/// Counts the calls of its methods.
 #[derive(Debug, Default)]
 struct Counted {
     fifo: Fifo,
@@ -576,7 +579,7 @@ impl Backlog for Counted {
     }
 }
 
-/// D24: controller-runtime's queue looks at each of them in every get.
+/// D24: controller-runtime's queue looks at each such item in every get.
 #[test]
 fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
     let backlog = Counted::default();
@@ -598,7 +601,7 @@ fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
     assert_eq!(queue.counts().queued, 1_000);
 }
 
-/// D25: both upstream queues drop it in silence.
+/// D25: both upstream queues drop such an add silently.
 #[test]
 fn every_add_after_shutdown_says_so() {
     let queue = RateLimitingQueue::<String, _>::builder()

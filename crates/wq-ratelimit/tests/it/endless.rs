@@ -1,5 +1,5 @@
-//! A wait beyond the end of time is a back-off as any other: what can be seen of an item that waits so long is what can be seen of
-//! one that waits for ten years.
+//! A wait beyond the end of time is a back-off as any other. The item looks the same as with a wait
+//! of ten years.
 
 use std::time::Duration;
 use wq_ratelimit::{
@@ -18,7 +18,8 @@ struct Seen {
     backs_off: usize,
 }
 
-/// An item asks for this wait at the end of its first attempt; then an event brings it back, and it fails as it says.
+/// An item finishes its first attempt with `first`. Then events bring it back, and it finishes with
+/// `then`.
 fn story(
     limiter: impl RateLimiter<u8> + Send,
     policy: DuringBackoff,
@@ -51,7 +52,7 @@ fn story(
     seen
 }
 
-/// A strict back-off is strict for ever.
+/// `Defer` holds even for a back-off without an end.
 #[test]
 fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_canceled() {
     let timer = ManualTimer::new();

@@ -1,4 +1,5 @@
-//! Each limiter for 10,000 failures at extreme parameters: monotone where promised, never above its longest wait, counted.
+//! Each limiter for 10,000 failures at extreme parameters. Waits are monotone where promised and
+//! never above the maximum, and failures are counted.
 
 use std::time::Duration;
 use wq_ratelimit::{
@@ -10,7 +11,8 @@ const FAILURES: u32 = 10_000;
 const NANO: Duration = Duration::from_nanos(1);
 const SECOND: Duration = Duration::from_secs(1);
 const AGE: Duration = Duration::from_nanos(u64::MAX);
-/// The bases and caps at which other limiters break: the shortest, powers of two on both sides of 2^63, the longest.
+/// Bases and caps at which other limiters break: the shortest, the longest, and powers of two on
+/// both sides of 2^63.
 const LENGTHS: [Duration; 8] = [
     NANO,
     Duration::from_nanos(2),
@@ -28,7 +30,7 @@ fn pairs() -> impl Iterator<Item = (Duration, Duration)> {
         .flat_map(|low| LENGTHS.into_iter().filter(move |high| low <= *high).map(move |high| (low, high)))
 }
 
-/// The answers to so many failures of one item, all at one moment.
+/// The waits after `FAILURES` failures of one item at one moment.
 fn fail(mut limiter: impl RateLimiter<u8>, who: &str) -> Vec<Duration> {
     let now = ManualTimer::new().now();
     let delays: Vec<_> = (0..FAILURES).map(|_| limiter.next_delay(&1, now)).collect();
@@ -128,8 +130,8 @@ fn combinations_are_as_good_as_their_parts() {
     assert!(fail(controller_default(), "default").is_sorted());
 }
 
-/// B6: a clock that goes backwards gives no permits away, and puts none off: a bucket keeps to the instants that it has
-/// promised.
+/// B6: a clock that goes backwards neither adds nor delays permits. A bucket keeps the instants
+/// that it has promised.
 #[test]
 fn a_clock_that_goes_backwards_changes_no_instant_that_a_bucket_promises() {
     let timer = ManualTimer::new();
@@ -143,9 +145,10 @@ fn a_clock_that_goes_backwards_changes_no_instant_that_a_bucket_promises() {
         assert_eq!(single.next_delay(&1, at), wait, "one item's bucket is a bucket");
         wait
     };
-    let permits = times.map(|at| at + reserve(at)); // Also of what is asked before the first use.
+    let permits = times.map(|at| at + reserve(at)); // Some of these times are before the first use.
     assert_eq!(permits, [0, 1, 2, 3, 4].map(|permit| now + SECOND * permit));
-    // The wait is for the second after the permit before it, and so longer by what the clock has lost.
+    // The token comes one second after the last permit, so the wait includes the time that the
+    // clock has lost.
     let far = SECOND * 1000;
     assert_eq!((reserve(now + far), reserve(now + SECOND * 100)), (Duration::ZERO, SECOND * 901));
     assert_eq!(reserve(now + far), SECOND * 2);

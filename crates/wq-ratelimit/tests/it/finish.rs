@@ -69,7 +69,7 @@ fn a_retry_takes_the_order_that_it_is_finished_with() {
     assert_eq!(queue.try_get().unwrap().order().priority, 3);
 }
 
-/// Each is asked for before the work ends, and none is the retry that `finish` cancels.
+/// The user's request comes before the work ends, and `finish` cancels only retries.
 #[test]
 fn what_a_user_adds_for_later_during_the_work_stays() {
     for outcome in [Outcome::Success, Outcome::GiveUp] {
@@ -175,7 +175,8 @@ fn a_retry_after_shutdown_hands_the_item_back_and_counts_nothing() {
     }
 }
 
-/// Every item is worked on, or in the hands of whoever shuts down: half of the items fail, before the shutdown and after it.
+/// Half of the items fail, before and after the shutdown. Each item is done, or returned by
+/// `shutdown` or `finish`.
 #[test]
 fn a_worker_loop_that_shuts_down_among_failures_loses_no_item() {
     let (queue, _timer) = queue();

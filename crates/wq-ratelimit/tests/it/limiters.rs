@@ -1,4 +1,4 @@
-//! What limiters refuse, and how they behave at the edges.
+//! Invalid arguments of limiters, and their behaviour at the edges.
 
 use std::time::Duration;
 use wq_ratelimit::{
@@ -162,7 +162,7 @@ fn clones_that_were_given_no_seed_draw_each_for_itself() {
     assert_eq!(draw(seeded.clone()), draw(seeded));
 }
 
-/// Each is asked about an item once; a day later nobody has to ask it about another for that to be forgotten.
+/// Each limiter is asked about one item. A sweep a day later forgets it without a further call.
 #[test]
 fn every_limiter_that_remembers_can_be_swept() {
     let backoff = || ExponentialBackoff::<u8>::new(SECOND, SECOND * 10).unwrap();
@@ -185,7 +185,7 @@ fn every_limiter_that_remembers_can_be_swept() {
         assert!(limiter.num_requeues(&1) == 0 && remembered.items == 0, "{which}");
         assert!(remembered.expired > 0 && remembered.evicted == 0, "{which}");
     }
-    // One that owes tokens for longer is not forgotten.
+    // A bucket that owes tokens for longer is not forgotten.
     let mut bucket = PerItemBucket::<u8>::new(1, SECOND * 60, 1).unwrap();
     let timer = ManualTimer::new();
     (0..100).for_each(|_| _ = bucket.next_delay(&1, timer.now()));
@@ -194,7 +194,8 @@ fn every_limiter_that_remembers_can_be_swept() {
     assert_eq!(bucket.num_requeues(&1), 100);
 }
 
-/// What was used first need not have been asked first: a token is there at one instant, whoever asks for it when.
+/// The first call need not be the earliest in time. Each token has its instant, in whatever order
+/// the calls come.
 #[test]
 fn a_bucket_that_is_asked_before_its_first_use_counts_from_that_use() {
     let hour = SECOND * 3600;
@@ -211,7 +212,7 @@ fn a_bucket_that_is_asked_before_its_first_use_counts_from_that_use() {
 #[test]
 fn rates_of_client_go_are_written_as_the_page_of_the_bucket_says() {
     let now = ManualTimer::new().now();
-    // 0.5 and 2.5 tokens a second; all but no limit.
+    // 0.5 and 2.5 tokens a second, as in the table of `TokenBucket`.
     for (bucket, wait) in [
         (TokenBucket::new(1, SECOND * 2, 1), SECOND * 2),
         (TokenBucket::new(5, SECOND * 2, 1), Duration::from_millis(400)),

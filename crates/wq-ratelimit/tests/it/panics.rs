@@ -1,4 +1,4 @@
-//! Panics of the caller's code, in whichever of its calls: the queue goes on, and of what waits one item's retry is lost at most.
+//! Panics in each call of user code: the queue stays usable, and at most one item's retry is lost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -27,8 +27,8 @@ fn queue(policy: DuringBackoff) -> (Queue, ManualTimer) {
     (queue, timer)
 }
 
-/// Takes the step again and again, with a panic in its first call, its second and so on, until none is left to panic.
-/// Whatever panics, item 2 comes, and item 1 once it is added anew.
+/// Runs the step with a panic in its first call of user code, its second and so on, until no call
+/// is left. In each case item 2 comes, and item 1 comes once it is added again.
 fn in_each_call(policy: DuringBackoff, what: &str, step: impl Fn(&Queue)) {
     for fuse in 0.. {
         let (queue, timer) = queue(policy);

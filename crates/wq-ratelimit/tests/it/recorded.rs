@@ -1,5 +1,5 @@
-//! Our limiters beside what client-go's answered: `tests/data/client-go-limiters.txt`, printed by `go run . limits` in
-//! `crates/rivals/go`.
+//! Compares our limiters with client-go's answers in `tests/data/client-go-limiters.txt`. The
+//! command `go run . limits` in `crates/rivals/go` prints that file.
 
 use std::time::Duration;
 use wq_ratelimit::{
@@ -12,7 +12,7 @@ const RECORDED: &str = include_str!("../data/client-go-limiters.txt");
 struct Line {
     name: &'static str,
     numbers: Vec<u64>,
-    /// When each call was made, and its answer, in nanoseconds.
+    /// The time of each call and its answer, in nanoseconds.
     calls: Vec<(u64, i64)>,
 }
 
@@ -33,7 +33,8 @@ fn lines(name: &str) -> Vec<Line> {
     found
 }
 
-/// Asks ours at the same times, and shows both answers with the number of the call.
+/// Asks our limiter at the same times, and passes both answers to `judge` with the number of the
+/// call.
 fn beside(line: &Line, mut ours: impl RateLimiter<u8>, mut judge: impl FnMut(u64, u64, i64)) {
     let start = ManualTimer::new().now();
     for (call, (at, theirs)) in (1..).zip(&line.calls) {
@@ -50,8 +51,8 @@ const fn nanos(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-/// client-go computes in floating point: a negative answer is its overflow at 2^63, where ours is the longest; and beyond
-/// 2^53 ns (104 days) it has no whole nanoseconds.
+/// client-go computes in floating point. A negative answer is its overflow at 2^63, where ours is
+/// the longest wait. Beyond 2^53 ns (104 days) it has no whole nanoseconds.
 #[test]
 fn exponential_back_off_is_client_gos_to_the_nanosecond() {
     let mut overflows = 0;
@@ -93,9 +94,9 @@ fn fast_slow_max_of_and_max_wait_are_client_gos() {
     beside(&lines("with-max-wait")[0], WithMaxWait::new(quick(), second * 2), equal);
 }
 
-/// client-go divides in floating point and drops what is left, so that 41 tokens at 10 a second are 4 099 999 999 ns to it:
-/// ours is equal or 1 ns later where an interval is a whole number of nanoseconds. Otherwise each token may be up to 1 ns
-/// later, since ours is never faster than asked for.
+/// client-go divides in floating point and truncates: 41 tokens at 10 a second are 4 099 999 999
+/// ns. Ours is equal or 1 ns later where an interval is a whole number of nanoseconds. Otherwise
+/// each token may be up to 1 ns later, because ours is never faster than asked for.
 #[test]
 fn a_bucket_is_client_gos_without_its_rounding() {
     let (mut calls, mut equal) = (0, 0);

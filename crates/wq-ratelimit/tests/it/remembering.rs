@@ -1,4 +1,4 @@
-//! What a queue remembers of items that back off: for how long, and of how many.
+//! How long, and for how many items, a queue remembers back-offs.
 
 use std::time::Duration;
 use wq_ratelimit::{
@@ -8,7 +8,7 @@ use wq_ratelimit::{
 
 const SECOND: Duration = Duration::from_secs(1);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
-/// At most so many back-offs are known.
+/// The maximum number of remembered back-offs.
 const MANY: usize = 1 << 18;
 
 type Queue = RateLimitingQueue<u32, ExponentialBackoff<u32>>;
@@ -46,7 +46,7 @@ fn an_item_that_nothing_is_to_bring_back_is_remembered_for_its_attempts_alone() 
     }
 }
 
-/// Also while they wait for their retries: those that failed last are known.
+/// The items that failed last stay known, even while all wait for their retries.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
@@ -56,14 +56,14 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
     let backoffs = queue.remembered_backoffs();
     assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
     assert_eq!(backoffs.items as u64 + backoffs.evicted, u64::from(items));
-    // What is known does not count before its time.
+    // A failure of a known item does not count before its time.
     for (item, wait) in [(items - 1, MONTH), (items - u32::try_from(MANY / 2).unwrap(), MONTH), (0, SECOND)] {
         fail(&queue, item, Outcome::Retry);
         assert_eq!(queue.deadline(&item), Some(timer.now() + wait), "{item}");
     }
 }
 
-/// A month after its second failure an item has all its retries again, whatever others did meanwhile.
+/// A month after its second failure an item begins with zero attempts, whatever other items did.
 #[test]
 fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
     for others in [0, 1, 300] {
@@ -111,7 +111,7 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
     }
 }
 
-/// A back-off without an end that is over all the same keeps nothing any longer.
+/// A back-off without an end keeps no record once it was canceled.
 #[test]
 fn a_record_is_kept_no_longer_than_something_waits() {
     let never = |combine| Outcome::RetryWith { delay: Duration::MAX, combine };
@@ -171,7 +171,7 @@ fn an_item_whose_retry_was_taken_out_backs_off_no_longer() {
     assert_eq!(queue.cancel(&1), Some(1));
     fail(&queue, 1, Outcome::Retry);
     assert_eq!(queue.num_requeues(&1), 2, "nothing was to bring it back");
-    // What an event has brought is taken out, and the retry waits on.
+    // The event's add is removed, and the retry still waits.
     queue.add(1);
     assert_eq!(queue.remove(&1), Some(1));
     fail(&queue, 1, Outcome::Retry);
@@ -184,12 +184,12 @@ fn an_item_whose_retry_was_taken_out_backs_off_no_longer() {
     assert_eq!(queue.num_requeues(&1), 2);
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// Run by a stage of `--full`: the stage `test` leaves `long` out.
 mod long {
     use super::*;
 
-    /// D17, through the queue: the memory of its own does not grow for ever either. A back-off of a month, an event, and whoever got the
-    /// item says nothing.
+    /// D17, for the queue: its own memory is bounded too. Each item backs off for a month, comes
+    /// back by an event, and ends without an outcome.
     #[test]
     #[cfg_attr(miri, ignore = "thousands of items")]
     fn many_items_that_fail_once_and_vanish_do_not_fill_the_queue() {
@@ -207,7 +207,7 @@ mod long {
         assert_eq!((queue.delayed_len(), queue.num_requeues(&(items - 1))), (0, 1));
     }
 
-    /// An event waits for the retry, by policy, also of an item whose place was taken by others.
+    /// The policy still applies to an item whose back-off was evicted.
     #[test]
     #[cfg_attr(miri, ignore = "thousands of items")]
     fn an_event_defers_to_a_retry_that_is_known_by_its_deadline_alone() {
@@ -230,7 +230,7 @@ mod long {
         }
     }
 
-    /// What has crowded others out says nothing of an item that never failed.
+    /// Evicted back-offs say nothing about an item that never failed.
     #[test]
     #[cfg_attr(miri, ignore = "thousands of items")]
     fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
@@ -249,7 +249,7 @@ mod long {
             queue.try_get().unwrap().finish(Outcome::Success).unwrap();
             queue.add(0);
             assert_eq!(queue.counts().queued, usize::from(policy == DuringBackoff::Clear));
-            // Also a user's delay has joined it.
+            // Here a user's delay has merged with the retry.
             queue.add_after(1, SECOND);
             assert_eq!(queue.add(1), Added::Queued, "{policy:?}");
             assert!(queue.deadline(&1).is_some(), "{policy:?}");

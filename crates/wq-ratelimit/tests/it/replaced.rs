@@ -1,5 +1,5 @@
-//! What an outcome makes of a retry that waits already, and of what others have asked for. Guards whose item is no longer
-//! theirs.
+//! The effect of an outcome on a waiting retry and on requests of users, and guards of abandoned
+//! items.
 
 use std::time::Duration;
 use wq_priority::{GroupId, Order, Priority};
@@ -23,7 +23,7 @@ fn builder() -> (Builder<u64, Limiter>, ManualTimer) {
     (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()), timer)
 }
 
-/// Item 1 has failed, its retry waits for 5 ms, and an event has queued it before.
+/// Item 1 has failed, its retry waits for 5 ms, and an event has queued the item earlier.
 fn event_before_retry(builder: Builder<u64, Limiter>) -> Queue {
     let queue = builder.build().unwrap();
     queue.add(1);
@@ -32,7 +32,7 @@ fn event_before_retry(builder: Builder<u64, Limiter>) -> Queue {
     queue
 }
 
-/// Item 1 fails, and a user asks for it with a delay, before that or after.
+/// Item 1 fails, and a user adds it with a delay, before or after the failure.
 fn fail_and_ask(queue: &Queue, delay: Duration, before: bool) {
     queue.add(1);
     let guard = queue.try_get().unwrap();
@@ -45,10 +45,10 @@ fn fail_and_ask(queue: &Queue, delay: Duration, before: bool) {
     }
 }
 
-/// What ends an attempt without another.
+/// Outcomes without a further attempt.
 const LAST: [Outcome; 2] = [Outcome::Success, Outcome::GiveUp];
 
-/// What asks for an hour.
+/// Outcomes that ask for an hour.
 fn hours(timer: &ManualTimer) -> [Outcome; 4] {
     let with = |combine| Outcome::RetryWith { delay: HOUR, combine };
     [
@@ -71,7 +71,7 @@ fn the_end_of_the_attempts_cancels_the_waiting_retry() {
     }
 }
 
-/// As in client-go: the loop of its queue has moved it by then.
+/// As in client-go, whose loop has moved the retry by then.
 #[test]
 fn a_retry_that_falls_due_during_the_work_runs_the_item_once_more() {
     let (_, timer) = builder();
@@ -90,14 +90,14 @@ fn a_retry_that_falls_due_during_the_work_runs_the_item_once_more() {
             let case = (outcome, somebody_looks);
             assert_eq!((queue.counts().queued, queue.counts().in_flight), (1, 0), "{case:?}");
             assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{case:?}");
-            // And no more than once.
+            // The item runs once more, not twice.
             queue.try_get().unwrap().finish(Outcome::Success).unwrap();
             assert_eq!((queue.counts().queued, queue.delayed_len()), (0, 0), "{case:?}");
         }
     }
 }
 
-/// The back-off of before is over when the item runs at a time of its own: that attempt had its time, and counts.
+/// The old back-off ends when the item runs at the time of its new retry: that attempt counts.
 #[test]
 fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() {
     for (delay, attempts, left) in [(ms(2), 2, ms(10)), (ms(0), 2, ms(10)), (ms(9), 2, ms(10))] {
@@ -109,7 +109,7 @@ fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() 
         let found = (queue.num_requeues(&1), queue.deadline(&1));
         assert_eq!(found, (attempts, Some(timer.now() + left)), "{delay:?}");
     }
-    // Not before: what an event brings earlier still counts nothing.
+    // A failure before that time does not count, even after an event.
     let (builder, timer) = builder();
     let queue = event_before_retry(builder);
     queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(3))).unwrap();
@@ -119,7 +119,7 @@ fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() 
     assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + ms(1))));
 }
 
-/// What was accepted before is handed out.
+/// A retry that was accepted earlier is handed out.
 #[test]
 fn a_retry_that_is_refused_replaces_nothing() {
     let (_, timer) = builder();
@@ -129,7 +129,7 @@ fn a_retry_that_is_refused_replaces_nothing() {
         let queue = event_before_retry(builder);
         let guard = queue.try_get().unwrap();
         timer.advance(ms(5));
-        let _ = queue.counts(); // The retry from before: behind this attempt.
+        let _ = queue.counts(); // Marks the item to run again for the earlier retry.
         assert_eq!(queue.shutdown(), []);
         let refused = guard.finish(outcome).unwrap_err();
         assert_eq!((refused.into_item(), queue.counts().queued), (1, 1), "{outcome:?}");
@@ -154,7 +154,7 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
     }
 }
 
-/// What waits of the item is the retry and the user's request in one, and the event has only the retry to clear.
+/// The retry and the user's request have merged, and the event clears only the retry.
 #[test]
 fn no_event_that_clears_a_back_off_takes_away_what_a_user_has_asked_for() {
     let cases = [
@@ -187,7 +187,7 @@ fn an_event_that_clears_a_back_off_leaves_a_rate_limited_add_alone() {
     assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
 }
 
-/// Beside a user's request the event is for the queue's own policy.
+/// If the retry has merged with a user's request, `immediate_add` decides about an event.
 #[test]
 fn an_event_on_what_a_user_has_delayed_too_is_as_immediate_add_says() {
     for (policy, left) in

@@ -93,8 +93,8 @@ fn a_bucket_for_each_item() {
     assert_eq!(limiter.next_delay(&"one", now), Duration::ZERO);
 }
 
-/// `TestRateLimitingQueue`. Upstream counts a second `AddRateLimited` of an item that still waits; here only attempts that
-/// had their time count, so the clock moves on in between.
+/// `TestRateLimitingQueue`. Upstream counts a second `AddRateLimited` of an item that still waits.
+/// Here only attempts after the back-off count, so the clock advances in between.
 #[test]
 fn rate_limited_adds_wait_as_the_limiter_says() {
     let timer = ManualTimer::new();
@@ -119,7 +119,7 @@ fn rate_limited_adds_wait_as_the_limiter_says() {
     assert_eq!(queue.deadline(&"one"), Some(timer.now() + ms(1)));
 }
 
-/// With early attempts counted, upstream's test as it stands.
+/// Upstream's test unchanged, with early attempts counted.
 #[test]
 fn with_early_attempts_counted_each_add_counts() {
     let timer = ManualTimer::new();

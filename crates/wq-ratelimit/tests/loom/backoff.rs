@@ -1,4 +1,4 @@
-//! Backoff: what others do with an item against its failures.
+//! Backoff: failures of an item, against concurrent calls on it.
 
 use std::time::Duration;
 
@@ -84,7 +84,8 @@ pub(crate) fn two_failures_at_once() {
 pub(crate) fn forget_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Keep);
     fail_beside(&queue, |queue| queue.forget(&1));
-    // The retry waits all the same. Had the count and the back-off parted, this attempt would be taken for what it is not.
+    // The retry waits in any case. If count and back-off disagreed, this attempt would count
+    // wrongly.
     let before = queue.num_requeues(&1);
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
     queue.add(1);
@@ -112,7 +113,8 @@ pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
     assert_eq!(got + queue.counts().queued, 1, "it was due during the work, and runs once more");
 }
 
-/// Of an item whose retry was canceled the next failure counts; of one that waits for it, none before its time.
+/// After a canceled retry the next failure counts. While the retry waits, the failure does not
+/// count.
 fn next_failure(queue: &Queue, waits: bool) {
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
@@ -143,7 +145,7 @@ pub(crate) fn remove_against_add_rate_limited() {
     let other = thread(&queue, |queue| queue.remove(&1));
     let added = queue.add_rate_limited(1);
     assert_eq!(other.join().unwrap(), Some(1), "it is queued all the time");
-    // It joined what was taken out, or came after that.
+    // The add merged with the removed item, or came after the removal.
     let left = (added, queue.counts().queued, queue.deadline(&1));
     let later = timer.now() + SECOND;
     assert!(
@@ -171,7 +173,8 @@ pub(crate) fn shutdown_against_finish() {
     assert!(poll_once(&mut queue.drained()).is_ready());
 }
 
-/// Item 1 has failed, and an event has brought it back: it is in hand, and its retry waits for a second.
+/// Item 1 has failed, and an event has brought it back: it is in flight, and its retry waits for a
+/// second.
 fn early(queue: &Queue) -> ProcessingGuard<'_, u8> {
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry).unwrap();

@@ -1,4 +1,4 @@
-//! Shared: limiters that several threads ask.
+//! Shared: limiters that several threads use at once.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use wq_ratelimit::{ExponentialBackoff, ManualTimer, RateLimiter, Shared, Timer, 
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// So many threads take a token each from a bucket, at one moment.
+/// Each of `threads` threads takes a token from one bucket, all at one moment.
 fn take(threads: u64, burst: u32) {
     let now = ManualTimer::new().now();
     let bucket = TokenBucket::per_second(1, burst).unwrap();

@@ -1,4 +1,4 @@
-//! Token buckets against what they are defined by.
+//! Token buckets against their definition.
 
 use proptest::prelude::*;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use wq_ratelimit::{ManualTimer, PerItemBucket, RateLimiter, Timer, TokenBucket};
 proptest! {
     #![proptest_config(crate::config())]
 
-    /// In no window `w` do more than `burst + rate * w` attempts become due.
+    /// In any window `w` at most `burst + rate * w` attempts become due.
     #[test]
     fn no_window_holds_more_than_burst_and_rate_allow(
         tokens in 1..50_u32,
@@ -43,7 +43,7 @@ proptest! {
         }
     }
 
-    /// The same answers as a bucket that counts tokens, where the interval is a whole number.
+    /// The answers equal those of a token counter, where the interval is a whole number.
     #[test]
     fn answers_as_a_counter_of_tokens_does(
         interval in 1..1_000_u64,
@@ -52,7 +52,8 @@ proptest! {
     ) {
         let bucket = TokenBucket::new(1, Duration::from_nanos(interval), burst).unwrap();
         let start = ManualTimer::new().now();
-        // Tokens in units of 1/interval: it gains one unit each nanosecond, a token costs `interval`.
+        // Tokens in units of 1/interval: the bucket gains a unit each nanosecond, and a token costs
+        // `interval`.
         let full = i128::from(interval) * i128::from(burst);
         let (mut level, mut now) = (full, 0);
         for gap in gaps {

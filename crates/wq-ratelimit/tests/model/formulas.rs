@@ -1,4 +1,4 @@
-//! Limiters against the formulas that they are defined by.
+//! Limiters against their defining formulas.
 
 use proptest::prelude::*;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..120)
 }
 
-/// A base, and a longest wait that is no shorter.
+/// A base, and a maximum that is at least the base.
 fn lengths() -> impl Strategy<Value = (Duration, Duration)> {
     let nanos = || {
         prop_oneof![1..1_000_u64, 1_000_000..10_000_000_000_u64, any::<u64>().prop_map(|nanos| nanos.max(1))]
@@ -33,7 +33,7 @@ fn lengths() -> impl Strategy<Value = (Duration, Duration)> {
     })
 }
 
-/// `base * 2^attempts`, `max` at most.
+/// `base * 2^attempts`, at most `max`.
 fn doubled(base: Duration, max: Duration, attempts: u32) -> Duration {
     let exact = 2_u128.checked_pow(attempts).and_then(|factor| factor.checked_mul(base.as_nanos()));
     match exact {

@@ -1,4 +1,5 @@
-//! Limiters against closed formulas, their stores against what they promise, and `RateLimitingQueue` against a naive one.
+//! Limiters against closed formulas, their stores against their promises, and `RateLimitingQueue`
+//! against a naive queue.
 
 mod buckets;
 mod formulas;
@@ -9,7 +10,7 @@ mod store;
 
 use proptest::test_runner::Config;
 
-/// How many sequences of each are played: a few in a plain run of the tests, more in the stage `model`.
+/// The number of sequences of each: few in a plain run of the tests, more in the stage `model`.
 fn config() -> Config {
     let sequences = std::env::var("MODEL_SEQUENCES");
     let cases = sequences.map_or(500, |count| count.parse().expect("a number of sequences"));

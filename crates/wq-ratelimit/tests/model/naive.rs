@@ -1,23 +1,23 @@
-//! The naive queue: lists that are searched, and the rules word by word.
+//! The naive queue: searched lists, and the rules word by word.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use wq_ratelimit::{Added, Scheduled};
 
-/// Nanoseconds, of a wait or since the start.
+/// Nanoseconds of a wait, or since the start.
 pub(crate) type Nanos = u128;
 
 /// The shortest wait and the longest.
 pub(crate) const PACE: (u64, u64) = (4, 50);
 
-/// The end of a queue's time line: what waits until then, or for longer, is never due.
+/// The end of a queue's time line. An item with this deadline is never due.
 const NEVER: Nanos = u64::MAX as Nanos;
 
-/// From here on an instant cannot be said, and a back-off that is to last so long lasts for [`FAR`].
+/// From this length on no instant can express the end of a back-off, which then lasts for [`FAR`].
 const FOREVER: Nanos = Duration::MAX.as_nanos();
 const FAR: Nanos = Duration::from_hours(24 * 365 * 200).as_nanos();
 
-/// What a failed attempt asks for.
+/// The request of a failed attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ask {
     Limiter,
@@ -29,7 +29,7 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    /// The end of a limiter's wait that began at `from`, and what is made of it.
+    /// Combines the request with the limiter's wait from `from` to `until`.
     fn combined(self, from: Nanos, until: Nanos, is_early: bool) -> Nanos {
         match self {
             Self::Limiter => until,
@@ -56,7 +56,7 @@ pub(crate) enum Event {
     Defer,
 }
 
-/// What an add without a delay does to a deadline that is no back-off's.
+/// The effect of an add without a delay on a deadline that is not a back-off's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Immediate {
     Keep,
@@ -81,16 +81,16 @@ pub(crate) struct Naive {
     pub(crate) counts_early: bool,
     pub(crate) is_down: bool,
     adds: u64,
-    /// Of each item.
+    /// The counted attempts of each item.
     attempts: BTreeMap<u8, u32>,
-    /// End of the back-off of each item, and from when on its failures count.
+    /// For each item, the end of its back-off and the time from which its failures count.
     until: BTreeMap<u8, (Nanos, Nanos)>,
     /// Deadline, number, item.
     pub(crate) delayed: Vec<(Nanos, u64, u8)>,
-    /// Those of them that only outcomes have asked for.
+    /// The delayed items that only outcomes have asked for.
     retries: BTreeSet<u8>,
     pub(crate) queued: Vec<u8>,
-    /// Items in hand, whether they run again, and which hand-out it is.
+    /// Items in flight, with their mark to run again and the number of their hand-out.
     processing: BTreeMap<u8, (bool, u64)>,
     hand_outs: u64,
 }
@@ -146,7 +146,7 @@ impl Naive {
     fn add_by(&mut self, immediate: Immediate, item: u8) -> Added {
         match immediate {
             Immediate::Defer if self.deadline(item).is_some() => {
-                self.retries.remove(&item); // A user's from now on.
+                self.retries.remove(&item); // It is a user's request from now on.
                 return Added::Merged;
             }
             Immediate::Merge => self.take_delayed(item),
@@ -155,7 +155,7 @@ impl Naive {
         self.add_now(item)
     }
 
-    /// The item waits for no deadline, whoever asked for it.
+    /// Removes the item's deadline, whether a user or an outcome has set it.
     fn take_delayed(&mut self, item: u8) {
         self.delayed.retain(|entry| entry.2 != item);
         self.retries.remove(&item);
@@ -193,17 +193,17 @@ impl Naive {
         }
     }
 
-    /// Whether it runs (again) as soon as somebody takes it.
+    /// Whether the item is queued or will run again.
     fn is_queued(&self, item: u8) -> bool {
         self.queued.contains(&item) || self.processing.get(&item).is_some_and(|(again, _)| *again)
     }
 
-    /// A user's add for later.
+    /// A user's delayed add.
     pub(crate) fn add_at(&mut self, item: u8, at: Nanos) -> Scheduled {
         self.add_later(item, at, false)
     }
 
-    /// The retry that waits, if nobody but outcomes has asked for it, waits no longer. One that is due is queued.
+    /// Cancels the waiting retry if no user has asked for the item. A retry that is due is queued.
     fn cancel_retry(&mut self, item: u8) {
         self.settle();
         if self.retries.contains(&item) {
@@ -219,7 +219,7 @@ impl Naive {
         self.add_later(item, at, true)
     }
 
-    /// When a back-off is over that lasts until then.
+    /// The end of a back-off that lasts until `at`.
     fn end_of(&self, at: Nanos) -> Nanos {
         if at < FOREVER { at } else { self.now + FAR }
     }
@@ -268,7 +268,8 @@ impl Naive {
         scheduled
     }
 
-    /// A failed attempt, at its `end` or by an add. Says when the item is tried again.
+    /// A failed attempt, at the end of the work (`ends`) or by an add. Returns how its retry was
+    /// scheduled.
     pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> Scheduled {
         if self.is_down {
             return Scheduled::ShutDown;
@@ -297,7 +298,7 @@ impl Naive {
             *count += 1;
             let at = ask.combined(now, now + Nanos::from(delay), false);
             let end = self.end_of(at);
-            // An add without a wait leaves what waits, and its back-off.
+            // An add without a wait keeps the waiting request and its back-off.
             let left = window.filter(|_| at == now && !ends).map_or(end, |(until, _)| until.max(at));
             self.until.insert(item, (left, end));
             at
@@ -305,7 +306,7 @@ impl Naive {
         self.add_later(item, at, ends)
     }
 
-    /// Its back-off is over then at the latest.
+    /// Ends the back-off of the item at `at`, or earlier if it ends earlier.
     fn end_back_off(&mut self, item: u8, at: Nanos) {
         if let Some((until, counts_from)) = self.until.get_mut(&item) {
             (*until, *counts_from) = ((*until).min(at), (*counts_from).min(at));
@@ -359,7 +360,7 @@ impl Naive {
         was_there
     }
 
-    /// Whether somebody had it.
+    /// Returns whether the item was in flight.
     pub(crate) fn done(&mut self, item: u8) -> bool {
         let held = self.processing.remove(&item);
         if held.is_some_and(|(again, _)| again) {
@@ -368,7 +369,7 @@ impl Naive {
         held.is_some()
     }
 
-    /// What was delayed, in the order of the deadlines.
+    /// Returns the delayed items, in the order of their deadlines.
     pub(crate) fn shutdown(&mut self) -> Vec<u8> {
         self.settle();
         self.is_down = true;

@@ -1,4 +1,4 @@
-//! The order of an item, which no way of retrying it loses.
+//! The order of an item survives every kind of retry.
 
 use proptest::prelude::*;
 use std::time::Duration;

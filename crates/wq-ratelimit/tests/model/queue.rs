@@ -1,4 +1,5 @@
-//! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted.
+//! `RateLimitingQueue` against a naive queue: when each item comes back, and how many attempts
+//! count.
 
 use crate::naive::{Ask, Event, Immediate, Naive, Nanos, PACE, Second};
 use proptest::prelude::*;
@@ -19,14 +20,13 @@ enum Op {
     AddAll(Vec<u8>),
     AddRateLimited(u8),
     AddRateLimitedAfter(u8, Duration, bool),
-    /// From now.
+    /// The item, and its delay from now.
     AddAt(u8, Duration),
-    /// Until so long from now.
     Get,
     Finish(usize, u8, Duration),
-    /// Time goes by, and nobody looks at the queue before an item is finished.
+    /// The clock advances, and no call looks at the queue before an item is finished.
     AdvanceAndFinish(u64, usize, u8, Duration),
-    /// A guard is dropped, and nobody says how it went.
+    /// Drops a guard without an outcome.
     Drop(usize),
     Abandon(u8),
     Remove(u8),
@@ -39,19 +39,20 @@ enum Op {
 const DAY: Duration = Duration::from_hours(24);
 const YEAR: Duration = Duration::from_hours(24 * 365);
 
-/// A wait of any length: some days, and ends beyond the 584 years of a queue's time line.
+/// A wait of any length. Some last days, and some end beyond the 584 years of a queue's time line.
 fn wait() -> impl Strategy<Value = Duration> {
     let far = prop::sample::select(vec![DAY, DAY * 2, YEAR * 100, YEAR * 600, Duration::MAX]);
     prop_oneof![14 => (0..60_u64).prop_map(nanos), 1 => far]
 }
 
-/// A wait with an end that an instant can say.
+/// A wait whose end an instant can express.
 fn until() -> impl Strategy<Value = Duration> {
     wait().prop_map(|wait| wait.min(YEAR * 700))
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    // One of them has most of what happens: rules about a second and a third failure are seldom met otherwise.
+    // One item gets most of the steps. Otherwise rules about a second and a third failure are
+    // seldom met.
     let item = || prop_oneof![2 => Just(0), 1 => 0..ITEMS];
     prop_oneof![
         24 => item().prop_map(Op::Add),

@@ -1,5 +1,5 @@
-//! The store of failures against what it promises: never too many, never forgotten early for age, and all that leaves is
-//! counted.
+//! The store of failures against its promises: its size is bounded, no record expires early, and
+//! each dropped record is counted.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -15,14 +15,15 @@ const IDLE: u64 = 100;
 #[derive(Debug, Clone)]
 enum Op {
     Fail(u16),
-    /// For so many seconds from now on; with none it waits no longer.
+    /// Waits this many seconds from now on. Zero ends the wait.
     Wait(u16, u64),
     Forget(u16),
     Advance(u64),
     Sweep,
 }
 
-/// What is known of an item: in seconds, when it failed last, and until when it is kept beyond its time.
+/// The expected record of an item, in seconds: `last` is its last failure, `kept` the end of its
+/// extra time.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     attempts: u32,
@@ -40,7 +41,7 @@ impl Seen {
     }
 }
 
-/// The items in the order of their last failures, the last one first: before an item stand those that failed after it.
+/// The items in the order of their last failures, newest first.
 #[derive(Debug, Default)]
 struct Failures(Vec<u16>);
 
@@ -79,7 +80,7 @@ proptest! {
                 0..5 => vec![Op::Fail(item)],
                 5..7 => vec![Op::Fail(item), Op::Wait(item, by)],
                 7..9 => {
-                    // Some at once, all to be kept for long.
+                    // Several items at once, all kept for long.
                     let some = (0..1 + u16::try_from(by % 6).unwrap()).map(|other| (item + other) % items);
                     some.flat_map(|item| [Op::Fail(item), Op::Wait(item, by * 50)]).collect()
                 }
@@ -105,7 +106,7 @@ proptest! {
                             prop_assert_eq!(counted, before + 1, "it was in use");
                         }
                     }
-                    // Perhaps it was dropped in this very call.
+                    // This call may have dropped the record.
                     begun += u64::from(counted == 1);
                     let kept = seen.filter(|_| counted > 1).map_or(0, |seen| seen.kept);
                     known.insert(item, Seen { attempts: counted, last: now, kept });
@@ -157,7 +158,7 @@ proptest! {
         }
     }
 
-    /// However much the others owe.
+    /// Holds however many tokens the other buckets owe.
     #[test]
     fn a_bucket_among_those_used_last_is_never_filled_by_being_forgotten(
         max_items in 2..16_usize,
@@ -175,7 +176,8 @@ proptest! {
         let mut now = 0;
         for (item, tokens, pause) in takes {
             let item = item % items;
-            // Mostly none, and some longer than a record is kept that owes nothing.
+            // Most pauses are zero. Some are longer than the time for which the record of a full
+            // bucket is kept.
             let pause = pause.saturating_sub(8) * INTERVAL * burst.max(6) / 2;
             timer.advance(Duration::from_secs(pause));
             now += pause;
@@ -196,14 +198,14 @@ proptest! {
         }
     }
 
-    /// An item that fails as soon as it is handed out, however long it had to wait, and others that fail meanwhile: all its
-    /// failures are known.
+    /// An item fails as soon as it is handed out, however long it waited, while others fail. All
+    /// its failures stay known.
     #[test]
     fn failures_are_remembered_through_every_wait(
         ways in prop::collection::vec((0..6_u8, 0..600_u64), 1..12),
         step in 30..300_u64,
     ) {
-        // The store counts in seconds what it keeps beyond its time.
+        // The store counts in whole seconds when a record outlives its time.
         let seconds = Duration::from_secs;
         let backoff = |base, max| {
             ExponentialBackoff::new(seconds(base), seconds(max)).unwrap().bounded(50, seconds(max + 1)).unwrap()

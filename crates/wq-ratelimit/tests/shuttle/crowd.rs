@@ -1,4 +1,4 @@
-//! Crowd: workers who fail in every way, beside events and forgets.
+//! Crowd: workers that fail in every way, beside events and forgets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -15,7 +15,8 @@ const STEP: Duration = Duration::from_millis(1);
 
 type Queue = RateLimitingQueue<u8, ExponentialBackoff<u8>>;
 
-/// Of each item: how often it was changed, what of that a worker has seen, and whether it is held.
+/// For each item: its number of changes, how many of them a worker has seen, and whether it is
+/// held.
 #[derive(Default)]
 struct Books {
     changed: [AtomicUsize; ITEMS as usize],
@@ -103,7 +104,7 @@ pub(crate) fn workers_who_fail() {
     });
     events.into_iter().for_each(|thread| thread.join().unwrap());
     clock.join().unwrap();
-    // What waits for its time is due now, and what waits no longer is handed out before the workers go.
+    // Makes every delayed item due and queues it, so that the workers get it before they end.
     timer.advance(STEP * 100);
     let _ = queue.counts();
     _ = queue.shutdown();
@@ -116,8 +117,8 @@ pub(crate) fn workers_who_fail() {
     }
 }
 
-/// The clock stands still, so what is counted for an item since it was last forgotten is one failure, and all others are before
-/// their time.
+/// The clock stands still. After a forget one failure counts, and all later ones are before their
+/// time.
 pub(crate) fn forgets_beside_failures() {
     let builder = RateLimitingQueue::builder().limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap());
     let queue: Queue = builder.timer(ManualTimer::new()).build().unwrap();

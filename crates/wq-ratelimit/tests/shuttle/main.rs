@@ -1,7 +1,8 @@
-//! shuttle: random and priority-based schedules of scenarios with many threads and hundreds of operations, drawn too.
-//! `cargo xtask shuttle` runs it; with neither a seed nor a number of schedules it does nothing.
+//! shuttle: random and priority-based schedules of scenarios with many threads and hundreds of
+//! random operations. `cargo xtask shuttle` runs it. Without a seed or a number of schedules it
+//! does nothing.
 //!
-//! A seed is one scenario, one scheduler and a hundred schedules, always the same.
+//! A seed always gives the same scenario, scheduler and hundred schedules.
 
 #[cfg(wq_shuttle)]
 mod crowd;

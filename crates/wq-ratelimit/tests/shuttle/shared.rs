@@ -1,4 +1,4 @@
-//! Shared: limiters that many threads ask.
+//! Shared: limiters that many threads use at once.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(crate) fn a_bucket_for_all() {
     assert_eq!(waits, expected.collect::<Vec<_>>());
 }
 
-/// Waits tell how many failures were counted before: each failure after a forget is a first one.
+/// A wait shows the number of failures counted before it, which each forget resets.
 pub(crate) fn a_limiter_for_all() {
     let now = ManualTimer::new().now();
     let limiter = Shared::new(ExponentialBackoff::new(SECOND, SECOND * (1 << 20)).unwrap());
@@ -40,7 +40,7 @@ pub(crate) fn a_limiter_for_all() {
     waits.sort_unstable();
     let firsts = waits.iter().filter(|wait| **wait == SECOND).count();
     assert!((1..=3).contains(&firsts), "two forgets make three beginnings at most: {waits:?}");
-    // Nobody skips a count: each wait is a first, or twice one that was had before it.
+    // No count is skipped: each wait is a first wait, or twice another one.
     for wait in &waits {
         assert!(*wait == SECOND || waits.contains(&(*wait / 2)), "{waits:?}");
     }
