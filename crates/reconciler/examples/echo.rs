@@ -12,18 +12,19 @@ use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
-use reconciler::{Action, CacheConfig, Controller, Failure, Manager, ObjectKey, Reconciler, Request};
+use reconciler::{Action, Cache, CacheConfig, Controller, Failure, Manager, ObjectKey, Reconciler, Request};
 use serde_json::json;
 
 struct Echo {
     client: Client,
+    maps: Cache<ConfigMap>,
 }
 
 impl Reconciler for Echo {
     type Key = ObjectKey;
 
     async fn reconcile(&self, request: Request<ObjectKey>) -> Result<Action, Failure> {
-        let Some(map) = request.cache::<ConfigMap>()?.get(request.key()) else {
+        let Some(map) = self.maps.get(request.key()) else {
             println!("{} is gone; its echo goes with it by its owner reference", request.key());
             return Ok(Action::await_change());
         };
@@ -58,7 +59,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut manager = Manager::builder().grace(Duration::from_secs(1)).build()?;
     let labelled = CacheConfig::new().labels("echo=yes");
     let maps = manager.cache_with(Api::<ConfigMap>::all(client.clone()), labelled);
-    let echo = Controller::new("echo", Echo { client: client.clone() });
+    let echo = Controller::new("echo", Echo { client: client.clone(), maps: maps.clone() });
     manager.add(echo.source(maps.objects().named("a map")));
 
     let report = manager.run(write_and_wait(client)).await?;

@@ -76,6 +76,10 @@ struct Subscribers<K> {
     waiting: Vec<Subscriber<K>>,
 }
 
+/// Tells caches apart while they live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CacheId(usize);
+
 pub(crate) struct Shared<K> {
     name: Arc<str>,
     config: CacheConfig<K>,
@@ -167,9 +171,9 @@ impl std::error::Error for UnknownIndex {}
 
 impl<K: Kind> Cache<K> {
     pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> (Self, WatchLoop<K>) {
-        let name = api.resource_url().trim_start_matches("/apis/").trim_start_matches("/api/");
+        let path = api.resource_url().trim_start_matches("/apis/").trim_start_matches("/api/");
         let shared = Shared {
-            name: name.into(),
+            name: config.name.clone().unwrap_or_else(|| path.into()),
             store: RwLock::new(Store::new(config.indexes.len())),
             subscribers: Mutex::new(Subscribers { greeted: Vec::new(), waiting: Vec::new() }),
             arrived: Notify::new(),
@@ -223,10 +227,15 @@ impl<K: Kind> Cache<K> {
 }
 
 impl<K> Cache<K> {
-    /// The watch's name in logs, metrics and errors: the kind's path below `/api` or `/apis`, for example
-    /// `v1/persistentvolumeclaims`.
+    /// The watch's name in logs, metrics and errors: that of [`CacheConfig::named`], or the kind's path
+    /// below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
     pub fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    /// Clones have one id.
+    pub(crate) fn id(&self) -> CacheId {
+        CacheId(Arc::as_ptr(&self.shared).addr())
     }
 
     /// How the cache and its watch are now.

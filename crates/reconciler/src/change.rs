@@ -83,6 +83,19 @@ impl<K: Resource> Change<K> {
         self.object().and_then(|object| ObjectKey::of(&**object))
     }
 
+    /// Whether nothing but the status changed, as far as a kind with a generation shows it.
+    pub(crate) fn is_of_status(&self) -> bool {
+        let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
+        let (old, new) = (old.meta(), new.meta());
+        new.generation.is_some()
+            && old.generation == new.generation
+            && old.labels == new.labels
+            && old.annotations == new.annotations
+            && old.finalizers == new.finalizers
+            && old.owner_references == new.owner_references
+            && old.deletion_timestamp == new.deletion_timestamp
+    }
+
     /// Whether the object appeared, vanished, began to be deleted, or has another `metadata.generation`:
     /// a filter for controllers that must not wake for their own status writes.
     ///

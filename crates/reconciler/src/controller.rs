@@ -8,6 +8,7 @@ pub(crate) use run::Managed;
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -39,6 +40,7 @@ pub struct Controller<R: Reconciler> {
     timeout: Option<Duration>,
     policy: Policy,
     inbox: Arc<Inbox<R::Key>>,
+    has_handle: AtomicBool,
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
     ended: Arc<run::Ended>,
@@ -58,8 +60,13 @@ impl<R: Reconciler> Controller<R> {
             workers: WORKERS,
             limiter: Limiter::standard(),
             timeout: None,
-            policy: Policy { max_attempts: None, min_requeue: Duration::from_millis(10) },
+            policy: Policy {
+                max_attempts: None,
+                min_requeue: Duration::from_millis(10),
+                failing_interval: Duration::from_secs(1),
+            },
             inbox: Arc::new(Inbox::new()),
+            has_handle: AtomicBool::new(false),
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             ended: Arc::default(),
@@ -89,8 +96,9 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// The longest a run may take. A run that takes longer is asked to end and dropped at once, and counts as
-    /// failed. No limit unless set.
+    /// The longest a run may take. [`Request::cancelled`](crate::Request::cancelled) then fires; a tenth of
+    /// the time-out later (at least 100 ms, at most 5 s) the run is dropped, and counts as failed. No limit
+    /// unless set.
     #[doc(alias = "ReconciliationTimeout")]
     pub fn timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);
@@ -111,9 +119,20 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
+    /// The least time between the end of a run that failed and a run that an event causes. 1 s unless set.
+    ///
+    /// So a run that fails and writes its own object does not bring itself back at the speed of its
+    /// writes. Retries keep their back-off. A change of nothing but an object's status
+    /// ([`Cache::objects`](crate::Cache::objects)) waits for the retry, and does not un-park a key.
+    pub fn failing_interval(mut self, least: Duration) -> Self {
+        self.policy.failing_interval = least;
+        self
+    }
+
     /// A handle that names keys to this controller from anywhere.
     #[must_use]
     pub fn handle(&self) -> Handle<R::Key> {
+        self.has_handle.store(true, Ordering::Relaxed);
         // Handles come after all sources there can be: they share the last number.
         Handle { inbox: Arc::clone(&self.inbox), number: SourceNumber::new(usize::MAX) }
     }

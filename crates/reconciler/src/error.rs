@@ -21,6 +21,24 @@ pub enum ManagerError {
         /// The name, made fit for a line.
         name: String,
     },
+    /// Two caches have one name, which is their label in metrics: two of one kind, of which at most one
+    /// may do without a name.
+    DuplicateCache {
+        /// The name.
+        name: Arc<str>,
+    },
+    /// Nothing can name keys to a controller.
+    NoSource {
+        /// The controller.
+        controller: Arc<str>,
+    },
+    /// A source comes from a cache that this manager does not run.
+    ForeignCache {
+        /// The controller.
+        controller: Arc<str>,
+        /// The source.
+        source: Arc<str>,
+    },
     /// The drain grace does not fit into the time that the election leaves to work that stops.
     GraceTooLong {
         /// The manager's drain grace.
@@ -44,6 +62,21 @@ impl fmt::Display for ManagerError {
             Self::BadName { name } => write!(
                 f,
                 "{name:?} cannot name a controller or task: use 1 to 63 letters, digits, '-', '_' or '.'"
+            ),
+            Self::DuplicateCache { name } => write!(
+                f,
+                "two caches are called {name:?}: share one by its clones, or give the second a name with \
+                 CacheConfig::named"
+            ),
+            Self::NoSource { controller } => write!(
+                f,
+                "nothing names keys to the controller {controller:?}: add a source with Controller::source, or \
+                 take a Controller::handle"
+            ),
+            Self::ForeignCache { controller, source } => write!(
+                f,
+                "the source {source:?} of the controller {controller:?} reads a cache of another manager, which \
+                 never fills here: make the cache with this manager"
             ),
             Self::GraceTooLong { grace, drain_timeout } => write!(
                 f,

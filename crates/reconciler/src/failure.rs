@@ -3,10 +3,21 @@
 use std::fmt;
 use std::time::Duration;
 
+use kube::core::Status;
+
 /// Any error that may cross threads.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A reconcile that failed. Made from any error by `?`, and then it is tried again with back-off.
+///
+/// Of an answer of the API server, also inside another error, `?` reads what comes next:
+///
+/// | the answer | the key |
+/// | --- | --- |
+/// | 409: the object changed meanwhile | is tried again with back-off; counted as a conflict, not as an error, and not warned of |
+/// | 429 or 503 that names a time | is tried again after that time |
+/// | 403 because the namespace terminates | is parked |
+/// | any other | is tried again with back-off |
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,8 +45,36 @@ pub(crate) enum Then {
     Retry,
     /// At this distance, whatever the limiter says.
     RetryAfter(Duration),
+    /// A conflict: the controller's limiter says when.
+    Conflict,
     /// Not before a source names the key again.
     GiveUp,
+}
+
+impl Then {
+    /// What an answer of the API server asks for.
+    fn of(error: &(dyn std::error::Error + 'static)) -> Self {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(kube::Error::Api(status)) = error.downcast_ref() {
+                return Self::of_status(status);
+            }
+            next = error.source();
+        }
+        Self::Retry
+    }
+
+    fn of_status(status: &Status) -> Self {
+        let details = status.details.as_ref();
+        let seconds = details.map_or(0, |details| details.retry_after_seconds);
+        let mut causes = details.into_iter().flat_map(|details| &details.causes);
+        match status.code {
+            409 => Self::Conflict,
+            429 | 503 if seconds > 0 => Self::RetryAfter(Duration::from_secs(seconds.into())),
+            403 if causes.any(|cause| cause.reason == "NamespaceTerminating") => Self::GiveUp,
+            _ => Self::Retry,
+        }
+    }
 }
 
 impl Failure {
@@ -50,7 +89,7 @@ impl Failure {
         Self { error: error.into(), then: Then::RetryAfter(after) }
     }
 
-    /// A failure to be tried again with back-off: what `?` makes.
+    /// A failure to be tried again with back-off, whatever the error says.
     pub fn retry(error: impl Into<BoxError>) -> Self {
         Self { error: error.into(), then: Then::Retry }
     }
@@ -78,7 +117,8 @@ impl Failure {
 // `Failure` is no `Error` itself, or this conversion would overlap with the identity (anyhow's way).
 impl<E: Into<BoxError>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self::retry(error)
+        let error = error.into();
+        Self { then: Then::of(&*error), error }
     }
 }
 
@@ -110,5 +150,59 @@ impl fmt::Display for Chain<'_> {
             source = error.source();
         }
         f.write_str(&shown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(code: u16, details: serde_json::Value) -> kube::Error {
+        let status = serde_json::json!({
+            "status": "Failure", "message": "no", "reason": "X", "code": code, "details": details,
+        });
+        kube::Error::Api(serde_json::from_value(status).expect("it is a status"))
+    }
+
+    #[test]
+    fn an_answer_of_the_server_says_what_comes_next() {
+        let terminating = serde_json::json!({"causes": [
+            {"reason": "NamespaceTerminating", "message": "m", "field": "metadata.namespace"}
+        ]});
+        let after = serde_json::json!({"retryAfterSeconds": 30});
+        let table = [
+            (answer(409, serde_json::Value::Null), Then::Conflict),
+            (answer(429, after.clone()), Then::RetryAfter(Duration::from_secs(30))),
+            (answer(503, after.clone()), Then::RetryAfter(Duration::from_secs(30))),
+            (answer(429, serde_json::Value::Null), Then::Retry),
+            (answer(500, after), Then::Retry),
+            (answer(403, terminating), Then::GiveUp),
+            (answer(403, serde_json::Value::Null), Then::Retry),
+            (answer(404, serde_json::Value::Null), Then::Retry),
+        ];
+        for (error, then) in table {
+            let shown = error.to_string();
+            assert_eq!(Failure::from(error).then(), then, "{shown}");
+        }
+    }
+
+    #[test]
+    fn it_is_read_inside_other_errors_too_unless_the_reconciler_says_otherwise() {
+        #[derive(Debug)]
+        struct Outer(kube::Error);
+        impl fmt::Display for Outer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("outer")
+            }
+        }
+        impl std::error::Error for Outer {
+            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+                Some(&self.0)
+            }
+        }
+        let conflict = || Outer(answer(409, serde_json::Value::Null));
+        assert_eq!(Failure::from(conflict()).then(), Then::Conflict);
+        assert!(Failure::terminal(conflict()).is_terminal());
+        assert_eq!(Failure::retry(conflict()).then(), Then::Retry);
     }
 }

@@ -34,9 +34,11 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace.
+    /// The key of an object in a namespace. An empty namespace is none, as on the wire: the key is then
+    /// that of [`cluster`](Self::cluster).
     pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Self { namespace: Some(namespace.into()), name: name.into() }
+        let namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
+        Self { namespace, name: name.into() }
     }
 
     /// The key of an object of a kind without namespaces.
@@ -49,8 +51,7 @@ impl ObjectKey {
     /// An empty namespace is none at all, as on the wire.
     pub fn from_meta(meta: &ObjectMeta) -> Option<Self> {
         let name = meta.name.as_deref().filter(|name| !name.is_empty())?;
-        let namespace = meta.namespace.as_deref().filter(|namespace| !namespace.is_empty());
-        Some(Self { namespace: namespace.map(Arc::from), name: name.into() })
+        Some(Self::namespaced(meta.namespace.as_deref().unwrap_or_default(), name))
     }
 
     /// The key of an object, see [`ObjectKey::from_meta`].

@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
+use crate::BoxError;
 use crate::hostile::loggable;
 use crate::manager::let_go;
 use crate::request::Scope;
 use crate::term::{InTerm, Term};
-use crate::{BoxError, Cache, Kind, NoCache};
 
 /// First and longest pause before a failed task is run again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -34,15 +34,6 @@ impl LeaderTask {
     /// dropped at an await when the grace has passed.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
-    }
-
-    /// As [`Request::cache`](crate::Request::cache).
-    ///
-    /// # Errors
-    ///
-    /// [`NoCache`] if the manager was given none of this kind.
-    pub fn cache<R: Kind>(&self) -> Result<&Cache<R>, NoCache> {
-        self.scope.caches.get::<R>()
     }
 
     /// As [`Request::tracker`](crate::Request::tracker).

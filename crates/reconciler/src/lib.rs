@@ -18,6 +18,7 @@ mod inbox;
 mod leader_task;
 mod term;
 mod worker;
+mod failing;
 mod parked;
 mod queue;
 mod backlog;
@@ -48,7 +49,7 @@ pub use reconciler::{ReconcileFn, Reconciler, reconcile_fn};
 #[cfg(feature = "election")]
 pub use report::Release;
 pub use report::{ControllerReport, Report};
-pub use request::{NoCache, Request};
+pub use request::Request;
 pub use signal::shutdown_signal;
 pub use source::Source;
 #[doc(no_inline)]

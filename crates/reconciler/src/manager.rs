@@ -6,8 +6,7 @@ mod lead;
 #[cfg(feature = "election")]
 mod leftover;
 
-use std::any::{Any, TypeId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,10 +24,10 @@ use tokio_util::task::TaskTracker;
 
 pub use builder::ManagerBuilder;
 
+use crate::cache::CacheId;
 use crate::controller::Managed;
 use crate::hostile::loggable;
 use crate::leader_task::{LeaderTask, NamedTask};
-use crate::request::CachesByType;
 use crate::{
     BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report,
     SyncTimeout,
@@ -47,8 +46,6 @@ use builder::Settings;
 pub struct Manager {
     settings: Settings,
     watches: Vec<Box<dyn Watched>>,
-    by_type: CachesByType,
-    plain: HashMap<(TypeId, String), Box<dyn Any + Send + Sync>>,
     controllers: Vec<Arc<dyn Managed>>,
     tasks: Vec<(Arc<str>, Arc<NamedTask>)>,
     #[cfg(feature = "election")]
@@ -60,6 +57,7 @@ pub(crate) trait Watched: Send + Sync {
     fn start(&mut self, tasks: &mut JoinSet<()>);
     fn synced(&self, longest: Duration) -> BoxFuture<'_, Result<(), SyncTimeout>>;
     fn view(&self) -> Arc<dyn WatchView>;
+    fn id(&self) -> CacheId;
 }
 
 /// What metrics and health see of a cache.
@@ -96,6 +94,10 @@ impl<K: Kind> Watched for OneWatch<K> {
 
     fn view(&self) -> Arc<dyn WatchView> {
         Arc::new(self.cache.clone())
+    }
+
+    fn id(&self) -> CacheId {
+        self.cache.id()
     }
 }
 
@@ -139,8 +141,6 @@ impl Manager {
         Self {
             settings,
             watches: Vec::new(),
-            by_type: CachesByType::default(),
-            plain: HashMap::new(),
             controllers: Vec::new(),
             tasks: Vec::new(),
             #[cfg(feature = "election")]
@@ -148,29 +148,22 @@ impl Manager {
         }
     }
 
-    /// The cache of everything that `api` covers: a kind, in all namespaces or in one. Asked for again, it is
-    /// the same cache, with one watch.
+    /// Adds a cache of everything that `api` covers: a kind, in all namespaces or in one. Its clones
+    /// share one watch: give them to every controller and reconciler that reads this kind.
     #[doc(alias = "GetInformer")]
     pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
-        let id = (TypeId::of::<K>(), api.resource_url().to_owned());
-        if let Some(cache) = self.plain.get(&id).and_then(|cache| cache.downcast_ref::<Cache<K>>()) {
-            return cache.clone();
-        }
-        let cache = self.cache_with(api, CacheConfig::new());
-        self.plain.insert(id, Box::new(cache.clone()));
-        cache
+        self.cache_with(api, CacheConfig::new())
     }
 
-    /// A cache of its own, with indexes, selectors or a transform. The first cache of a kind is the one that
-    /// [`Request::cache`](crate::Request::cache) gives.
+    /// As [`cache`](Self::cache), with indexes, selectors, a transform or a
+    /// [name](CacheConfig::named). A second cache of one kind needs a name of its own.
     pub fn cache_with<K: Kind>(&mut self, api: Api<K>, config: CacheConfig<K>) -> Cache<K> {
         let (cache, watch) = Cache::new(api, config);
-        self.by_type.add(cache.clone());
         self.watches.push(Box::new(OneWatch { cache: cache.clone(), watch: Some(watch) }));
         cache
     }
 
-    /// Adds a controller. Its sources must come from this manager's caches, or they will not move.
+    /// Adds a controller. Its sources must come from this manager's caches.
     #[doc(alias = "Add")]
     pub fn add<R: Reconciler>(&mut self, controller: Controller<R>) {
         self.controllers.push(Arc::new(controller));
@@ -193,8 +186,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// A [`ManagerError`] if a name is bad or used twice, the admin server cannot be started, or a cache is
-    /// not complete in time. Once the workers have begun nothing but `shutdown` ends it.
+    /// A [`ManagerError`] if a name is bad or used twice, a controller has no source or one of another
+    /// manager's cache, the admin server cannot be started, or a cache is not complete in time. Once the workers have begun nothing but `shutdown` ends it.
     ///
     /// # Panics
     ///
@@ -226,15 +219,16 @@ impl Manager {
 
     /// Drops what is the user's. A destructor that panics must not cost the report.
     fn let_go(self) {
-        let Self { settings, watches, by_type, plain, controllers, tasks, .. } = self;
+        let Self { settings, watches, controllers, tasks, .. } = self;
         controllers.into_iter().for_each(let_go);
         tasks.into_iter().for_each(let_go);
         watches.into_iter().for_each(let_go);
-        let_go((settings, by_type, plain));
+        let_go(settings);
     }
 
     async fn run_until(&mut self, stop: CancellationToken) -> Result<Report, ManagerError> {
         self.check_names()?;
+        self.check_sources()?;
         let view = self.view();
         #[cfg(feature = "admin")]
         let _admin = match self.settings.admin.take() {
@@ -275,6 +269,29 @@ impl Manager {
             }
             if !known.insert(name) {
                 return Err(ManagerError::DuplicateName { name: name.into() });
+            }
+        }
+        let mut known = HashSet::new();
+        for watch in &self.watches {
+            let view = watch.view();
+            if !known.insert(view.name().to_owned()) {
+                return Err(ManagerError::DuplicateCache { name: view.name().into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// A controller that nothing can name keys to would be silent for ever.
+    fn check_sources(&self) -> Result<(), ManagerError> {
+        let own: HashSet<CacheId> = self.watches.iter().map(|watch| watch.id()).collect();
+        for controller in &self.controllers {
+            let name = || controller.name().into();
+            if !controller.has_sources() {
+                return Err(ManagerError::NoSource { controller: name() });
+            }
+            let foreign = controller.caches().into_iter().find(|(_, id)| !own.contains(id));
+            if let Some((source, _)) = foreign {
+                return Err(ManagerError::ForeignCache { controller: name(), source });
             }
         }
         Ok(())

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::failure::Then;
 use crate::outcome::{Ended, Parked, Verdict};
 
 /// Bounds of `workqueue_*_duration_seconds` in seconds: ten-fold from 10 ns to 1000 s (controller-runtime).
@@ -81,6 +82,8 @@ pub(crate) struct ControllerMetrics {
     pub(crate) requeue_after: Count,
     /// `{result="error"}`, and `controller_runtime_reconcile_errors_total`
     pub(crate) errors: Count,
+    /// `{result="conflict"}`. Ours: controller-runtime counts it among the errors.
+    pub(crate) conflicts: Count,
     pub(crate) terminal_errors: Count,
     pub(crate) panics: Count,
     pub(crate) timeouts: Count,
@@ -100,6 +103,7 @@ impl ControllerMetrics {
             success: Count::default(),
             requeue_after: Count::default(),
             errors: Count::default(),
+            conflicts: Count::default(),
             terminal_errors: Count::default(),
             panics: Count::default(),
             timeouts: Count::default(),
@@ -121,6 +125,7 @@ impl ControllerMetrics {
                 Verdict::Requeue(_) => self.requeue_after.up(),
                 _ => self.success.up(),
             },
+            Ended::Failed(Then::Conflict) => self.conflicts.up(),
             Ended::Failed(_) => self.errors.up(),
             Ended::Panicked => {
                 self.errors.up();
@@ -140,7 +145,7 @@ impl ControllerMetrics {
 
     /// Runs that ended.
     pub(crate) fn reconciles(&self) -> u64 {
-        [&self.success, &self.requeue_after, &self.errors]
+        [&self.success, &self.requeue_after, &self.conflicts, &self.errors]
             .iter()
             .fold(0_u64, |sum, count| sum.saturating_add(count.get()))
     }

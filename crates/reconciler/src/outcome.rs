@@ -7,12 +7,14 @@
 //! | `Action::await_change()` | | waits for a change | cleared |
 //! | `Action::requeue(d)` | | runs again after `d`, at least `min_requeue` | cleared |
 //! | an error | yes | runs again when the limiter says | one more |
+//! | a conflict | yes | runs again when the limiter says | one more |
 //! | `Failure::retry_after(e, d)` | yes | runs again after `d`, at least `min_requeue` | one more |
 //! | a panic, or its time was up | yes | as for an error | one more |
-//! | any of these four | no | parked until it changes | cleared |
+//! | any of these five | no | parked until it changes | cleared |
 //! | `Failure::terminal(e)` | | parked until it changes | cleared |
 //!
-//! In every row a change that came during the run makes the key run again at once: the queue sees to that.
+//! A change that came during the run makes the key run again: at once after a run that went well, and else as
+//! `failing` says.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -40,6 +42,8 @@ pub(crate) struct Policy {
     pub(crate) max_attempts: Option<NonZeroU32>,
     /// No key runs again on its own wish sooner than this.
     pub(crate) min_requeue: Duration,
+    /// No event runs a failing key sooner than this after its last run.
+    pub(crate) failing_interval: Duration,
 }
 
 /// What the queue is told.
@@ -83,7 +87,7 @@ pub(crate) fn decide(ended: Ended, attempt: u32, policy: &Policy) -> Verdict {
     match then {
         Then::GiveUp => Verdict::Park(Parked::Terminal),
         _ if exhausted => Verdict::Park(Parked::Exhausted),
-        Then::Retry => Verdict::Retry,
+        Then::Retry | Then::Conflict => Verdict::Retry,
         Then::RetryAfter(after) => Verdict::RetryAfter(after.max(policy.min_requeue)),
     }
 }

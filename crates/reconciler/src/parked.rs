@@ -20,6 +20,10 @@ impl<K: Key> ParkedKeys<K> {
         self.keys.lock().insert(key, reason);
     }
 
+    pub(crate) fn contains(&self, key: &K) -> bool {
+        self.keys.lock().contains_key(key)
+    }
+
     pub(crate) fn remove(&self, key: &K) {
         let removed = self.keys.lock().remove_entry(key);
         drop(removed);

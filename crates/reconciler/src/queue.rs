@@ -87,7 +87,7 @@ impl<K: Key> Queue<K> {
         let again = catch_unwind(AssertUnwindSafe(|| key.clone())).map_err(|_| Unqueueable)?;
         match catch_unwind(AssertUnwindSafe(|| self.inner.add_rate_limited(key))) {
             Ok(_) => Ok(()),
-            Err(_) => self.again(again, UNTIMED, Reasons::default()),
+            Err(_) => self.again(again, UNTIMED, Reasons::retried()),
         }
     }
 
@@ -103,8 +103,8 @@ impl<K: Key> Queue<K> {
     pub(crate) fn finish_anyhow(&self, key: K, verdict: Verdict) -> Result<(), Unqueueable> {
         match verdict {
             Verdict::Rest | Verdict::Park(_) => Ok(()),
-            Verdict::Retry => self.again(key, UNTIMED, Reasons::default()),
-            Verdict::RetryAfter(after) => self.again(key, after, Reasons::default()),
+            Verdict::Retry => self.again(key, UNTIMED, Reasons::retried()),
+            Verdict::RetryAfter(after) => self.again(key, after, Reasons::retried()),
             Verdict::Requeue(after) => self.again(key, after, Reasons::requeued()),
         }
     }
@@ -159,6 +159,19 @@ impl<K: Key> Held<K> {
         self.guard.order().reasons
     }
 
+    /// Does not run the key now: its retry still waits.
+    pub(crate) fn leave(self) {
+        self.guard.done();
+    }
+
+    /// Does not run the key before this time is over.
+    pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration) {
+        let Self { guard } = self;
+        // First, so that the key is never nowhere.
+        queue.inner.add_after_with(guard.item().clone(), by, guard.order().clone());
+        guard.done();
+    }
+
     /// Ends the run.
     ///
     /// # Panics
@@ -166,6 +179,7 @@ impl<K: Key> Held<K> {
     /// If the limiter or the key's own code does. The run has ended then too, and the key is to be given to [`Queue::finish_anyhow`].
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
         let guard = self.guard;
+        let retried = Note { order: Order::default(), reasons: Reasons::retried() };
         // After a shutdown nothing is retried, and the next start lists all keys anew.
         _ = match verdict {
             Verdict::Rest => guard.finish(Outcome::Success),
@@ -174,9 +188,9 @@ impl<K: Key> Held<K> {
                 let note = Note { order: Order::default(), reasons: Reasons::requeued() };
                 guard.finish_with(Outcome::RetryAfter(after), note)
             }
-            Verdict::Retry => guard.finish(Outcome::Retry),
+            Verdict::Retry => guard.finish_with(Outcome::Retry, retried),
             Verdict::RetryAfter(delay) => {
-                guard.finish(Outcome::RetryWith { delay, combine: Combine::Override })
+                guard.finish_with(Outcome::RetryWith { delay, combine: Combine::Override }, retried)
             }
             Verdict::Park(_) => guard.finish(Outcome::GiveUp),
         };

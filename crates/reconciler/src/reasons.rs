@@ -15,10 +15,14 @@ const SOURCES: usize = 32;
 pub(crate) struct Reasons {
     appeared: u32,
     changed: u32,
+    /// Changes of nothing but an object's own status.
+    status: u32,
     vanished: u32,
     named: u32,
     requeued: bool,
     carried: bool,
+    /// The retry of a failed run is due.
+    retried: bool,
 }
 
 /// Which source, counted within its controller.
@@ -72,8 +76,27 @@ impl Reasons {
         reasons
     }
 
+    /// A change of nothing but the object's own status: a weak event.
+    pub(crate) fn status(source: SourceNumber) -> Self {
+        Self { status: source.bit(), ..Self::default() }
+    }
+
     pub(crate) fn named(source: SourceNumber) -> Self {
         Self { named: source.bit(), ..Self::default() }
+    }
+
+    pub(crate) fn retried() -> Self {
+        Self { retried: true, ..Self::default() }
+    }
+
+    /// Whether only events named the key, and no retry of it is due.
+    pub(crate) fn are_events(self) -> bool {
+        !self.retried && self != Self::default()
+    }
+
+    /// Whether only weak events named the key.
+    pub(crate) fn are_weak(self) -> bool {
+        self.status != 0 && self == Self { status: self.status, ..Self::default() }
     }
 
     pub(crate) fn requeued() -> Self {
@@ -87,17 +110,19 @@ impl Reasons {
     pub(crate) fn merge(&mut self, other: Self) {
         self.appeared |= other.appeared;
         self.changed |= other.changed;
+        self.status |= other.status;
         self.vanished |= other.vanished;
         self.named |= other.named;
         self.requeued |= other.requeued;
         self.carried |= other.carried;
+        self.retried |= other.retried;
     }
 
     /// The reasons in a fixed order, with the sources' names.
     pub(crate) fn iter<'a>(self, sources: &'a [Arc<str>]) -> impl Iterator<Item = Reason<'a>> + use<'a> {
         let changes = [
             (ChangeKind::Appeared, self.appeared),
-            (ChangeKind::Changed, self.changed),
+            (ChangeKind::Changed, self.changed | self.status),
             (ChangeKind::Vanished, self.vanished),
         ];
         let changes = changes.into_iter().flat_map(move |(kind, bits)| {

@@ -8,7 +8,7 @@ use crate::{Action, Failure, Key, Request};
 
 /// Brings the world closer to what one key asks for.
 ///
-/// Called with nothing but a key: a run reads the state it needs (`request.cache::<K>()?`), compares, and acts.
+/// Called with nothing but a key: a run reads the state it needs from the caches that the reconciler holds, compares, and acts.
 /// It must not matter how often it runs or what triggered it. The object may be gone: that is an ordinary run.
 /// No key has two runs at a time in one process; a change that comes during a run makes the key run again.
 ///

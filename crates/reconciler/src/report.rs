@@ -46,8 +46,10 @@ pub struct ControllerReport {
     pub name: String,
     /// Runs that ended, well or not.
     pub reconciles: u64,
-    /// Runs that failed, for whatever reason.
+    /// Runs that failed, conflicts excepted.
     pub errors: u64,
+    /// Runs that failed because an object had changed meanwhile (409).
+    pub conflicts: u64,
     /// Panics of the user's code: in runs, and in what belongs to a run or a source.
     pub panics: u64,
     /// Runs whose time was up.

@@ -1,15 +1,13 @@
 //! `Request`: what a run is given: its key, why it runs, and the term of leadership it runs in.
 
-use std::any::{Any, TypeId, type_name};
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
+use crate::Reason;
 use crate::reasons::Reasons;
-use crate::{Cache, Kind, Reason};
 
 /// One run of one key. Clones are the same run.
 #[derive(Clone)]
@@ -25,7 +23,6 @@ pub struct Request<K> {
 /// What all runs of one term share.
 #[derive(Clone)]
 pub(crate) struct Scope {
-    pub(crate) caches: Arc<CachesByType>,
     pub(crate) tracker: TaskTracker,
     #[cfg(feature = "election")]
     pub(crate) leadership: Option<lease_election::Leadership>,
@@ -77,15 +74,6 @@ impl<K> Request<K> {
         self.cancellation.cancelled()
     }
 
-    /// The manager's cache of a kind.
-    ///
-    /// # Errors
-    ///
-    /// [`NoCache`] if the manager was given none: with `?` the run fails and is tried again, loudly.
-    pub fn cache<R: Kind>(&self) -> Result<&Cache<R>, NoCache> {
-        self.scope.caches.get::<R>()
-    }
-
     /// Tracks what a run leaves behind when it is dropped, blocking work above all:
     /// `request.tracker().spawn_blocking(..)`. The lease is not given back before the tracker is empty.
     pub fn tracker(&self) -> &TaskTracker {
@@ -115,38 +103,5 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
             .field("reasons", &self.reasons().collect::<Vec<_>>())
             .field("cancelled", &self.cancellation.is_cancelled())
             .finish_non_exhaustive()
-    }
-}
-
-/// A manager was asked for a cache it does not have.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct NoCache {
-    /// The kind's Rust type.
-    pub kind: &'static str,
-}
-
-impl fmt::Display for NoCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the manager has no cache of {}: make one with Manager::cache", self.kind)
-    }
-}
-
-impl std::error::Error for NoCache {}
-
-/// The caches of a manager, the first of each type.
-#[derive(Default)]
-pub(crate) struct CachesByType {
-    caches: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
-}
-
-impl CachesByType {
-    pub(crate) fn add<R: Kind>(&mut self, cache: Cache<R>) {
-        self.caches.entry(TypeId::of::<R>()).or_insert_with(|| Box::new(cache));
-    }
-
-    pub(crate) fn get<R: Kind>(&self) -> Result<&Cache<R>, NoCache> {
-        let found = self.caches.get(&TypeId::of::<R>()).and_then(|cache| cache.downcast_ref());
-        found.ok_or_else(|| NoCache { kind: type_name::<R>() })
     }
 }

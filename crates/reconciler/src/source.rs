@@ -1,15 +1,19 @@
 //! `Source`: what names keys to a controller: a cache through a mapping, a stream, a handle.
 
+use std::any::TypeId;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, Stream, StreamExt as _};
+use k8s_openapi::ClusterResourceScope;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use tokio::sync::Mutex as AsyncMutex;
+use tokio::task::coop::consume_budget;
 
-use crate::cache::Subscription;
+use crate::cache::{CacheId, Subscription};
 use crate::reasons::{Reasons, SourceNumber};
 use crate::{Cache, Change, Key, Kind, ObjectKey};
 
@@ -26,7 +30,7 @@ pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
 
 pub(crate) enum Feed<Q> {
     /// Attaches an intake to a cache until the subscription is dropped; as often as there are terms.
-    Cache(Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
+    Cache(CacheId, Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
     Stream(Arc<StreamFeed<Q>>),
 }
 
@@ -46,6 +50,8 @@ impl<Q: Key> StreamFeed<Q> {
                     if catch_unwind(AssertUnwindSafe(|| intake(key))).is_err() {
                         panicked(false);
                     }
+                    // A stream that is always ready must not keep the runtime to itself.
+                    consume_budget().await;
                 }
                 Ok(None) => return,
                 Err(_) => {
@@ -88,7 +94,7 @@ impl<Q: Key> Source<Q> {
 impl<Q> fmt::Debug for Source<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let feed = match &self.feed {
-            Feed::Cache(_) => "cache",
+            Feed::Cache(..) => "cache",
             Feed::Stream(_) => "stream",
         };
         f.debug_struct("Source").field("name", &self.name).field("feed", &feed).finish()
@@ -99,11 +105,19 @@ impl<K: Kind> Cache<K> {
     /// A source that names the keys `map` makes of each change, and of each object there at the start.
     ///
     /// Every change is shown, whatever its origin: also a deletion that happened while the watch was away.
-    /// Look at both sides of a change if an object can move from one key to another. `map` runs in the
-    /// watch's own task: keep it quick. If it panics, the change is counted and passed over.
-    #[doc(alias = "EnqueueRequestsFromMapFunc")]
-    #[doc(alias = "Watches")]
+    /// An object can move from one key to another: [`watches`](Self::watches) maps both sides. `map` runs
+    /// in the watch's own task: keep it quick. If it panics, the change is counted and passed over.
     pub fn trigger<Q, M, I>(&self, map: M) -> Source<Q>
+    where
+        Q: Key,
+        M: Fn(&Change<K>) -> I + Send + Sync + 'static,
+        I: IntoIterator<Item = Q>,
+    {
+        self.source(map, |number, change| Reasons::change(number, change.kind()))
+    }
+
+    /// A source with its way to tell why it names keys.
+    fn source<Q, M, I>(&self, map: M, reasons: fn(SourceNumber, &Change<K>) -> Reasons) -> Source<Q>
     where
         Q: Key,
         M: Fn(&Change<K>) -> I + Send + Sync + 'static,
@@ -115,52 +129,74 @@ impl<K: Kind> Cache<K> {
             let map = Arc::clone(&map);
             cache.subscribe(Arc::new(move |change: &Change<K>| {
                 for key in map(change) {
-                    intake(key, Reasons::change(number, change.kind()), change.initial);
+                    intake(key, reasons(number, change), change.initial);
                 }
             }))
         };
-        Source { name: self.name().into(), feed: Feed::Cache(Arc::new(attach)) }
+        Source { name: self.name().into(), feed: Feed::Cache(self.id(), Arc::new(attach)) }
+    }
+
+    /// A source that names the keys `map` makes of an object, before a change and after it: an object
+    /// whose label changes from x to y runs both. Otherwise as [`trigger`](Self::trigger).
+    #[doc(alias = "EnqueueRequestsFromMapFunc")]
+    #[doc(alias = "Watches")]
+    pub fn watches<Q, M, I>(&self, map: M) -> Source<Q>
+    where
+        Q: Key,
+        M: Fn(&K) -> I + Send + Sync + 'static,
+        I: IntoIterator<Item = Q>,
+    {
+        self.trigger(move |change: &Change<K>| {
+            let mut keys: Vec<Q> = Vec::new();
+            for key in change.both().flat_map(|object| map(object)) {
+                if !keys.contains(&key) {
+                    keys.push(key);
+                }
+            }
+            keys
+        })
     }
 
     /// A source that names each object that changes.
     #[doc(alias = "EnqueueRequestForObject")]
     #[doc(alias = "For")]
     pub fn objects(&self) -> Source<ObjectKey> {
-        self.trigger(Change::key)
+        self.source(Change::key, |number, change| match change.is_of_status() {
+            true => Reasons::status(number),
+            false => Reasons::change(number, change.kind()),
+        })
     }
 
     /// A source that names the owner of each object that changes: the controller of kind `P` in its owner
-    /// references, in the object's namespace. After a change of owner it names both.
+    /// references. After a change of owner it names both.
+    ///
+    /// The scope of `P` decides the key: that of a cluster-scoped owner has no namespace.
     #[doc(alias = "EnqueueRequestForOwner")]
     #[doc(alias = "Owns")]
     pub fn owners<P>(&self) -> Source<ObjectKey>
     where
-        P: Resource,
+        P: Resource<Scope: 'static>,
         P::DynamicType: Default,
     {
         let dynamic = P::DynamicType::default();
         let kind = P::kind(&dynamic).into_owned();
         let group = P::group(&dynamic).into_owned();
-        self.trigger(move |change: &Change<K>| {
-            let mut owners: Vec<ObjectKey> =
-                change.both().filter_map(|object| owner(&**object, &group, &kind)).collect();
-            owners.dedup();
-            owners
+        let is_of_cluster = TypeId::of::<P::Scope>() == TypeId::of::<ClusterResourceScope>();
+        self.watches(move |object: &K| {
+            let owner = owner(object.meta(), &group, &kind)?;
+            Some(match object.meta().namespace.as_deref() {
+                Some(namespace) if !is_of_cluster => ObjectKey::namespaced(namespace, owner),
+                _ => ObjectKey::cluster(owner),
+            })
         })
     }
 }
 
-/// The object's controller, if it is of this kind, in any version. Owners live in their objects' namespace
-/// or have none; which of the two is the owner's kind's secret, so an owner without namespace is named by
-/// mapping with [`Cache::trigger`] instead.
-fn owner<K: Resource>(object: &K, group: &str, kind: &str) -> Option<ObjectKey> {
-    let meta = object.meta();
+/// The name of the object's controller, if it is of this kind, in any version.
+fn owner<'a>(meta: &'a ObjectMeta, group: &str, kind: &str) -> Option<&'a str> {
     let owners = meta.owner_references.iter().flatten();
     let owner = owners
         .filter(|owner| owner.controller == Some(true) && owner.kind == kind)
         .find(|owner| owner.api_version.rsplit_once('/').map_or("", |(group, _)| group) == group)?;
-    match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
-        Some(namespace) => Some(ObjectKey::namespaced(namespace, owner.name.as_str())),
-        None => Some(ObjectKey::cluster(owner.name.as_str())),
-    }
+    Some(&owner.name)
 }

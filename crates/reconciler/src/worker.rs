@@ -1,21 +1,26 @@
 //! One worker: takes a key, runs the reconciler on it, tells the queue what `outcome` decided.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use parking_lot::Mutex;
+use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::failing::{Admission, FailingKeys};
+use crate::failure::Then;
 use crate::hostile::loggable;
 use crate::inbox::Inbox;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::{Ended, Policy, Verdict, decide};
 use crate::parked::ParkedKeys;
-use crate::queue::Queue;
+use crate::queue::{Held, Queue};
 use crate::term::Term;
 use crate::{Reconciler, Request};
 
@@ -29,6 +34,7 @@ pub(crate) struct Work<R: Reconciler> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) sources: Arc<[Arc<str>]>,
     pub(crate) metrics: Arc<ControllerMetrics>,
+    pub(crate) failing: FailingKeys<R::Key>,
     pub(crate) parked: Arc<ParkedKeys<R::Key>>,
     pub(crate) inbox: Arc<Inbox<R::Key>>,
     /// Keys whose run was dropped before its end.
@@ -43,6 +49,17 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         if !work.term.may_start() {
             work.returned.lock().push(held.key().clone());
             continue;
+        }
+        match work.admission(&held) {
+            Admission::Run => {}
+            Admission::Postpone(by) => {
+                held.postpone(&work.queue, by);
+                continue;
+            }
+            Admission::Leave => {
+                held.leave();
+                continue;
+            }
         }
         let running = Running::begin(&work, held.key().clone());
         work.parked.remove(held.key());
@@ -59,13 +76,20 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         let span = tracing::info_span!("reconcile", controller = %work.name,
             key = loggable(&format!("{:?}", request.key)), attempt);
         let began = Instant::now();
-        let ended = one_run(&work, request, attempt).instrument(span).await;
+        let ended = one_run(&work, request, attempt, &cancellation).instrument(span).await;
         // Whatever the run handed its token to learns that it is over.
         cancellation.cancel();
         let verdict = decide(ended, attempt, &work.policy);
         work.metrics.ended(ended, verdict, began.elapsed());
-        if let Verdict::Park(reason) = verdict {
-            work.parked.insert(held.key().clone(), reason);
+        match verdict {
+            Verdict::Retry | Verdict::RetryAfter(_) => {
+                work.failing.failed(held.key().clone(), Instant::now())
+            }
+            Verdict::Rest | Verdict::Requeue(_) => work.failing.recovered(held.key()),
+            Verdict::Park(reason) => {
+                work.failing.recovered(held.key());
+                work.parked.insert(held.key().clone(), reason);
+            }
         }
         let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&work.queue, verdict)));
         if let (Err(_), Some(key)) = (finished, running.end()) {
@@ -73,28 +97,62 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             let queued = work.queue.finish_anyhow(key, verdict);
             tracing::error!(controller = %work.name, ?queued, "the limiter or the key panicked at the end of a run");
         }
+        // A reconciler that never waits must not keep the runtime to itself.
+        consume_budget().await;
     }
 }
 
+impl<R: Reconciler> Work<R> {
+    fn admission(&self, held: &Held<R::Key>) -> Admission {
+        if held.reasons().are_weak() && self.parked.contains(held.key()) {
+            return Admission::Leave;
+        }
+        let interval = self.policy.failing_interval;
+        self.failing.admit(held.key(), held.reasons(), Instant::now(), interval)
+    }
+}
+
+/// The time between the end of a run's time-out, when its token fires, and its end.
+fn notice_of(timeout: Duration) -> Duration {
+    (timeout / 10).clamp(Duration::from_millis(100), Duration::from_secs(5))
+}
+
 /// The run itself, with its panics and its time-out.
-async fn one_run<R: Reconciler>(work: &Work<R>, request: Request<R::Key>, attempt: u32) -> Ended {
+async fn one_run<R: Reconciler>(
+    work: &Work<R>,
+    request: Request<R::Key>,
+    attempt: u32,
+    cancellation: &CancellationToken,
+) -> Ended {
     let run = AssertUnwindSafe(async { work.reconciler.reconcile(request).await }).catch_unwind();
     let result = match work.timeout {
         None => run.await,
-        Some(longest) => match timeout(longest, run).await {
-            Ok(result) => result,
-            Err(_) => {
-                tracing::warn!(timeout = ?longest, "a reconcile took too long and was dropped");
-                return Ended::TimedOut;
+        Some(longest) => {
+            let mut run = pin!(run);
+            match timeout(longest, &mut run).await {
+                Ok(result) => result,
+                Err(_) => {
+                    cancellation.cancel();
+                    let notice = notice_of(longest);
+                    match timeout(notice, run).await {
+                        Ok(result) => result,
+                        Err(_) => {
+                            tracing::warn!(timeout = ?longest, ?notice, "a reconcile took too long and was dropped");
+                            return Ended::TimedOut;
+                        }
+                    }
+                }
             }
-        },
+        }
     };
     match result {
         Ok(Ok(action)) => Ended::Done(action),
         Ok(Err(failure)) => {
             let error = loggable(&failure.to_string());
             // The first, and then ever fewer, of a key that keeps failing.
-            if failure.is_terminal() {
+            if failure.then() == Then::Conflict {
+                tracing::debug!(error, "a reconcile met a conflict");
+            } else if failure.is_terminal() {
                 tracing::warn!(error, "a reconcile failed for good");
             } else if attempt.saturating_add(1).is_power_of_two() {
                 tracing::warn!(error, "a reconcile failed");

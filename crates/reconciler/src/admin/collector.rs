@@ -177,6 +177,7 @@ impl ManagerCollector {
             let metrics = controller.metrics();
             [
                 ("success", metrics.success.get()),
+                ("conflict", metrics.conflicts.get()),
                 ("error", metrics.errors.get()),
                 ("requeue_after", metrics.requeue_after.get()),
                 ("requeue", 0),

@@ -25,6 +25,7 @@ const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 /// # let _ = config;
 /// ```
 pub struct CacheConfig<K> {
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) indexes: Vec<(Arc<str>, ValuesOf<K>)>,
     pub(crate) transform: Option<Transform<K>>,
     labels: Option<String>,
@@ -39,6 +40,7 @@ impl<K> CacheConfig<K> {
     #[must_use]
     pub fn new() -> Self {
         Self {
+            name: None,
             indexes: Vec::new(),
             transform: None,
             labels: None,
@@ -47,6 +49,14 @@ impl<K> CacheConfig<K> {
             watch_time: Duration::from_secs(290),
             answer_time: Duration::from_secs(10),
         }
+    }
+
+    /// The cache's name in logs, metrics, `/readyz` and errors. Needed where a manager has two caches of
+    /// one kind: of two servers, or with two selectors.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
     /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A second index
@@ -151,6 +161,7 @@ impl<K> fmt::Debug for CacheConfig<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indexes: Vec<&str> = self.indexes.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("CacheConfig")
+            .field("name", &self.name)
             .field("indexes", &indexes)
             .field("labels", &self.labels)
             .field("fields", &self.fields)

@@ -1,6 +1,7 @@
 //! A controller in one term: its queue, its sources attached to it, its workers; and their end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use futures::future::{BoxFuture, FutureExt as _};
 use parking_lot::Mutex;
@@ -8,7 +9,8 @@ use tokio::task::JoinSet;
 
 use super::Controller;
 use crate::Reconciler;
-use crate::cache::Subscription;
+use crate::cache::{CacheId, Subscription};
+use crate::failing::FailingKeys;
 use crate::hostile::loggable;
 use crate::metrics::ControllerMetrics;
 use crate::queue::{Queue, QueueCounts};
@@ -31,6 +33,10 @@ pub(crate) trait Managed: InTerm {
     fn counts(&self) -> Option<QueueCounts>;
     fn parked(&self) -> usize;
     fn report(&self) -> ControllerReport;
+    /// Whether a source or a handle can name keys.
+    fn has_sources(&self) -> bool;
+    /// The sources that read caches.
+    fn caches(&self) -> Vec<(Arc<str>, CacheId)>;
 }
 
 impl<R: Reconciler> Managed for Controller<R> {
@@ -54,6 +60,18 @@ impl<R: Reconciler> Managed for Controller<R> {
         self.parked.len()
     }
 
+    fn has_sources(&self) -> bool {
+        !self.sources.is_empty() || self.has_handle.load(Ordering::Relaxed)
+    }
+
+    fn caches(&self) -> Vec<(Arc<str>, CacheId)> {
+        let caches = self.sources.iter().filter_map(|source| match source.feed {
+            Feed::Cache(id, _) => Some((Arc::clone(&source.name), id)),
+            Feed::Stream(_) => None,
+        });
+        caches.collect()
+    }
+
     fn report(&self) -> ControllerReport {
         let (abandoned, not_started) = self.ended.0.lock().clone();
         let metrics = &self.metrics;
@@ -61,6 +79,7 @@ impl<R: Reconciler> Managed for Controller<R> {
             name: self.name.to_string(),
             reconciles: metrics.reconciles(),
             errors: metrics.errors.get(),
+            conflicts: metrics.conflicts.get(),
             panics: metrics.panics.get(),
             timeouts: metrics.timeouts.get(),
             terminal: metrics.terminal_errors.get(),
@@ -98,6 +117,7 @@ impl<R: Reconciler> Controller<R> {
             timeout: self.timeout,
             sources: self.sources.iter().map(|source| Arc::clone(&source.name)).collect(),
             metrics: Arc::clone(&self.metrics),
+            failing: FailingKeys::new(),
             parked: Arc::clone(&self.parked),
             inbox: Arc::clone(&self.inbox),
             dropped: Mutex::new(Vec::new()),
@@ -152,7 +172,7 @@ impl<R: Reconciler> Controller<R> {
         for (index, source) in self.sources.iter().enumerate() {
             let number = SourceNumber::new(index);
             match &source.feed {
-                Feed::Cache(attach) => {
+                Feed::Cache(_, attach) => {
                     let queue = queue.clone();
                     // Refused after the end of the term: the next one is shown everything anew.
                     let intake: Intake<R::Key> = Arc::new(move |key, reasons, initial| {

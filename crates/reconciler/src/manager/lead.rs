@@ -8,18 +8,17 @@ use tokio_util::task::TaskTracker;
 
 use super::{Manager, settle};
 use crate::Report;
-use crate::request::{CachesByType, Scope};
+use crate::request::Scope;
 use crate::term::{self, Grace, InTerm, Term, TermEnd};
 
 impl Manager {
     /// Runs the workers, term by term, until the stop.
-    pub(super) async fn lead(&mut self, stop: &CancellationToken) -> Report {
-        let caches = Arc::new(std::mem::take(&mut self.by_type));
+    pub(super) async fn lead(&self, stop: &CancellationToken) -> Report {
         #[cfg(feature = "election")]
         if let Some(elector) = self.settings.elector.clone() {
-            return self.lead_elected(&elector, &caches, stop).await;
+            return self.lead_elected(&elector, stop).await;
         }
-        self.lead_alone(caches, stop).await
+        self.lead_alone(stop).await
     }
 
     fn grace(&self) -> Grace {
@@ -38,10 +37,9 @@ impl Manager {
         controllers.chain(tasks).collect()
     }
 
-    async fn lead_alone(&self, caches: Arc<CachesByType>, stop: &CancellationToken) -> Report {
+    async fn lead_alone(&self, stop: &CancellationToken) -> Report {
         let tracker = TaskTracker::new();
         let scope = Scope {
-            caches,
             tracker: tracker.clone(),
             #[cfg(feature = "election")]
             leadership: None,
@@ -61,7 +59,6 @@ impl Manager {
     async fn lead_elected(
         &self,
         elector: &lease_election::LeaderElector,
-        caches: &Arc<CachesByType>,
         stop: &CancellationToken,
     ) -> Report {
         use std::time::Duration;
@@ -78,16 +75,13 @@ impl Manager {
                 // Two trackers a term. Also past the elector's patience nothing starts before they are empty.
                 let (tracker, tasks) = (TaskTracker::new(), TaskTracker::new());
                 let (members, grace) = (self.members(), self.grace());
-                let (caches, work_tracker) = (Arc::clone(caches), tracker.clone());
+                let work_tracker = tracker.clone();
                 let term_tasks = tasks.clone();
                 let outcome = campaigns
                     .run(move |leadership| async move {
                         tracing::info!(fence = %leadership.fence(), "leading: the workers start");
-                        let scope = Scope {
-                            caches,
-                            tracker: work_tracker.clone(),
-                            leadership: Some(leadership.clone()),
-                        };
+                        let scope =
+                            Scope { tracker: work_tracker.clone(), leadership: Some(leadership.clone()) };
                         let end = async {
                             match leadership.ending().await {
                                 Ending::StopRequested => TermEnd::Stop,

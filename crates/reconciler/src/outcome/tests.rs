@@ -5,7 +5,7 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 
 fn policy(max_attempts: u32) -> Policy {
-    Policy { max_attempts: NonZeroU32::new(max_attempts), min_requeue: 10 * MS }
+    Policy { max_attempts: NonZeroU32::new(max_attempts), min_requeue: 10 * MS, failing_interval: 1000 * MS }
 }
 
 #[test]
@@ -29,6 +29,8 @@ fn the_table() {
         (failed(Then::Retry),                             7,  3,  Verdict::Park(Parked::Exhausted)),
         (failed(Then::Retry),                      u32::MAX,  3,  Verdict::Park(Parked::Exhausted)),
         (failed(Then::Retry),                             0,  1,  Verdict::Park(Parked::Exhausted)),
+        (failed(Then::Conflict),                          1,  3,  Verdict::Retry),
+        (failed(Then::Conflict),                          2,  3,  Verdict::Park(Parked::Exhausted)),
         (failed(Then::RetryAfter(Duration::ZERO)),        0,  3,  Verdict::RetryAfter(10 * MS)),
         (failed(Then::RetryAfter(40 * MS)),               1,  3,  Verdict::RetryAfter(40 * MS)),
         (failed(Then::RetryAfter(40 * MS)),               2,  3,  Verdict::Park(Parked::Exhausted)),

@@ -32,7 +32,6 @@ impl InTerm for Endless {
 #[tokio::test(start_paused = true)]
 async fn a_term_that_is_dropped_counts_its_members_until_they_are_gone() {
     let scope = Scope {
-        caches: Arc::default(),
         tracker: TaskTracker::new(),
         #[cfg(feature = "election")]
         leadership: None,

@@ -15,7 +15,6 @@ async fn a_key_handed_out_as_the_stop_comes_is_not_run_and_not_lost() {
     let metrics = Arc::new(ControllerMetrics::new());
     let queue = Queue::new("test", Limiter::standard(), Arc::clone(&metrics));
     let scope = Scope {
-        caches: Arc::default(),
         tracker: TaskTracker::new(),
         #[cfg(feature = "election")]
         leadership: None,
@@ -25,10 +24,15 @@ async fn a_key_handed_out_as_the_stop_comes_is_not_run_and_not_lost() {
         reconciler: Arc::new(reconcile_fn(|_: Request<u32>| async { Ok(Action::await_change()) })),
         queue: queue.clone(),
         term: Term::new(scope, TaskTracker::new()),
-        policy: Policy { max_attempts: NonZeroU32::new(1), min_requeue: Duration::ZERO },
+        policy: Policy {
+            max_attempts: NonZeroU32::new(1),
+            min_requeue: Duration::ZERO,
+            failing_interval: Duration::ZERO,
+        },
         timeout: None,
         sources: Arc::new([]),
         metrics: Arc::clone(&metrics),
+        failing: FailingKeys::new(),
         parked: Arc::new(ParkedKeys::new()),
         inbox: Arc::new(Inbox::new()),
         dropped: Mutex::default(),

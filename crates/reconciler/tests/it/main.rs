@@ -10,6 +10,7 @@ mod destructors;
 mod pauses;
 mod retries;
 mod runs;
+mod seen;
 mod stopping;
 #[cfg(feature = "election")]
 mod terms;

@@ -65,9 +65,29 @@ async fn a_failing_key_is_tried_later_and_later_and_a_success_ends_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_event_during_back_off_runs_at_once_and_does_not_inflate_it() {
+async fn an_event_during_back_off_runs_after_the_failing_interval() {
     let runs = Log::new();
-    let (running, handle) = run(controller(&runs, |_, _| async move { Err(Failure::retry("never")) }));
+    let failing = controller(&runs, |_, _| async move { Err(Failure::retry("never")) });
+    let (running, handle) = run(failing.failing_interval(300 * MS));
+    handle.add("a");
+    until("three failures", || runs.len() == 3).await;
+    // The next try is due in 400 ms. Five events are one run, 300 ms after the failure.
+    for _ in 0..5 {
+        sleep(50 * MS).await;
+        handle.add("a");
+    }
+    until("the one after the due run", || runs.len() == 6).await;
+    assert_eq!(runs.gaps()[2..], [300, 100, 800], "the due time stays");
+    let attempts: Vec<u32> = runs.all()[3..].iter().map(|(_, attempt)| *attempt).collect();
+    assert_eq!(attempts, [3, 3, 4], "the run of the events did not count");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_failing_interval_an_event_during_back_off_runs_at_once_and_does_not_inflate_it() {
+    let runs = Log::new();
+    let failing = controller(&runs, |_, _| async move { Err(Failure::retry("never")) });
+    let (running, handle) = run(failing.failing_interval(Duration::ZERO));
     handle.add("a");
     until("three failures", || runs.len() == 3).await;
     // The next try is due in 400 ms. Five events come, each is run, and the due time stays.
@@ -88,7 +108,7 @@ async fn an_event_during_back_off_runs_at_once_and_does_not_inflate_it() {
 async fn an_event_during_retry_after_runs_at_once_and_does_not_count() {
     let runs = Log::new();
     let failing = controller(&runs, |_, _| async move { Err(Failure::retry_after("busy", 400 * MS)) });
-    let failing = failing.max_attempts(NonZeroU32::new(3).unwrap());
+    let failing = failing.max_attempts(NonZeroU32::new(3).unwrap()).failing_interval(Duration::ZERO);
     let (running, handle) = run(failing);
     handle.add("a");
     until("the first failure", || runs.len() == 1).await;
@@ -209,7 +229,7 @@ async fn a_run_that_takes_too_long_is_cancelled_dropped_and_tried_again() {
     .timeout(2000 * MS));
     handle.add("a");
     until("the second run", || runs.len() == 2).await;
-    assert_eq!(runs.gaps(), [2100], "the time-out, then the back-off");
+    assert_eq!(runs.gaps(), [2300], "the time-out, a tenth of notice, then the back-off");
     assert_eq!(told.len(), 1, "what the run left behind is told");
     let report = running.stop().await;
     assert_eq!((report.controllers[0].timeouts, report.controllers[0].errors), (1, 1));

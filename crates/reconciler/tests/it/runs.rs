@@ -22,14 +22,14 @@ async fn every_object_at_the_start_and_every_change_is_run() {
     let log = Log::new();
     let mut manager = manager();
     let maps = manager.cache(bench.api());
-    let seen = log.clone();
+    let (seen, known) = (log.clone(), maps.clone());
     manager.add(
         Controller::new(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
-                let seen = seen.clone();
+                let (seen, known) = (seen.clone(), known.clone());
                 async move {
-                    let map = request.cache::<ConfigMap>()?.get(request.key());
+                    let map = known.get(request.key());
                     let value = map.map(|map| map.data.clone().unwrap_or_default().remove("value"));
                     let reasons: Vec<String> = request.reasons().map(|reason| reason.to_string()).collect();
                     seen.push((request.key().to_string(), value, reasons));
@@ -69,16 +69,16 @@ async fn changes_before_a_run_are_one_run_and_a_change_during_a_run_is_one_more(
     let (log, gate) = (Log::new(), Arc::new(Semaphore::new(0)));
     let mut manager = manager();
     let maps = manager.cache(bench.api());
-    let (seen, door) = (log.clone(), Arc::clone(&gate));
+    let (seen, door, known) = (log.clone(), Arc::clone(&gate), maps.clone());
     manager.add(
         Controller::new(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
-                let (seen, door) = (seen.clone(), Arc::clone(&door));
+                let (seen, door, known) = (seen.clone(), Arc::clone(&door), known.clone());
                 async move {
                     seen.push("begin".to_owned());
                     door.acquire().await?.forget();
-                    let map = request.cache::<ConfigMap>()?.get(request.key());
+                    let map = known.get(request.key());
                     let value = map.and_then(|map| map.data.clone()?.remove("value"));
                     seen.push(value.unwrap_or_default());
                     Ok(Action::await_change())
@@ -154,14 +154,14 @@ async fn a_missing_object_is_an_ordinary_run() {
     let bench = bench();
     let log = Log::new();
     let mut manager = manager();
-    let _maps = manager.cache(bench.api());
+    let maps = manager.cache(bench.api());
     let seen = log.clone();
     let controller = Controller::new(
         "maps",
         reconcile_fn(move |request: Request<ObjectKey>| {
-            let seen = seen.clone();
+            let (seen, maps) = (seen.clone(), maps.clone());
             async move {
-                seen.push(request.cache::<ConfigMap>()?.get(request.key()).is_none());
+                seen.push(maps.get(request.key()).is_none());
                 Ok(Action::await_change())
             }
         }),
@@ -233,8 +233,8 @@ async fn two_controllers_share_one_cache_and_one_watch() {
     bench.create("a").await;
     let log = Log::new();
     let mut manager = manager();
+    let maps = manager.cache(bench.api());
     for name in ["one", "two"] {
-        let maps = manager.cache(bench.api());
         let seen = log.clone();
         manager.add(
             Controller::new(

@@ -127,14 +127,14 @@ impl Subject {
         let client = client.with_layer(&BufferLayer::new(16)).with_layer(&layer).build();
         let mut manager = Manager::builder().build().unwrap();
         let cache = manager.cache_with(Api::<ConfigMap>::namespaced(client, space), pages);
-        let (told, ran) = (Arc::clone(&log), Arc::clone(&log));
+        let (told, ran, maps) = (Arc::clone(&log), Arc::clone(&log), cache.clone());
         manager.add(
             Controller::new(
                 "maps",
                 reconcile_fn(move |request: Request<ObjectKey>| {
-                    let ran = Arc::clone(&ran);
+                    let (ran, maps) = (Arc::clone(&ran), maps.clone());
                     async move {
-                        let found = request.cache::<ConfigMap>()?.get(request.key());
+                        let found = maps.get(request.key());
                         let name = request.key().name().to_owned();
                         ran.lock().unwrap().runs.push((name, found.as_deref().map(seen)));
                         Ok(Action::await_change())

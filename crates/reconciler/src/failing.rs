@@ -1,0 +1,102 @@
+//! Failing keys: those whose last run failed, and which events may run them before their retry.
+//!
+//! | the key | a strong event | a weak event |
+//! | --- | --- | --- |
+//! | its last run did not fail | runs | runs |
+//! | its last run failed | runs, no sooner than `failing_interval` after that run | waits for the retry |
+//!
+//! So a run that fails and writes its own object cannot bring itself back at the speed of its writes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::Key;
+use crate::reasons::Reasons;
+
+/// When the last run of each failing key ended.
+pub(crate) struct FailingKeys<K> {
+    ends: Mutex<HashMap<K, Instant>>,
+}
+
+/// Whether a key that was taken from the queue runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Admission {
+    Run,
+    /// Not before this time is over.
+    Postpone(Duration),
+    /// When its retry is due.
+    Leave,
+}
+
+impl<K: Key> FailingKeys<K> {
+    pub(crate) fn new() -> Self {
+        Self { ends: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn failed(&self, key: K, now: Instant) {
+        self.ends.lock().insert(key, now);
+    }
+
+    pub(crate) fn recovered(&self, key: &K) {
+        let mut ends = self.ends.lock();
+        if !ends.is_empty() {
+            let removed = ends.remove_entry(key);
+            drop(ends);
+            drop(removed);
+        }
+    }
+
+    pub(crate) fn admit(&self, key: &K, reasons: Reasons, now: Instant, interval: Duration) -> Admission {
+        let ends = self.ends.lock();
+        let Some(ended) = ends.get(key).filter(|_| reasons.are_events()) else { return Admission::Run };
+        if reasons.are_weak() {
+            return Admission::Leave;
+        }
+        let left = interval.saturating_sub(now.saturating_duration_since(*ended));
+        if left.is_zero() { Admission::Run } else { Admission::Postpone(left) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ChangeKind;
+    use crate::reasons::SourceNumber;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_table() {
+        let (source, interval) = (SourceNumber::new(0), Duration::from_secs(1));
+        let strong = Reasons::change(source, ChangeKind::Changed);
+        let weak = Reasons::status(source);
+        let mut both = weak;
+        both.merge(strong);
+        let mut due = weak;
+        due.merge(Reasons::retried());
+        let (keys, start) = (FailingKeys::new(), Instant::now());
+        let admitted =
+            |reasons, after| keys.admit(&1, reasons, start + Duration::from_millis(after), interval);
+        for reasons in [strong, weak, both, due] {
+            assert_eq!(admitted(reasons, 0), Admission::Run, "{reasons:?}");
+        }
+        keys.failed(1, start);
+        let wait = |millis| Admission::Postpone(Duration::from_millis(millis));
+        for (reasons, after, expected) in [
+            (strong, 0, wait(1000)),
+            (strong, 400, wait(600)),
+            (strong, 1000, Admission::Run),
+            (both, 400, wait(600)),
+            (weak, 0, Admission::Leave),
+            (weak, 9000, Admission::Leave),
+            (due, 5, Admission::Run),
+            (Reasons::retried(), 5, Admission::Run),
+            (Reasons::default(), 5, Admission::Run),
+        ] {
+            assert_eq!(admitted(reasons, after), expected, "{reasons:?} after {after} ms");
+        }
+        keys.recovered(&1);
+        assert_eq!(admitted(weak, 0), Admission::Run);
+    }
+}
