@@ -1,4 +1,5 @@
-//! The dependency law: which crate of ours may depend on which, what may never be linked, and what every published crate carries.
+//! The dependency law: which crate of ours may depend on which, what may never be linked, and what
+//! every published crate carries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,8 @@ use crate::workspace::{Workspace, is_published};
 
 mod tests;
 
-/// Who may depend on whom among the published crates, dev-dependencies excepted. Everything that is not written here is forbidden.
+/// Who may depend on whom among the published crates, dev-dependencies excepted. Everything that is
+/// not written here is forbidden.
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wq-core", &[]),
     ("wq-delay", &["wq-core"]),
@@ -24,9 +26,11 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
 ];
 
 /// Arrows that exist only behind a feature.
-const OPTIONAL: &[(&str, &str)] = &[("reconciler", "lease-election"), ("reconciler", "embedded-apiserver")];
+const OPTIONAL: &[(&str, &str)] =
+    &[("reconciler", "lease-election"), ("reconciler", "embedded-apiserver")];
 
-/// Heavy crates that a crate of ours must not name, optional or not, because users of that layer do not want them.
+/// Heavy crates that a crate of ours must not name, optional or not, because users of that layer do
+/// not want them.
 const NEVER: &[(&str, &[&str])] = &[
     ("wq-core", &["tokio", "kube", "k8s-openapi"]),
     ("wq-delay", &["kube", "k8s-openapi"]),
@@ -105,16 +109,22 @@ fn violation(arrow: Arrow<'_>) -> Option<String> {
     if OPTIONAL.contains(&(from, to)) && !arrow.optional {
         return Some(format!("{from} may depend on {to} only behind a feature"));
     }
-    (!arrow.versioned).then(|| format!("{from} depends on {to} without a version, so it cannot be published"))
+    (!arrow.versioned)
+        .then(|| format!("{from} depends on {to} without a version, so it cannot be published"))
 }
 
 fn completeness_of(package: &Package, wrong: &mut Vec<String>) {
     let name = package.name.as_str();
     if lookup(MAY_DEPEND_ON, name).is_none() {
-        wrong
-            .push(format!("{name} is published, and xtask/src/arrows.rs does not say what it may depend on"));
+        wrong.push(format!(
+            "{name} is published, and xtask/src/arrows.rs does not say what it may depend on"
+        ));
     }
-    let folder = package.manifest_path.parent().map(|path| path.as_std_path().to_owned()).unwrap_or_default();
+    let folder = package
+        .manifest_path
+        .parent()
+        .map(|path| path.as_std_path().to_owned())
+        .unwrap_or_default();
     if folder.file_name().is_none_or(|file_name| file_name != name) {
         wrong.push(format!("{name} lives in a folder of another name"));
     }

@@ -1,4 +1,5 @@
-//! `cargo xtask bench [crate…] [--save NAME] [--against NAME]`: the benches in criterion, kept under a name and compared.
+//! `cargo xtask bench [crate…] [--save NAME] [--against NAME]`: the benches in criterion, kept
+//! under a name and compared.
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -37,7 +38,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         all.iter().filter(|(name, _)| options.crates.is_empty() || options.crates.contains(name))
     {
         for bench in benches {
-            let mut command = workspace.cargo(&["bench", "--locked", "--package", package, "--bench", bench]);
+            let mut command =
+                workspace.cargo(&["bench", "--locked", "--package", package, "--bench", bench]);
             command.arg("--").args(&kept);
             process::run(command, Deadline::within(BY_HAND))?;
         }
@@ -45,9 +47,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The benches of a package that are criterion's; `instructions` is run under callgrind, by a command of its own.
+/// The benches of a package that are criterion's; `instructions` is run under callgrind, by a
+/// command of its own.
 fn benches(package: &cargo_metadata::Package) -> Option<(String, Vec<String>)> {
-    let benches = package.targets.iter().filter(|target| target.is_bench() && target.name != "instructions");
+    let benches =
+        package.targets.iter().filter(|target| target.is_bench() && target.name != "instructions");
     let names: Vec<String> = benches.map(|target| target.name.clone()).collect();
     (!names.is_empty()).then(|| (package.name.to_string(), names))
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: runs the picked stages, each to its end even when an earlier one failed, and says what became of them.
+//! `cargo xtask ci`: runs the picked stages, each to its end even when an earlier one failed, and
+//! says what became of them.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,8 @@ use crate::workspace::Workspace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Stages to run; with `--full`, areas. Without any: what every change must hold, or with `--full` everything
+    /// Stages to run; with `--full`, areas. Without any: what every change must hold, or with
+    /// `--full` everything
     #[arg(value_name = "STAGE|AREA")]
     names: Vec<String>,
     /// Run everything, or the named areas: queues, election, server, e2e, release
@@ -63,7 +65,9 @@ fn play(stage: &Stage, workspace: &Workspace, times: &mut Times) -> Row {
     println!("stage {name}: {}", stage.asks);
     let (start, limit) = (now(), stage.limit(workspace.effort()));
     let outcome = match stage.tools.iter().find(|tool| !(tool.is_installed)(workspace.root())) {
-        Some(tool) if is_ci() => Outcome::Failed(format!("{} is missing: {}", tool.name, tool.install)),
+        Some(tool) if is_ci() => {
+            Outcome::Failed(format!("{} is missing: {}", tool.name, tool.install))
+        }
         Some(tool) => Outcome::Skipped(format!("{} is missing: {}", tool.name, tool.install)),
         None => match (stage.run)(workspace, Deadline::within(limit)) {
             Ok(()) => Outcome::Passed,

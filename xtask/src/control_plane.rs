@@ -1,4 +1,5 @@
-//! `cargo xtask control-plane`: builds what is absent, starts the real thing, prints a kubeconfig, and stops it on Ctrl-C.
+//! `cargo xtask control-plane`: builds what is absent, starts the real thing, prints a kubeconfig,
+//! and stops it on Ctrl-C.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
@@ -42,8 +43,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if options.build {
         return Ok(());
     }
-    let builder = ControlPlane::builder().port(options.port).controller_manager(!options.no_controllers);
-    // In a thread of its own, so that a signal is heard meanwhile: then this process ends, and the keeper takes away what was started.
+    let builder =
+        ControlPlane::builder().port(options.port).controller_manager(!options.no_controllers);
+    // In a thread of its own, so that a signal is heard meanwhile: then this process ends, and the
+    // keeper takes away what was started.
     let start = thread::spawn(move || builder.start(&assets));
     while !start.is_finished() {
         match signals.recv_timeout(TICK) {
@@ -69,7 +72,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Finds or builds all programs, and shows on stderr what takes time. `ended` is asked whether to give up.
+/// Finds or builds all programs, and shows on stderr what takes time. `ended` is asked whether to
+/// give up.
 fn prepare(ended: impl Fn() -> bool) -> Result<Assets> {
     let mut progress = Shown::default();
     let assets = Assets::prepare(&Component::ALL, |now| {
@@ -100,7 +104,11 @@ impl Shown {
         let terminal = std::io::stderr().is_terminal();
         let stale = self.last.is_none_or(|(shown, at)| {
             shown != component
-                || (if terminal { seconds != at } else { seconds >= at.saturating_add(SIGN_OF_LIFE) })
+                || (if terminal {
+                    seconds != at
+                } else {
+                    seconds >= at.saturating_add(SIGN_OF_LIFE)
+                })
         });
         if !stale {
             return;

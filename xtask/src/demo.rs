@@ -20,7 +20,8 @@ pub(crate) fn run(args: &[OsString]) -> Result<()> {
     become_it(command(&workspace, args))
 }
 
-/// What builds the demo and the provisioner that it starts. Cargo shows its own progress, on stderr.
+/// What builds the demo and the provisioner that it starts. Cargo shows its own progress, on
+/// stderr.
 pub(crate) fn build_command(workspace: &Workspace) -> Command {
     let packages = ["--package", "demo", "--package", "hostpath-provisioner"];
     let mut command = workspace.cargo(&["build", "--locked", "--bins"]);
@@ -28,7 +29,8 @@ pub(crate) fn build_command(workspace: &Workspace) -> Command {
     command
 }
 
-/// The stage `demo`, with the programs of the stage `test`: by themselves they have other features, and are built again.
+/// The stage `demo`, with the programs of the stage `test`: by themselves they have other features,
+/// and are built again.
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     suite::build(workspace, deadline)?;
     process::run(command(workspace, &["--claims", "64", "--seed", "1"].map(Into::into)), deadline)
@@ -37,10 +39,15 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 /// The stage `sabotage`: with a planted wrong outcome the demo must end with exit status 1.
 pub(crate) fn sabotage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     process::run(build_command(workspace), deadline)?;
-    process::run(command(workspace, &["--claims", "200", "--seed", "1"].map(Into::into)), deadline)?;
+    process::run(
+        command(workspace, &["--claims", "200", "--seed", "1"].map(Into::into)),
+        deadline,
+    )?;
     for wrong in ["duplicate", "orphan", "lose"] {
-        let command =
-            command(workspace, &["--claims", "64", "--seed", "1", "--sabotage", wrong].map(Into::into));
+        let command = command(
+            workspace,
+            &["--claims", "64", "--seed", "1", "--sabotage", wrong].map(Into::into),
+        );
         println!("$ {} (must end with exit status 1)", process::shown(&command));
         let status = process::status(command, deadline)?;
         ensure!(

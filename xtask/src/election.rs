@@ -1,5 +1,5 @@
-//! The stages `election` and `terms`: every state of the election's protocol, its simulation under every fault, and every
-//! schedule of a term.
+//! The stages `election` and `terms`: every state of the election's protocol, its simulation under
+//! every fault, and every schedule of a term.
 
 use std::env;
 
@@ -18,8 +18,10 @@ const LONG: u32 = 10;
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let seeds = (SEEDS * workspace.effort()).to_string();
-    let (model, seconds) = if workspace.effort() >= LONG { ("long", "3600") } else { ("full", "900") };
-    let figures = [("MODEL", model), ("SEEDS", &seeds), ("SERVER_SEEDS", &seeds), ("SECONDS", seconds)];
+    let (model, seconds) =
+        if workspace.effort() >= LONG { ("long", "3600") } else { ("full", "900") };
+    let figures =
+        [("MODEL", model), ("SEEDS", &seeds), ("SERVER_SEEDS", &seeds), ("SECONDS", seconds)];
     let programs = schedules::build(workspace, &[ELECTION], Platform::Machine, false, deadline)?;
     for target in ["model", "simulation"] {
         for program in programs.of(target, Some(ELECTION))? {

@@ -1,4 +1,5 @@
-//! `cargo xtask gates [crate…]`: measures the goals of `gates.toml` with the programs of `rivals`, and fails if one is short.
+//! `cargo xtask gates [crate…]`: measures the goals of `gates.toml` with the programs of `rivals`,
+//! and fails if one is short.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -98,7 +99,8 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 
 fn judge_all(workspace: &Workspace, crates: &[String], deadline: Deadline) -> Result<()> {
     let file = workspace.root().join("gates.toml");
-    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let by_crate = select(&text, crates).with_context(|| format!("in {}", file.display()))?;
     let mut short = Vec::new();
     for (of, gates) in &by_crate {
@@ -130,15 +132,18 @@ fn select(text: &str, crates: &[String]) -> Result<BTreeMap<String, Vec<Gate>>> 
     Ok(by_crate)
 }
 
-/// One line on a gate, and whether its goal is met; of one that is short also what to look at. What was not measured is
-/// short.
+/// One line on a gate, and whether its goal is met; of one that is short also what to look at. What
+/// was not measured is short.
 fn judge(gate: &Gate, measured: Option<f64>) -> (String, bool) {
     let met = measured.is_some_and(|measured| gate.goal.is_met(measured));
     let shown = measured.map_or_else(|| "nothing".to_owned(), |measured| format!("{measured:.2}"));
     let Gate { of, name, goal, unit, .. } = gate;
     let word = if met { "ok" } else { "short" };
-    let mut line =
-        format!("gate {of}/{name} measured={shown} goal={}{} {word} ({unit})", goal.sign(), goal.bound);
+    let mut line = format!(
+        "gate {of}/{name} measured={shown} goal={}{} {word} ({unit})",
+        goal.sign(),
+        goal.bound
+    );
     if !met {
         line.push_str(&format!("\n  measured: {}\n  look at: {}", gate.workload, gate.look));
     }
@@ -157,7 +162,8 @@ fn measure(workspace: &Workspace, of: &str, deadline: Deadline) -> Result<BTreeM
     let mut command = workspace.cargo(&[&["run", "--quiet"][..], &program].concat());
     command.stdout(Stdio::from(file));
     process::run(command, deadline.or(Deadline::within(LIMIT)))?;
-    let text = fs::read_to_string(&said).with_context(|| format!("cannot read {}", said.display()))?;
+    let text =
+        fs::read_to_string(&said).with_context(|| format!("cannot read {}", said.display()))?;
     Ok(text.lines().filter_map(read).collect())
 }
 

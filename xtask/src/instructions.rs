@@ -1,5 +1,6 @@
-//! The stage `instructions`: counts the instructions of each operation of the queue under callgrind, which is exact, and
-//! compares them with the budgets in `crates/wq-core/benches/instructions.toml`.
+//! The stage `instructions`: counts the instructions of each operation of the queue under
+//! callgrind, which is exact, and compares them with the budgets in
+//! `crates/wq-core/benches/instructions.toml`.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,8 @@ mod tests;
 
 const BUDGETS: &str = "crates/wq-core/benches/instructions.toml";
 
-/// The program is run with so many operations and with twice as many: the difference is of the operations alone.
+/// The program is run with so many operations and with twice as many: the difference is of the
+/// operations alone.
 const OPERATIONS: u64 = 10_000;
 
 /// Another release of the compiler may cost so much, in percent; more is looked into.
@@ -63,7 +65,8 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 }
 
 fn read(file: &Path) -> Result<Budgets> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let text =
+        fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     toml::from_str(&text).with_context(|| format!("{} is no list of budgets", file.display()))
 }
 
@@ -72,14 +75,24 @@ fn judge(budget: &Budget, each: u64) -> (String, bool) {
     let is_met = each <= instructions.saturating_mul(100 + SLACK) / 100;
     let word = match is_met {
         false => "OVER",
-        true if each < instructions.saturating_mul(100 - SLACK) / 100 => "ok (the budget can be lowered)",
+        true if each < instructions.saturating_mul(100 - SLACK) / 100 => {
+            "ok (the budget can be lowered)"
+        }
         true => "ok",
     };
-    (format!("instructions wq-core/{operation} measured={each} budget={instructions} {word}"), is_met)
+    (
+        format!("instructions wq-core/{operation} measured={each} budget={instructions} {word}"),
+        is_met,
+    )
 }
 
 /// How many instructions the program takes for so many operations.
-fn count(workspace: &Workspace, operation: &str, operations: u64, deadline: Deadline) -> Result<u64> {
+fn count(
+    workspace: &Workspace,
+    operation: &str,
+    operations: u64,
+    deadline: Deadline,
+) -> Result<u64> {
     let runner = r#"target."cfg(all())".runner = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1"]"#;
     let bench = ["bench", "--locked", "--quiet", "--package", "wq-core", "--bench", "instructions"];
     let mut command = workspace.cargo(&["--config", runner]);

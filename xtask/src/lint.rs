@@ -16,13 +16,15 @@ pub(crate) fn clippy(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     command.args(["--lib", "--bins", "--examples", "--benches"]);
     // By name: `--all-targets` leaves out what a plain `cargo test` leaves out.
     let targets = workspace.packages().into_iter().flat_map(|package| &package.targets);
-    let names: BTreeSet<_> = targets.filter(|target| target.is_test()).map(|target| &target.name).collect();
+    let names: BTreeSet<_> =
+        targets.filter(|target| target.is_test()).map(|target| &target.name).collect();
     command.args(names.into_iter().flat_map(|name| ["--test", name])).args(["--", "-Dwarnings"]);
     run(command, deadline)
 }
 
 pub(crate) fn doc(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    let mut command = workspace.cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
+    let mut command =
+        workspace.cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
     command.arg("--document-private-items").env("RUSTDOCFLAGS", "-Dwarnings");
     run(command, deadline)
 }

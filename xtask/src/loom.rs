@@ -1,5 +1,5 @@
-//! `cargo xtask loom [--list] [filter]`: every schedule of small scenarios, each in a process of its own, because a deadlock
-//! that loom finds ends the process.
+//! `cargo xtask loom [--list] [filter]`: every schedule of small scenarios, each in a process of
+//! its own, because a deadlock that loom finds ends the process.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ pub(crate) struct Options {
     /// Print one line a scenario and exit
     #[arg(long)]
     list: bool,
-    /// Scenarios whose names, with that of the crate before them, contain this; all of them when it is left out
+    /// Scenarios whose names, with that of the crate before them, contain this; all of them when
+    /// it is left out
     filter: Option<String>,
 }
 
@@ -47,7 +48,8 @@ impl Scenario<'_> {
         command
     }
 
-    /// wq-core's own with either; the others', which are of what rests on it, with the one that nearly every queue has.
+    /// wq-core's own with either; the others', which are of what rests on it, with the one that
+    /// nearly every queue has.
     fn tables(&self) -> &'static [Table] {
         if self.program.package == CORE { &Table::BOTH } else { &[Table::Small] }
     }
@@ -98,12 +100,16 @@ fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> 
         !chosen.is_empty(),
         "no scenario has `{filter}` in its name; `cargo xtask loom --list` prints all"
     );
-    let with_table = |scenario| Scenario::tables(scenario).iter().map(move |table| (scenario, *table));
+    let with_table =
+        |scenario| Scenario::tables(scenario).iter().map(move |table| (scenario, *table));
     let plays: Vec<_> = chosen.iter().flat_map(with_table).collect();
     each(&plays, |(scenario, table)| {
         let name = scenario.full_name();
-        let shown =
-            if name.starts_with(ELECTION) { name.clone() } else { format!("{name}, {} table", table.name()) };
+        let shown = if name.starts_with(ELECTION) {
+            name.clone()
+        } else {
+            format!("{name}, {} table", table.name())
+        };
         let start = now();
         let (status, said) = output_in_time(scenario.call(*table), deadline)?;
         let took = start.elapsed();

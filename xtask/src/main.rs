@@ -1,5 +1,10 @@
-//! The workspace's own commands: what `cargo xtask` prints, parses and dispatches. Each command is a file of its own.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the command line speaks on it")]
+//! The workspace's own commands: what `cargo xtask` prints, parses and dispatches. Each command is
+//! a file of its own.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for the command line speaks on it"
+)]
 
 mod stage;
 mod workspace;
@@ -57,7 +62,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-    /// Start a real control plane on this machine (built from source the first time), print its kubeconfig, stop it on Ctrl-C
+    /// Start a real control plane on this machine (built from source the first time), print its
+    /// kubeconfig, stop it on Ctrl-C
     ControlPlane(control_plane::Options),
     /// Record anew the structure of the built-in kinds from the real server, for embedded-apiserver
     RecordOpenapi,
@@ -66,9 +72,11 @@ enum Command {
         /// Crates whose gates are measured; all that have some when none is named
         crates: Vec<String>,
     },
-    /// Run the benches in criterion; keep what they measure under a name, or compare with what was kept
+    /// Run the benches in criterion; keep what they measure under a name, or compare with what was
+    /// kept
     Bench(bench::Options),
-    /// Play every schedule of small scenarios, or of those with a name (stages `loom` and `terms` of `ci`)
+    /// Play every schedule of small scenarios, or of those with a name (stages `loom` and `terms`
+    /// of `ci`)
     Loom(loom::Options),
     /// Play random schedules of large scenarios from a seed on (stage `shuttle` of `ci`)
     Shuttle(searches::Options),

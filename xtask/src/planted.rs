@@ -1,5 +1,6 @@
-//! The stages `planted` and `planted-election`: put each of the bugs that a crate lists in its `src/planted.rs` into it, and ask the checks of each
-//! kind whether they see it. At least two kinds must, and of the election's bugs its model or its simulation; without a bug all must pass.
+//! The stages `planted` and `planted-election`: put each of the bugs that a crate lists in its
+//! `src/planted.rs` into it, and ask the checks of each kind whether they see it. At least two
+//! kinds must, and of the election's bugs its model or its simulation; without a bug all must pass.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -16,7 +17,8 @@ use crate::workspace::Workspace;
 
 /// Kinds of checks that must see each bug.
 const LEAST: usize = 2;
-/// A lost wake-up of real threads shows as a program that does not end; without a bug each takes a second or two.
+/// A lost wake-up of real threads shows as a program that does not end; without a bug each takes a
+/// second or two.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bugs show with few preemptions, and two take a tenth of the time of three.
 const PREEMPTIONS: &str = "2";
@@ -24,7 +26,8 @@ const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
 const SEEDS: &str = "64";
 const SEQUENCES: &str = "3000";
-/// What proptest draws from: whether a bug is seen must not hang on luck. Plain runs of the tests draw anew each time.
+/// What proptest draws from: whether a bug is seen must not hang on luck. Plain runs of the tests
+/// draw anew each time.
 const DRAWN_FROM: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
 /// The kinds of checks, in the order of the table.
 const KINDS: [(&str, Check); 6] = [
@@ -70,8 +73,10 @@ pub(crate) fn judge(workspace: &Workspace, crates: &[&str], deadline: Deadline) 
     let build = |platform| schedules::build(workspace, crates, platform, true, deadline);
     let machine = build(Platform::Machine)?;
     // The election has no schedules for shuttle.
-    let (loom, shuttle) =
-        (build(Platform::Loom)?, (crates != [ELECTION]).then(|| build(Platform::Shuttle)).transpose()?);
+    let (loom, shuttle) = (
+        build(Platform::Loom)?,
+        (crates != [ELECTION]).then(|| build(Platform::Shuttle)).transpose()?,
+    );
     let gear = Gear { machine, loom, shuttle, deadline };
     let mut rows = Vec::new();
     for program in gear.machine.of(PLANTED, None)? {
@@ -89,13 +94,19 @@ pub(crate) fn judge(workspace: &Workspace, crates: &[&str], deadline: Deadline) 
 /// Who must have seen a bug.
 fn check_rows(rows: &[Row]) -> Result<()> {
     let missed = |sees: fn(&Row) -> bool| {
-        let missed: Vec<&str> = rows.iter().filter(|row| !sees(row)).map(|row| row.bug.as_str()).collect();
+        let missed: Vec<&str> =
+            rows.iter().filter(|row| !sees(row)).map(|row| row.bug.as_str()).collect();
         missed.join(", ")
     };
     let by_few = missed(|row| row.saw.iter().flatten().count() >= LEAST);
     ensure!(by_few.is_empty(), "seen by fewer than {LEAST} kinds of checks: {by_few}");
-    let untried = missed(|row| !row.is_of_election() || OF_ELECTION.iter().any(|kind| row.is_seen_by(kind)));
-    ensure!(untried.is_empty(), "seen by neither {} of {ELECTION}: {untried}", OF_ELECTION.join(" nor "));
+    let untried =
+        missed(|row| !row.is_of_election() || OF_ELECTION.iter().any(|kind| row.is_seen_by(kind)));
+    ensure!(
+        untried.is_empty(),
+        "seen by neither {} of {ELECTION}: {untried}",
+        OF_ELECTION.join(" nor ")
+    );
     Ok(())
 }
 
@@ -130,19 +141,26 @@ fn judge_crate(gear: &Gear, planted: &Program) -> Result<Vec<Row>> {
     ensure!(!bugs.is_empty(), "there is no bug to plant in {package}");
     let filters = lines(Some("--it"))?.split_whitespace().map(str::to_owned).collect();
     let loom = gear.loom.get(package, "loom");
-    let scenarios = loom.map_or(Ok(Vec::new()), |program| loom::scenarios(program, gear.deadline))?;
+    let scenarios =
+        loom.map_or(Ok(Vec::new()), |program| loom::scenarios(program, gear.deadline))?;
     let subject = Subject { package, scenarios, filters };
     // The election knows no queue, and so no table.
     let tables = if package == ELECTION { &Table::BOTH[..1] } else { &Table::BOTH };
     for (&table, (kind, check)) in tables.iter().flat_map(|table| KINDS.map(|kind| (table, kind))) {
         if let Some(saw) = check(gear, &subject, Plant { bug: None, table })? {
-            bail!("without a bug {kind} of {package}, {} table, must pass, and {saw} did not", table.name());
+            bail!(
+                "without a bug {kind} of {package}, {} table, must pass, and {saw} did not",
+                table.name()
+            );
         }
     }
     let seen: Mutex<BTreeMap<&str, Vec<Option<String>>>> = Mutex::default();
     each(&bugs, |bug| {
         let plant = Plant { bug: Some(bug), table: Table::Large };
-        let saw = KINDS.iter().map(|(_, check)| check(gear, &subject, plant)).collect::<Result<Vec<_>>>()?;
+        let saw = KINDS
+            .iter()
+            .map(|(_, check)| check(gear, &subject, plant))
+            .collect::<Result<Vec<_>>>()?;
         seen.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, saw);
         Ok(())
     })?;
@@ -169,7 +187,8 @@ fn print_table(rows: &[Row]) {
 fn tests(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     for (target, filters) in [(LIBRARY, &[][..]), (TESTS, &subject.filters)] {
         let program = gear.machine.get(subject.package, target);
-        // The election's lives that are disturbed at every step: a plain run of the tests plays some.
+        // The election's lives that are disturbed at every step: a plain run of the tests plays
+        // some.
         if !passes(gear, program, filters, &[("ELECTION_LIVES", "all")], plant)? {
             return Ok(Some(target.to_owned()));
         }
@@ -185,7 +204,8 @@ fn model(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<
 
 fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "simulation");
-    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)?)
+        .then(|| "seen".to_owned()))
 }
 
 fn loom_check(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
@@ -200,14 +220,16 @@ fn loom_check(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Op
 }
 
 fn shuttle(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    let program = gear.shuttle.as_ref().and_then(|programs| programs.get(subject.package, "shuttle"));
+    let program =
+        gear.shuttle.as_ref().and_then(|programs| programs.get(subject.package, "shuttle"));
     let args = ["0", SCHEDULES].map(str::to_owned);
     Ok((!passes(gear, program, &args, &[], plant)?).then(|| "seen".to_owned()))
 }
 
 fn histories(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "histories");
-    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], plant)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], plant)?)
+        .then(|| "seen".to_owned()))
 }
 
 /// Whether the program, if the crate has it, ends well with this planted in it.
@@ -239,7 +261,8 @@ mod tests {
 
     /// A row of a bug that these kinds saw.
     fn row(bug: &str, kinds: &[&str]) -> Row {
-        let saw = KINDS.iter().map(|(kind, _)| kinds.contains(kind).then(|| "seen".to_owned())).collect();
+        let saw =
+            KINDS.iter().map(|(kind, _)| kinds.contains(kind).then(|| "seen".to_owned())).collect();
         Row { bug: bug.to_owned(), saw }
     }
 
@@ -255,7 +278,8 @@ mod tests {
         );
         assert_eq!(
             verdict(row("lease-election/a", &["tests", "loom"])),
-            Err("seen by neither model nor simulation of lease-election: lease-election/a".to_owned())
+            Err("seen by neither model nor simulation of lease-election: lease-election/a"
+                .to_owned())
         );
     }
 }

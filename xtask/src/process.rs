@@ -1,4 +1,5 @@
-//! Running a command to its end, or to the end of a stage's time: something that hangs must fail, and say what it was.
+//! Running a command to its end, or to the end of a stage's time: something that hangs must fail,
+//! and say what it was.
 
 use std::fmt;
 use std::io::{self, Read as _, Seek as _};
@@ -57,7 +58,8 @@ pub(crate) fn run(command: Command, deadline: Deadline) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command to its end. What has not ended at the deadline is killed, with all that it started, and fails.
+/// Runs the command to its end. What has not ended at the deadline is killed, with all that it
+/// started, and fails.
 pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus> {
     let shown = shown(&command);
     match status_in_time(command, deadline)? {
@@ -66,7 +68,8 @@ pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus>
     }
 }
 
-/// Runs the command to its end. `None`: it had not ended at the deadline, and was killed with all that it started.
+/// Runs the command to its end. `None`: it had not ended at the deadline, and was killed with all
+/// that it started.
 pub(crate) fn status_in_time(command: Command, deadline: Deadline) -> Result<Option<ExitStatus>> {
     let shown = shown(&command);
     wait(&mut start(command)?, deadline).with_context(|| format!("cannot wait for `{shown}`"))
@@ -90,7 +93,8 @@ pub(crate) fn output_in_time(
 
 struct Started {
     child: Child,
-    /// Away from a terminal it leads a group of its own, which is listed as running while this lives.
+    /// Away from a terminal it leads a group of its own, which is listed as running while this
+    /// lives.
     group: Option<Running>,
 }
 
@@ -133,13 +137,15 @@ fn running() -> MutexGuard<'static, Vec<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on a signal that ends this process is passed on first: a command that leads a group hears none by itself. At a terminal
-/// it leads none: Ctrl-C reaches it there, but a SIGTERM that is sent to this process alone does not.
+/// From here on a signal that ends this process is passed on first: a command that leads a group
+/// hears none by itself. At a terminal it leads none: Ctrl-C reaches it there, but a SIGTERM that
+/// is sent to this process alone does not.
 pub(crate) fn end_with_us() -> Result<()> {
     ctrlc::set_handler(|| {
         #[cfg(unix)]
         for group in running().iter() {
-            if let Some(group) = i32::try_from(*group).ok().and_then(rustix::process::Pid::from_raw) {
+            if let Some(group) = i32::try_from(*group).ok().and_then(rustix::process::Pid::from_raw)
+            {
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
             }
         }
@@ -150,10 +156,11 @@ pub(crate) fn end_with_us() -> Result<()> {
 
 /// The command as one would type it, with the variables set for it.
 pub(crate) fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or_else(|| command.get_program());
-    let vars = command
-        .get_envs()
-        .filter_map(|(key, value)| Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy())));
+    let program =
+        Path::new(command.get_program()).file_name().unwrap_or_else(|| command.get_program());
+    let vars = command.get_envs().filter_map(|(key, value)| {
+        Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy()))
+    });
     let words = std::iter::once(program).chain(command.get_args());
     vars.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }
@@ -165,8 +172,8 @@ pub(crate) fn is_installed(program: &str, version: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Away from a terminal the command leads a process group, which can be killed as a whole. At a terminal it stays in
-/// ours, so that Ctrl-C reaches it.
+/// Away from a terminal the command leads a process group, which can be killed as a whole. At a
+/// terminal it stays in ours, so that Ctrl-C reaches it.
 #[cfg(unix)]
 fn lead_a_group(command: &mut Command) -> bool {
     use std::io::IsTerminal as _;

@@ -1,4 +1,5 @@
-//! Programs of tests as cargo builds them: which crate and target each is of, how it is called, and many of them side by side.
+//! Programs of tests as cargo builds them: which crate and target each is of, how it is called, and
+//! many of them side by side.
 
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
@@ -67,13 +68,24 @@ impl Program {
 }
 
 impl Programs {
-    /// Runs `cargo test … --no-run`, and keeps the programs of tests and examples among what it built.
-    pub(crate) fn build(workspace: &Workspace, mut cargo: Command, deadline: Deadline) -> Result<Self> {
+    /// Runs `cargo test … --no-run`, and keeps the programs of tests and examples among what it
+    /// built.
+    pub(crate) fn build(
+        workspace: &Workspace,
+        mut cargo: Command,
+        deadline: Deadline,
+    ) -> Result<Self> {
         // A file of its own: another build may write at the same time.
         let said = NamedTempFile::new().context("cannot make a file for cargo's messages")?;
         let file = said.reopen().context("cannot write cargo's messages")?;
         cargo
-            .args(["--locked", "--quiet", "--no-run", "--message-format", "json-render-diagnostics"])
+            .args([
+                "--locked",
+                "--quiet",
+                "--no-run",
+                "--message-format",
+                "json-render-diagnostics",
+            ])
             .stdout(Stdio::from(file));
         run(cargo, deadline)?;
         let mut programs = Vec::new();
@@ -115,7 +127,9 @@ impl Programs {
 /// The programs among what cargo says that it has built.
 fn read(workspace: &Workspace, messages: impl BufRead, programs: &mut Vec<Program>) -> Result<()> {
     for message in Message::parse_stream(messages) {
-        let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? else {
+        let Message::CompilerArtifact(artifact) =
+            message.context("cannot read cargo's messages")?
+        else {
             continue;
         };
         let Some(file) = artifact.executable else { continue };
@@ -126,10 +140,14 @@ fn read(workspace: &Workspace, messages: impl BufRead, programs: &mut Vec<Progra
             target if target.is_bin() => Kind::Bin,
             _ => Kind::Library,
         };
-        let package = workspace.packages().into_iter().find(|package| package.id == artifact.package_id);
-        let package = package.context("cargo built a program of a package that it did not name before")?;
-        let folder =
-            package.manifest_path.parent().map_or_else(|| Path::new(""), |folder| folder.as_std_path());
+        let package =
+            workspace.packages().into_iter().find(|package| package.id == artifact.package_id);
+        let package =
+            package.context("cargo built a program of a package that it did not name before")?;
+        let folder = package
+            .manifest_path
+            .parent()
+            .map_or_else(|| Path::new(""), |folder| folder.as_std_path());
         programs.push(Program {
             package: package.name.to_string(),
             target: if kind == Kind::Library { LIBRARY.to_owned() } else { artifact.target.name },
@@ -141,8 +159,12 @@ fn read(workspace: &Workspace, messages: impl BufRead, programs: &mut Vec<Progra
     Ok(())
 }
 
-/// Calls `work` with each of `all`, as many at a time as the machine has processors. The first error ends it.
-pub(crate) fn each<'t, T: Sync>(all: &'t [T], work: impl Fn(&'t T) -> Result<()> + Sync) -> Result<()> {
+/// Calls `work` with each of `all`, as many at a time as the machine has processors. The first
+/// error ends it.
+pub(crate) fn each<'t, T: Sync>(
+    all: &'t [T],
+    work: impl Fn(&'t T) -> Result<()> + Sync,
+) -> Result<()> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let turn = || {
         while let Some(one) = all.get(next.fetch_add(1, Relaxed)) {

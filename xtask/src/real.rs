@@ -18,18 +18,21 @@ pub(crate) const CONTROL_PLANE: Tool = Tool {
 };
 
 /// The tests that a plain `cargo test` leaves out.
-const TESTS: [&str; 6] = ["test", "--locked", "--package", "verify", "--test=clients", "--test=real"];
+const TESTS: [&str; 6] =
+    ["test", "--locked", "--package", "verify", "--test=clients", "--test=real"];
 
 /// The tests that are a stage of their own.
 const CONFORMANCE: [&str; 2] = ["conformance::", "fuzz::"];
 
-/// Figures at `--effort 1`: random calls, seeds of histories, rounds of the election's scenarios, terms in turns with client-go.
+/// Figures at `--effort 1`: random calls, seeds of histories, rounds of the election's scenarios,
+/// terms in turns with client-go.
 const CALLS: u32 = 5_000;
 const HISTORIES: u32 = 3;
 const ROUNDS: u32 = 12;
 const TERMS: u32 = 8;
 
-/// Builds what the other stages start: the control plane, the demo and the provisioner, the tests, and the Go program among them.
+/// Builds what the other stages start: the control plane, the demo and the provisioner, the tests,
+/// and the Go program among them.
 pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let ourselves = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(ourselves);
@@ -63,7 +66,8 @@ pub(crate) fn real(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 /// Every case on every server, and random calls to the embedded one and the real one.
 pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     programs(workspace, deadline)?;
-    let mut command = workspace.cargo(&["test", "--locked", "--package", "verify", "--test=real", "--"]);
+    let mut command =
+        workspace.cargo(&["test", "--locked", "--package", "verify", "--test=real", "--"]);
     // One after the other: both measure time, and two cores are few.
     command.args(CONFORMANCE).args(["--nocapture", "--test-threads=1"]);
     command.env("FUZZ_CALLS", (CALLS * workspace.effort()).to_string());

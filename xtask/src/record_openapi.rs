@@ -1,5 +1,6 @@
-//! `cargo xtask record-openapi`: writes down anew, from the real server and its Go types, what the embedded server knows
-//! of the built-in kinds' structure. Run it after a new version of Kubernetes, or when a kind is added.
+//! `cargo xtask record-openapi`: writes down anew, from the real server and its Go types, what the
+//! embedded server knows of the built-in kinds' structure. Run it after a new version of
+//! Kubernetes, or when a kind is added.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -83,8 +84,9 @@ fn write(file: &Path, content: &[u8]) -> Result<()> {
 }
 
 fn protobuf(program: &Path) -> Result<String> {
-    let kinds =
-        KINDS.iter().flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
+    let kinds = KINDS
+        .iter()
+        .flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
     let output = control_plane::go()
         .args(["run", "./record-protobuf"])
         .args(kinds)
@@ -92,7 +94,11 @@ fn protobuf(program: &Path) -> Result<String> {
         .current_dir(program)
         .output()
         .context("starting `go`; install Go 1.26")?;
-    ensure!(output.status.success(), "go run ./record-protobuf: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "go run ./record-protobuf: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(String::from_utf8(output.stdout)?)
 }
 
@@ -102,17 +108,24 @@ fn read(plane: &ControlPlane, path: &str) -> Result<Value> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("reading {path}"))
 }
 
-/// All that the real server serves, a line each: `GROUP/VERSION NAME SCOPE KIND`; the names of subresources have a slash.
+/// All that the real server serves, a line each: `GROUP/VERSION NAME SCOPE KIND`; the names of
+/// subresources have a slash.
 fn resources(plane: &ControlPlane) -> Result<String> {
     let mut versions = vec!["v1".to_owned()];
     for group in read(plane, "/apis")?["groups"].as_array().into_iter().flatten() {
         let of_group = group["versions"].as_array().into_iter().flatten();
-        versions.extend(of_group.filter_map(|version| version["groupVersion"].as_str().map(str::to_owned)));
+        versions.extend(
+            of_group.filter_map(|version| version["groupVersion"].as_str().map(str::to_owned)),
+        );
     }
     versions.sort();
     let mut lines = String::new();
     for version in versions {
-        let path = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let path = if version.contains('/') {
+            format!("/apis/{version}")
+        } else {
+            format!("/api/{version}")
+        };
         let list = read(plane, &path)?;
         for resource in list["resources"].as_array().into_iter().flatten() {
             let said = |member: &str| resource[member].as_str().unwrap_or_default();
@@ -123,13 +136,16 @@ fn resources(plane: &ControlPlane) -> Result<String> {
     Ok(lines)
 }
 
-/// Adds to the types what the server fills in by their schemas. A zero there says only that Go always writes the member.
+/// Adds to the types what the server fills in by their schemas. A zero there says only that Go
+/// always writes the member.
 fn defaults(schemas: &Map<String, Value>, messages: &mut String) -> Result<()> {
-    let zeros = [Value::Null, Value::from(""), Value::from(0), Value::from(false), json!({}), json!([])];
+    let zeros =
+        [Value::Null, Value::from(""), Value::from(0), Value::from(false), json!({}), json!([])];
     for (name, schema) in schemas {
         let Some((_, of)) = name.split_once("io.k8s.api.") else { continue };
         for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
-            if let Some(default) = schema.get("default").filter(|default| !zeros.contains(default)) {
+            if let Some(default) = schema.get("default").filter(|default| !zeros.contains(default))
+            {
                 writeln!(messages, "default {} {member} {default}", of.replacen('.', "/", 1))?;
             }
         }
@@ -141,7 +157,11 @@ fn defaults(schemas: &Map<String, Value>, messages: &mut String) -> Result<()> {
 fn schemas(plane: &ControlPlane) -> Result<Map<String, Value>> {
     let mut all = BTreeMap::new();
     for (version, _) in KINDS {
-        let path = if version.contains('/') { format!("apis/{version}") } else { format!("api/{version}") };
+        let path = if version.contains('/') {
+            format!("apis/{version}")
+        } else {
+            format!("api/{version}")
+        };
         let mut document = read(plane, &format!("/openapi/v3/{path}"))?;
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
         all.extend(schemas);
@@ -174,14 +194,17 @@ fn is_wanted(schema: &Value) -> bool {
     KINDS.iter().any(|(version, kinds)| *version == of && kinds.contains(&said("kind").as_str()))
 }
 
-/// Leaves out what is for people, and notes what is referred to. The members of `properties` have names of their own.
+/// Leaves out what is for people, and notes what is referred to. The members of `properties` have
+/// names of their own.
 fn strip(schema: &mut Value, are_properties: bool, wanted: &mut Vec<String>) {
     match schema {
         Value::Object(members) => {
             members.retain(|name, _| are_properties || !LEFT_OUT.contains(&name.as_str()));
             for (name, value) in members {
-                if let Some(to) =
-                    value.as_str().filter(|_| name == "$ref").and_then(|to| to.strip_prefix(REFERENCE))
+                if let Some(to) = value
+                    .as_str()
+                    .filter(|_| name == "$ref")
+                    .and_then(|to| to.strip_prefix(REFERENCE))
                 {
                     wanted.push(to.to_owned());
                 }

@@ -1,4 +1,5 @@
-//! The area `release`: each feature alone, a target without an operating system, packages, licences, workflow files.
+//! The area `release`: each feature alone, a target without an operating system, packages,
+//! licences, workflow files.
 
 use std::path::Path;
 use std::process::Command;
@@ -26,13 +27,17 @@ pub(crate) const CARGO_DENY: Tool = Tool {
     is_installed: |_| is_installed("cargo-deny", "--version"),
 };
 
-pub(crate) const GO: Tool =
-    Tool { name: "Go", install: "install Go 1.26", is_installed: |_| is_installed("go", "version") };
+pub(crate) const GO: Tool = Tool {
+    name: "Go",
+    install: "install Go 1.26",
+    is_installed: |_| is_installed("go", "version"),
+};
 
 pub(crate) fn features(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     for package in workspace.published() {
         let check = |flags: &[&str]| {
-            let mut command = workspace.cargo(&["clippy", "--locked", "--quiet", "--package", &package.name]);
+            let mut command =
+                workspace.cargo(&["clippy", "--locked", "--quiet", "--package", &package.name]);
             command.args(flags).args(["--", "-Dwarnings"]);
             run(command, deadline)
         };
@@ -60,10 +65,12 @@ fn has_wasm(root: &Path) -> bool {
 }
 
 pub(crate) fn package(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    // A new folder: cargo keeps the sources that it packs by folder and version, and would build those of an earlier commit.
+    // A new folder: cargo keeps the sources that it packs by folder and version, and would build
+    // those of an earlier commit.
     let folder = tempfile::Builder::new().prefix("package-").tempdir_in(workspace.target_dir());
     let folder = folder.context("cannot make a folder for the packages")?;
-    let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
+    let mut command =
+        workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
     command.arg("--target-dir").arg(folder.path()).env("CARGO_PROFILE_DEV_DEBUG", "false");
     command.args(workspace.unpublished().flat_map(|package| ["--exclude", &package.name]));
     run(command, deadline)

@@ -1,6 +1,7 @@
-//! Programs that play schedules of the queues and the election: every one of a small scenario (loom), many of a large one
-//! (shuttle), threads of the machine (model, histories). They differ in `--cfg`, which only the crates of this workspace are
-//! told, so that each dependency is built once for all of them.
+//! Programs that play schedules of the queues and the election: every one of a small scenario
+//! (loom), many of a large one (shuttle), threads of the machine (model, histories). They differ in
+//! `--cfg`, which only the crates of this workspace are told, so that each dependency is built once
+//! for all of them.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -28,7 +29,8 @@ pub(crate) const PLANTED: &str = "planted";
 /// The target of a crate's tests of its API.
 pub(crate) const TESTS: &str = "it";
 
-/// To optimize these tests as the rest takes the compiler minutes more, and saves each run of them a second.
+/// To optimize these tests as the rest takes the compiler minutes more, and saves each run of them
+/// a second.
 const ELECTION_TESTS_LESS_OPTIMIZED: &str = "profile.schedules.package.lease-election.opt-level=1";
 
 /// How long a command may take that is typed by hand.
@@ -62,8 +64,9 @@ impl Platform {
     }
 }
 
-/// How slots leave wq-core's table: together, as from a large one of the queue that is shipped, or each at once. The programs can be
-/// told, all but those that play the shipped queue on the machine (`crates/wq-core/src/table/large.rs`).
+/// How slots leave wq-core's table: together, as from a large one of the queue that is shipped, or
+/// each at once. The programs can be told, all but those that play the shipped queue on the machine
+/// (`crates/wq-core/src/table/large.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Large,
@@ -95,7 +98,8 @@ pub(crate) fn build(
     deadline: Deadline,
 ) -> Result<Programs> {
     let targets = platform.targets(planted);
-    let has_one = |package: &&&str| targets.iter().any(|target| crates_with(target).contains(package));
+    let has_one =
+        |package: &&&str| targets.iter().any(|target| crates_with(target).contains(package));
     let mut command = workspace.cargo(&["test"]);
     command.args(crates.iter().filter(has_one).flat_map(|package| ["--package", package]));
     command.args(
@@ -105,7 +109,8 @@ pub(crate) fn build(
             .flat_map(|target| ["--test", target]),
     );
     command.args(match (platform, planted, crates == [ELECTION]) {
-        // Default features are stores for servers. Nobody plants bugs in them, and they have no schedules.
+        // Default features are stores for servers. Nobody plants bugs in them, and they have no
+        // schedules.
         (Platform::Loom, ..) | (Platform::Machine, true, _) => Some("--no-default-features"),
         // Its simulation runs on a server too.
         (Platform::Machine, false, true) => Some("--all-features"),
@@ -144,14 +149,16 @@ fn folder(workspace: &Workspace) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A compiler that has these cfgs. Cargo calls it for the crates of the workspace, for which it is a part of the names of what
-/// it builds, and to ask which cfgs there are: a manifest may depend on them.
+/// A compiler that has these cfgs. Cargo calls it for the crates of the workspace, for which it is
+/// a part of the names of what it builds, and to ask which cfgs there are: a manifest may depend on
+/// them.
 fn compiler_with(cfgs: &[&str], folder: &Path) -> Result<PathBuf> {
     let path = folder.join(format!("rustc-{}", cfgs.join("-")));
     let flags: String = cfgs.iter().map(|cfg| format!(" --cfg {cfg}")).collect();
     let script = format!("#!/bin/sh\nexec \"$@\"{flags}\n");
     if !fs::read(&path).is_ok_and(|old| old == script.as_bytes()) {
-        write_program(&path, &script).with_context(|| format!("cannot write {}", path.display()))?;
+        write_program(&path, &script)
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(path)
 }
@@ -166,5 +173,8 @@ fn write_program(path: &Path, script: &str) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn write_program(_: &Path, _: &str) -> io::Result<()> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "a script cannot stand for the compiler here; use a Unix"))
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "a script cannot stand for the compiler here; use a Unix",
+    ))
 }

@@ -1,4 +1,5 @@
-//! The searches: test targets that play many sequences, seeds, schedules or processes. The stage `test` leaves them out.
+//! The searches: test targets that play many sequences, seeds, schedules or processes. The stage
+//! `test` leaves them out.
 
 use anyhow::Result;
 use clap::Args;
@@ -18,20 +19,22 @@ const TARGETS: [(&str, &[&str]); 7] = [
     ("processes", &["demo"]),
 ];
 
-/// Tests in modules of this name take long: `test` leaves them out, too. [`long`] plays them, and so do `properties` and `planted`,
-/// which play all tests of their programs.
+/// Tests in modules of this name take long: `test` leaves them out, too. [`long`] plays them, and
+/// so do `properties` and `planted`, which play all tests of their programs.
 pub(crate) const LONG: &str = "::long::";
 
 /// Figures at `--effort 1`.
 const SEQUENCES: u32 = 20_000;
 const HISTORIES: u32 = 20_000;
 const SCHEDULES: u32 = 100_000;
-/// Proptest's cases. Where each case starts a server, a test plays a share of them (`tests/it/fuzz_target.rs`).
+/// Proptest's cases. Where each case starts a server, a test plays a share of them
+/// (`tests/it/fuzz_target.rs`).
 const PROPERTIES: u32 = 2_000;
 
 /// The stage `model`: random sequences against naive oracles.
 pub(crate) fn model(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    // Slots leave the table of the shipped wq-core together only in a large queue. Where bugs can be planted the table can be chosen.
+    // Slots leave the table of the shipped wq-core together only in a large queue. Where bugs can
+    // be planted the table can be chosen.
     for (package, planted) in [(None, false), (Some(CORE), true)] {
         let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
         for program in programs.of("model", package)? {
@@ -51,7 +54,10 @@ pub(crate) fn histories(workspace: &Workspace, deadline: Deadline) -> Result<()>
         let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
         for program in programs.of("histories", None)? {
             let mut command = program.call();
-            command.args(["--nocapture", "--quiet"]).env_remove("WQ_PLANT").env("HISTORIES_SEED", "1");
+            command
+                .args(["--nocapture", "--quiet"])
+                .env_remove("WQ_PLANT")
+                .env("HISTORIES_SEED", "1");
             command.env("HISTORIES", (HISTORIES / 2 * workspace.effort()).to_string());
             Table::Large.of(&mut command);
             process::run(command, deadline)?;
@@ -65,9 +71,11 @@ pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     play_schedules(workspace, 0, SCHEDULES * workspace.effort(), None, deadline)
 }
 
-/// The stage `properties`: property tests of the embedded server, and tests of what grows with its objects at full size.
+/// The stage `properties`: property tests of the embedded server, and tests of what grows with its
+/// objects at full size.
 pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    let mut command = workspace.cargo(&["test", "--package", "embedded-apiserver", "--all-features"]);
+    let mut command =
+        workspace.cargo(&["test", "--package", "embedded-apiserver", "--all-features"]);
     command.args(["--lib", "--test", "it", "--test", "history", "--test", "memory"]);
     for program in schedules::compiled(workspace, command, &[], deadline)?.iter() {
         let mut command = program.call();
@@ -80,7 +88,8 @@ pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the next seed
+    /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the
+    /// next seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// How many schedules of each crate, half of them with each of wq-core's tables
@@ -94,7 +103,13 @@ pub(crate) struct Options {
 /// The command `cargo xtask shuttle`.
 pub(crate) fn run_shuttle(options: &Options) -> Result<()> {
     let Options { seed, schedules, package } = options;
-    play_schedules(&Workspace::load()?, *seed, *schedules, package.as_deref(), Deadline::within(BY_HAND))
+    play_schedules(
+        &Workspace::load()?,
+        *seed,
+        *schedules,
+        package.as_deref(),
+        Deadline::within(BY_HAND),
+    )
 }
 
 fn play_schedules(
@@ -118,14 +133,17 @@ fn play_schedules(
 
 /// The long tests of a crate's API.
 pub(crate) fn long(workspace: &Workspace, package: &str, deadline: Deadline) -> Result<()> {
-    let args = ["test", "--locked", "--package", package, "--all-features", "--test", TESTS, "--", LONG];
+    let args =
+        ["test", "--locked", "--package", package, "--all-features", "--test", TESTS, "--", LONG];
     process::run(workspace.cargo(&args), deadline)
 }
 
-/// The stage `processes`: tests that start real processes, or stop a replica at every step, for minutes.
+/// The stage `processes`: tests that start real processes, or stop a replica at every step, for
+/// minutes.
 pub(crate) fn processes(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     long(workspace, "hostpath-provisioner", deadline)?;
-    let mut command = workspace.cargo(&["test", "--locked", "--all-features", "--test", "processes"]);
+    let mut command =
+        workspace.cargo(&["test", "--locked", "--all-features", "--test", "processes"]);
     command.args(crates_with("processes").iter().flat_map(|package| ["--package", package]));
     process::run(command, deadline)
 }
@@ -154,7 +172,11 @@ mod tests {
                         target.name,
                         package.name
                     );
-                    assert!(!target.test, "{} of {} is no `test = false`", target.name, package.name);
+                    assert!(
+                        !target.test,
+                        "{} of {} is no `test = false`",
+                        target.name, package.name
+                    );
                     found.push((target.name.clone(), package.name.to_string()));
                 }
             }

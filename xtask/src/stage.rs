@@ -1,4 +1,5 @@
-//! A stage of `cargo xtask ci`: its tier, its tools, its usual time; and which stages a command line picks.
+//! A stage of `cargo xtask ci`: its tier, its tools, its usual time; and which stages a command
+//! line picks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -81,7 +82,8 @@ pub(crate) enum Area {
 }
 
 impl Area {
-    pub(crate) const ALL: [Self; 5] = [Self::Queues, Self::Election, Self::Server, Self::E2e, Self::Release];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Queues, Self::Election, Self::Server, Self::E2e, Self::Release];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -116,7 +118,10 @@ pub(crate) fn pick(all: &[Stage], names: &[String], full: bool) -> Result<Vec<St
         if known.contains(&name.as_str()) {
             continue;
         }
-        ensure!(full || !areas.contains(&name.as_str()), "`{name}` is an area: cargo xtask ci --full {name}");
+        ensure!(
+            full || !areas.contains(&name.as_str()),
+            "`{name}` is an area: cargo xtask ci --full {name}"
+        );
         let (one, many) = if full { ("area", "areas") } else { ("stage", "stages") };
         bail!("there is no {one} `{name}`; the {many} are: {}", known.join(" "));
     }
@@ -124,7 +129,9 @@ pub(crate) fn pick(all: &[Stage], names: &[String], full: bool) -> Result<Vec<St
     let picked = |stage: &&Stage| match stage.tier {
         _ if !full && !names.is_empty() => is_named(stage.name),
         Tier::Change => names.is_empty(),
-        Tier::Full(areas) => full && (names.is_empty() || areas.iter().any(|area| is_named(area.name()))),
+        Tier::Full(areas) => {
+            full && (names.is_empty() || areas.iter().any(|area| is_named(area.name())))
+        }
         Tier::Named => false,
     };
     Ok(all.iter().filter(picked).copied().collect())

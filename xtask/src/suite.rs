@@ -1,4 +1,5 @@
-//! The stage `test`: every test program but the searches, side by side, then the documentation's tests and the examples.
+//! The stage `test`: every test program but the searches, side by side, then the documentation's
+//! tests and the examples.
 
 use std::fmt::Write as _;
 use std::process::Stdio;
@@ -16,7 +17,8 @@ use crate::workspace::Workspace;
 #[cfg(test)]
 mod tests;
 
-/// Their tests start processes and wait for them. They run first, so that other tests use the processors meanwhile.
+/// Their tests start processes and wait for them. They run first, so that other tests use the
+/// processors meanwhile.
 const WAIT: [&str; 3] = ["demo", "hostpath-provisioner", "control-plane"];
 
 /// Cases of each property test. A plain `cargo test` draws proptest's 256, stages of `--full` more.
@@ -42,9 +44,14 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     Ok(())
 }
 
-/// Builds what a plain `cargo test` of the workspace builds: all but the searches, which say `test = false` in their manifests.
+/// Builds what a plain `cargo test` of the workspace builds: all but the searches, which say `test
+/// = false` in their manifests.
 pub(crate) fn build(workspace: &Workspace, deadline: Deadline) -> Result<Programs> {
-    Programs::build(workspace, workspace.cargo(&["test", "--workspace", "--all-features"]), deadline)
+    Programs::build(
+        workspace,
+        workspace.cargo(&["test", "--workspace", "--all-features"]),
+        deadline,
+    )
 }
 
 /// Runs the programs, each to its end even when another failed; how many tests passed.
@@ -62,12 +69,17 @@ fn play(workspace: &Workspace, programs: &[&Program], deadline: Deadline) -> Res
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         if status.is_some_and(|status| status.success()) {
             if report.passed > 0 {
-                println!("{}: {} passed in {:.1} s", program.name(), report.passed, took.as_secs_f64());
+                println!(
+                    "{}: {} passed in {:.1} s",
+                    program.name(),
+                    report.passed,
+                    took.as_secs_f64()
+                );
             }
             all.0 += report.passed;
         } else {
-            let ended =
-                status.map_or_else(|| "was killed at the stage's limit".to_owned(), |it| it.to_string());
+            let ended = status
+                .map_or_else(|| "was killed at the stage's limit".to_owned(), |it| it.to_string());
             println!("{output}\n{}: FAILED, {ended}", program.name());
             all.1.push((program.name(), report.again(program)));
         }

@@ -1,4 +1,5 @@
-//! How long each stage took the last time on this machine: a file in the target folder, a line a stage.
+//! How long each stage took the last time on this machine: a file in the target folder, a line a
+//! stage.
 
 use std::collections::BTreeMap;
 use std::fs;

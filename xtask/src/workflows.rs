@@ -1,4 +1,5 @@
-//! The forge runs every stage: the default tier on a pull request, each area every night, the gates every week.
+//! The forge runs every stage: the default tier on a pull request, each area every night, the gates
+//! every week.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What cargo says of the workspace: its root, its packages, which of them are published; and commands at its root.
+//! What cargo says of the workspace: its root, its packages, which of them are published; and
+//! commands at its root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,15 +17,18 @@ pub(crate) struct Workspace {
 impl Workspace {
     pub(crate) fn load() -> Result<Self> {
         // As cargo says it now: checkouts that share a target folder may share this program.
-        let folder =
-            std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let folder = std::env::var_os("CARGO_MANIFEST_DIR")
+            .unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
         let manifest = Path::new(&folder).join("../Cargo.toml");
         let metadata = MetadataCommand::new()
             .manifest_path(&manifest)
             .other_options(vec!["--locked".to_owned()])
             .exec()
             .with_context(|| {
-                format!("cannot read {}; if Cargo.lock is out of date, run `cargo check`", manifest.display())
+                format!(
+                    "cannot read {}; if Cargo.lock is out of date, run `cargo check`",
+                    manifest.display()
+                )
             })?;
         Ok(Self { metadata, effort: 1 })
     }
@@ -69,8 +73,9 @@ impl Workspace {
         self.program(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), args)
     }
 
-    /// `program args…` at the root of the workspace, as if it were called by hand: of what cargo tells its programs there are build
-    /// scripts (ring's) that look at it, and would run again at every turn from one to the other.
+    /// `program args…` at the root of the workspace, as if it were called by hand: of what cargo
+    /// tells its programs there are build scripts (ring's) that look at it, and would run again
+    /// at every turn from one to the other.
     pub(crate) fn program(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.root());

@@ -1,6 +1,8 @@
-//! Finding the programs: in `KUBEBUILDER_ASSETS`, in the cache, or built from source with Go into the cache.
+//! Finding the programs: in `KUBEBUILDER_ASSETS`, in the cache, or built from source with Go into
+//! the cache.
 //!
-//! The cache lies outside of any checkout and is keyed by the sources' sums: a second checkout finds what the first one built.
+//! The cache lies outside of any checkout and is keyed by the sources' sums: a second checkout
+//! finds what the first one built.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -54,13 +56,15 @@ pub enum Progress {
 }
 
 impl Assets {
-    /// Finds the programs, and builds those that are not there. A first build of all four takes five minutes on two cores.
+    /// Finds the programs, and builds those that are not there. A first build of all four takes
+    /// five minutes on two cores.
     ///
     /// `tell` hears of every step that takes time; when it breaks, the build is ended.
     ///
     /// # Errors
     ///
-    /// [`Error::NoGo`], [`Error::NoCacheFolder`], [`Error::Build`], [`Error::Cancelled`], or [`Error::Io`].
+    /// [`Error::NoGo`], [`Error::NoCacheFolder`], [`Error::Build`], [`Error::Cancelled`], or
+    /// [`Error::Io`].
     pub fn prepare(
         components: &[Component],
         mut tell: impl FnMut(Progress) -> ControlFlow<()>,
@@ -86,7 +90,8 @@ impl Assets {
         Ok(Self(found))
     }
 
-    /// What makes [`prepare`](Self::prepare) fail at once: a program that is nowhere, without the Go that could build it.
+    /// What makes [`prepare`](Self::prepare) fail at once: a program that is nowhere, without the
+    /// Go that could build it.
     #[must_use]
     pub fn missing(components: &[Component]) -> Option<Error> {
         let assets = given();
@@ -94,7 +99,8 @@ impl Assets {
         let has = |folder: &Option<PathBuf>, component: Component| {
             folder.as_ref().is_some_and(|folder| folder.join(component.name()).is_file())
         };
-        let nowhere = |component: &&Component| !has(&assets, **component) && !has(&cached, **component);
+        let nowhere =
+            |component: &&Component| !has(&assets, **component) && !has(&cached, **component);
         let component = components.iter().copied().find(|component| nowhere(&component))?;
         (!go_is_there()).then_some(Error::NoGo { component, assets })
     }
@@ -170,7 +176,8 @@ impl Cache {
         }
     }
 
-    /// Builds into a file beside, and renames it: a build that was cut off leaves nothing that looks built.
+    /// Builds into a file beside, and renames it: a build that was cut off leaves nothing that
+    /// looks built.
     fn build(
         &self,
         component: Component,
@@ -207,7 +214,8 @@ impl Cache {
                     tail.push(line);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let told = check(tell(Progress::Building { component, elapsed: start.elapsed() }));
+                    let told =
+                        check(tell(Progress::Building { component, elapsed: start.elapsed() }));
                     if told.is_err() {
                         interrupt(&mut go);
                         return told;
@@ -266,8 +274,9 @@ fn given() -> Option<PathBuf> {
 
 /// `$XDG_CACHE_HOME/wq-rs/control-plane/KEY`, or the same below `$HOME/.cache`.
 fn folder() -> Result<PathBuf, Error> {
-    let variable =
-        |name| std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+    let variable = |name| {
+        std::env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from)
+    };
     let caches = variable("XDG_CACHE_HOME")
         .filter(|path| path.is_absolute())
         .or_else(|| variable("HOME").map(|home| home.join(".cache")))
@@ -292,7 +301,9 @@ fn ldflags() -> String {
     let (major, minor) = (numbers.next().unwrap_or("0"), numbers.next().unwrap_or("0"));
     ["gitVersion=".to_owned() + version, format!("gitMajor={major}"), format!("gitMinor={minor}")]
         .iter()
-        .fold("-s -w".to_owned(), |flags, set| format!("{flags} -X k8s.io/component-base/version.{set}"))
+        .fold("-s -w".to_owned(), |flags, set| {
+            format!("{flags} -X k8s.io/component-base/version.{set}")
+        })
 }
 
 fn go_is_there() -> bool {
@@ -320,7 +331,11 @@ mod tests {
 
     #[test]
     fn the_version_is_the_one_in_the_module_file() {
-        assert!(Assets::kubernetes_version().starts_with("v1."), "{}", Assets::kubernetes_version());
+        assert!(
+            Assets::kubernetes_version().starts_with("v1."),
+            "{}",
+            Assets::kubernetes_version()
+        );
         assert!(ldflags().contains("gitMajor=1 "), "{}", ldflags());
     }
 

@@ -31,15 +31,15 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// A user with a bearer token and groups. Beside those there always is `admin`, who may do everything; what others may do
-    /// is for roles and bindings to say.
+    /// A user with a bearer token and groups. Beside those there always is `admin`, who may do
+    /// everything; what others may do is for roles and bindings to say.
     pub fn user(mut self, name: &str, token: &str, groups: &[&str]) -> Self {
         self.users.push(User::new(name, token, groups));
         self
     }
 
-    /// Whether kube-controller-manager runs (default `false`): claims and volumes are bound, released and protected, namespaces end,
-    /// dependents are collected.
+    /// Whether kube-controller-manager runs (default `false`): claims and volumes are bound,
+    /// released and protected, namespaces end, dependents are collected.
     pub const fn controller_manager(mut self, runs: bool) -> Self {
         self.controller_manager = runs;
         self

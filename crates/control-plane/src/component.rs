@@ -17,7 +17,8 @@ pub enum Component {
 
 impl Component {
     /// All of them, the quickest to build first.
-    pub const ALL: [Self; 4] = [Self::Etcd, Self::Kubectl, Self::KubeControllerManager, Self::KubeApiserver];
+    pub const ALL: [Self; 4] =
+        [Self::Etcd, Self::Kubectl, Self::KubeControllerManager, Self::KubeApiserver];
 
     /// The file name of the program.
     #[must_use]

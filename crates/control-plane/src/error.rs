@@ -1,4 +1,5 @@
-//! What can go wrong, each in one line that says what to do; a program's last words follow on lines of their own.
+//! What can go wrong, each in one line that says what to do; a program's last words follow on lines
+//! of their own.
 
 use std::fmt;
 use std::io;

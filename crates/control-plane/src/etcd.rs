@@ -7,14 +7,17 @@ use crate::error::Error;
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn is_ready(port: u16) -> bool {
-    agent().get(format!("http://127.0.0.1:{port}/health")).call().is_ok_and(|answer| answer.status() == 200)
+    agent()
+        .get(format!("http://127.0.0.1:{port}/health"))
+        .call()
+        .is_ok_and(|answer| answer.status() == 200)
 }
 
 /// Forgets all before the current revision, in the file too, and returns that revision.
 pub(crate) fn compact(port: u16) -> Result<u64, Error> {
     let (_, answer) = post(port, "range", r#"{"key":"Lw==","count_only":true}"#)?;
-    let revision =
-        revision(&answer).ok_or_else(|| Error::Etcd(format!("no revision in its answer {answer:?}")))?;
+    let revision = revision(&answer)
+        .ok_or_else(|| Error::Etcd(format!("no revision in its answer {answer:?}")))?;
     let (status, answer) =
         post(port, "compaction", &format!(r#"{{"revision":"{revision}","physical":true}}"#))?;
     // Nothing was written since the last time, or the API server compacts too.
@@ -55,7 +58,8 @@ mod tests {
 
     #[test]
     fn the_revision_is_read_from_the_header() {
-        let answer = r#"{"header":{"cluster_id":"1", "revision":"204", "raft_term":"2"},"count":"3"}"#;
+        let answer =
+            r#"{"header":{"cluster_id":"1", "revision":"204", "raft_term":"2"},"count":"3"}"#;
         assert_eq!(revision(answer), Some(204));
         assert_eq!(revision("{}"), None);
     }

@@ -1,7 +1,9 @@
-//! The keeper: a shell that leads the process group of all that was started, and ends it should its owner die without a word.
+//! The keeper: a shell that leads the process group of all that was started, and ends it should its
+//! owner die without a word.
 //!
-//! The owner holds the other end of its stdin. When that closes, whatever the reason, everything in the group is killed and the folder
-//! removed. A control plane that is stopped in order kills the keeper too.
+//! The owner holds the other end of its stdin. When that closes, whatever the reason, everything in
+//! the group is killed and the folder removed. A control plane that is stopped in order kills the
+//! keeper too.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,9 @@
-//! A real Kubernetes control plane on this machine: kube-apiserver, etcd, kube-controller-manager and kubectl.
+//! A real Kubernetes control plane on this machine: kube-apiserver, etcd, kube-controller-manager
+//! and kubectl.
 //!
-//! [`Assets`] finds the programs, or builds them from source into a cache. [`ControlPlane`] starts them on loopback ports with a
-//! folder of their own, breaks them on request, and leaves nothing behind however its owner ends.
+//! [`Assets`] finds the programs, or builds them from source into a cache. [`ControlPlane`] starts
+//! them on loopback ports with a folder of their own, breaks them on request, and leaves nothing
+//! behind however its owner ends.
 
 mod assets;
 mod builder;

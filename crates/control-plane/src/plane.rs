@@ -25,7 +25,8 @@ persistentvolume-protection-controller,namespace-controller,garbage-collector-co
 
 /// A control plane on loopback ports, with its data in a temporary folder.
 ///
-/// Stopped or dropped, it ends all its processes and removes the folder. Should this process die without a word, a keeper does so.
+/// Stopped or dropped, it ends all its processes and removes the folder. Should this process die
+/// without a word, a keeper does so.
 #[derive(Debug)]
 pub struct ControlPlane {
     // Fields drop in this order: programs before their keeper, and both before the folder.
@@ -62,7 +63,8 @@ impl ControlPlane {
     }
 
     pub(crate) fn start(builder: Builder, assets: &Assets) -> Result<Self, Error> {
-        let Builder { mut users, controller_manager, port, api_server_flags, ready_within } = builder;
+        let Builder { mut users, controller_manager, port, api_server_flags, ready_within } =
+            builder;
         users.insert(0, User::admin()?);
         let tokens: String = users.iter().map(User::line).collect::<Result<_, _>>()?;
         let any_port = port == 0;
@@ -76,8 +78,8 @@ impl ControlPlane {
         let tokens_file = folder.path().join("tokens.csv");
         user::write_secret(&tokens_file, &tokens)
             .map_err(Error::io(format!("write {}", tokens_file.display())))?;
-        let keeper =
-            Keeper::start(folder.path()).map_err(Error::io("start sh, which keeps what is started"))?;
+        let keeper = Keeper::start(folder.path())
+            .map_err(Error::io("start sh, which keeps what is started"))?;
         let deadline = Deadline::after(ready_within);
         let start = |port| start_etcd(assets, folder.path(), port, &keeper, &deadline);
         let (etcd, etcd_port) = port::start_besides(port, start)?;
@@ -131,7 +133,8 @@ impl ControlPlane {
         self.folder.path()
     }
 
-    /// A kubeconfig for one of the users, as YAML. It names the certificate's file, which lives as long as the control plane.
+    /// A kubeconfig for one of the users, as YAML. It names the certificate's file, which lives as
+    /// long as the control plane.
     ///
     /// # Errors
     ///
@@ -160,7 +163,9 @@ impl ControlPlane {
         let path = self.folder.path().join(format!("kubeconfig-{index}.yaml"));
         // In the place of the one before, and whole: another thread may be reading that.
         tempfile::NamedTempFile::new_in(self.folder.path())
-            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&path)?)))
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&path)?))
+            })
             .map_err(Error::io(format!("write {}", path.display())))?;
         Ok(path)
     }
@@ -189,8 +194,8 @@ impl ControlPlane {
         Ok(command)
     }
 
-    /// Starts the API server, after ending one that runs, and waits until it is ready; on the same port and with the same
-    /// certificate as before.
+    /// Starts the API server, after ending one that runs, and waits until it is ready; on the same
+    /// port and with the same certificate as before.
     ///
     /// # Errors
     ///
@@ -201,7 +206,8 @@ impl ControlPlane {
         let component = Component::KubeApiserver;
         let flags = self.flags_of_api_server();
         let path = self.assets.path(component)?;
-        let mut api_server = Program::start(component, path, &flags, self.folder.path(), &self.keeper)?;
+        let mut api_server =
+            Program::start(component, path, &flags, self.folder.path(), &self.keeper)?;
         let deadline = Deadline::after(self.ready_within);
         while !self.is_ready()? {
             self.etcd.check()?;
@@ -230,7 +236,8 @@ impl ControlPlane {
         self.start_api_server()
     }
 
-    /// Stops etcd in its tracks until what is returned is dropped: writes hang, and reads that need it.
+    /// Stops etcd in its tracks until what is returned is dropped: writes hang, and reads that need
+    /// it.
     ///
     /// # Errors
     ///
@@ -241,8 +248,8 @@ impl ControlPlane {
         Ok(Paused(&self.etcd))
     }
 
-    /// Makes etcd forget all history before the current revision, which is returned. What the API server remembers in its own watch
-    /// cache stays until it is restarted.
+    /// Makes etcd forget all history before the current revision, which is returned. What the API
+    /// server remembers in its own watch cache stays until it is restarted.
     ///
     /// # Errors
     ///
@@ -390,7 +397,10 @@ fn now() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a process that starts cannot be waited for, only asked")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process that starts cannot be waited for, only asked"
+)]
 fn pause(span: Duration) {
     thread::sleep(span);
 }

@@ -1,4 +1,5 @@
-//! Loopback ports for programs that must be told one: from a range that systems, as they come, give to no connection.
+//! Loopback ports for programs that must be told one: from a range that systems, as they come, give
+//! to no connection.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,8 +7,9 @@ use std::ops::Range;
 
 use crate::error::Error;
 
-/// Below what systems, unless they are told otherwise, give to whoever asks for any port (Linux 32768 to 60999, by `ip_local_port_range`; others from 49152, by
-/// RFC 6335 section 6) and below the NodePorts of services. A port out of theirs is taken by any connection, between being found
+/// Below what systems, unless they are told otherwise, give to whoever asks for any port (Linux
+/// 32768 to 60999, by `ip_local_port_range`; others from 49152, by RFC 6335 section 6) and below
+/// the NodePorts of services. A port out of theirs is taken by any connection, between being found
 /// free and being listened on, and while the program that had it is started again.
 const RANGE: Range<u16> = 20_000..30_000;
 
@@ -17,7 +19,8 @@ const TRIES: u32 = 1_000;
 /// Another program that is told its port may be told the same, and be first.
 const ATTEMPTS: u32 = 3;
 
-/// Starts what is told its port, which is free and not the promised one; on another one again, if it ended and somebody else has that.
+/// Starts what is told its port, which is free and not the promised one; on another one again, if
+/// it ended and somebody else has that.
 pub(crate) fn start_besides<R>(
     promised: u16,
     mut start: impl FnMut(u16) -> Result<R, Error>,
@@ -36,7 +39,8 @@ pub(crate) fn start_besides<R>(
     }
 }
 
-/// A port, not this one, that is free at this moment, and that mostly none but another program that is told its port would take.
+/// A port, not this one, that is free at this moment, and that mostly none but another program that
+/// is told its port would take.
 fn free_besides(promised: u16) -> Result<u16, Error> {
     for _ in 0..TRIES {
         let port = fastrand::u16(RANGE);
@@ -48,7 +52,10 @@ fn free_besides(promised: u16) -> Result<u16, Error> {
     }
     let Range { start, end } = RANGE;
     let source = io::ErrorKind::AddrInUse.into();
-    Err(Error::Io { what: format!("find a free port of 127.0.0.1 from {start} to {}", end - 1), source })
+    Err(Error::Io {
+        what: format!("find a free port of 127.0.0.1 from {start} to {}", end - 1),
+        source,
+    })
 }
 
 /// The port, if nobody has it.
@@ -70,10 +77,15 @@ mod tests {
     use crate::error::Error;
 
     fn ended() -> Error {
-        Error::Ended { component: Component::Etcd, status: ExitStatus::default(), tail: String::new() }
+        Error::Ended {
+            component: Component::Etcd,
+            status: ExitStatus::default(),
+            tail: String::new(),
+        }
     }
 
-    /// How often it was started, and what came of it, if somebody has its port the first so many times.
+    /// How often it was started, and what came of it, if somebody has its port the first so many
+    /// times.
     fn started(taken: usize) -> (usize, Result<u16, Error>) {
         let mut others = Vec::new();
         let mut starts = 0;

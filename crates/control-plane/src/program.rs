@@ -50,7 +50,8 @@ impl Program {
         Error::Ended { component: self.component, status, tail: tail(&self.log) }
     }
 
-    /// Ends it at once: its data are thrown away with it, so there is nothing to put in order. Stopped programs end too.
+    /// Ends it at once: its data are thrown away with it, so there is nothing to put in order.
+    /// Stopped programs end too.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-/// `go`, in the folder of a module that is to be built as it is: no workspace around it, no flags, tags or target of the caller's.
+/// `go`, in the folder of a module that is to be built as it is: no workspace around it, no flags,
+/// tags or target of the caller's.
 ///
 /// ```
 /// let mut go = control_plane::go();

@@ -1,4 +1,5 @@
-//! Users with static bearer tokens, as kube-apiserver's `--token-auth-file` has them, and the kubeconfigs they use.
+//! Users with static bearer tokens, as kube-apiserver's `--token-auth-file` has them, and the
+//! kubeconfigs they use.
 
 use std::fs;
 use std::io::{self, Write};
@@ -31,9 +32,12 @@ impl User {
     /// The line of the token file, or which field cannot stand in one.
     pub(crate) fn line(&self) -> Result<String, Error> {
         let groups = self.groups.iter().map(|group| ("group", group));
-        for (field, value) in [("name", &self.name), ("token", &self.token)].into_iter().chain(groups) {
-            let breaks =
-                |c: char| c == ',' || c == '"' || c.is_control() || (field == "token" && c.is_whitespace());
+        for (field, value) in
+            [("name", &self.name), ("token", &self.token)].into_iter().chain(groups)
+        {
+            let breaks = |c: char| {
+                c == ',' || c == '"' || c.is_control() || (field == "token" && c.is_whitespace())
+            };
             if value.is_empty() || value.contains(breaks) {
                 let shown = if field == "token" { String::new() } else { value.clone() };
                 return Err(Error::User { field, value: shown });

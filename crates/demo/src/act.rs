@@ -60,10 +60,12 @@ impl Act<'_> {
         self.end_leader(Ending::Handover, self.plan.handover_at, &wishes, &judge).await?;
         let _ = wishes.send(Wish::Rest).await;
         let all = self.plan.claims.len();
-        self.until("every claim bound", |counts, created| created == all && counts.bound == all).await?;
+        self.until("every claim bound", |counts, created| created == all && counts.bound == all)
+            .await?;
 
-        // A late write of an earlier attempt could otherwise make a volume anew that was just taken back with its claim: a real server
-        // can do that too, no client can prevent it, and it is cleaned up, but it would look like a volume made twice.
+        // A late write of an earlier attempt could otherwise make a volume anew that was just taken
+        // back with its claim: a real server can do that too, no client can prevent it, and
+        // it is cleaned up, but it would look like a volume made twice.
         self.record.enter("settling");
         tokio::time::sleep(LATE.saturating_mul(2)).await;
         self.record.enter("deleting");
@@ -79,20 +81,33 @@ impl Act<'_> {
         let root = self.stage.root();
         if let Some(what) = self.options.sabotage {
             let client = self.stage.client(WRITER)?;
-            let done = sabotage::plant(what, &client, &root, &self.names()).await.context("sabotage")?;
+            let done =
+                sabotage::plant(what, &client, &root, &self.names()).await.context("sabotage")?;
             self.progress.say(&format!("sabotage: {done}"));
         }
         let Options { seed, replicas, .. } = *self.options;
         let engine = &self.stage.engine;
-        Scene { client: &judge, root: &root, plan: self.plan, record: self.record, seed, replicas, engine }
-            .report(findings)
-            .await
+        Scene {
+            client: &judge,
+            root: &root,
+            plan: self.plan,
+            record: self.record,
+            seed,
+            replicas,
+            engine,
+        }
+        .report(findings)
+        .await
     }
 
-    /// Starts everything but the server, which is there; on return all replicas run, and everything is watched since before they did.
-    async fn set_up(&mut self) -> anyhow::Result<(Client, (Writer, Vec<Option<crate::obstacle::Obstacle>>))> {
+    /// Starts everything but the server, which is there; on return all replicas run, and everything
+    /// is watched since before they did.
+    async fn set_up(
+        &mut self,
+    ) -> anyhow::Result<(Client, (Writer, Vec<Option<crate::obstacle::Obstacle>>))> {
         self.progress.say(&format!("server      {} ({})", self.stage.url, self.stage.engine));
-        self.progress.say(&format!("kubeconfig  {}", kubeconfig(self.stage.dir(), VISITOR).display()));
+        self.progress
+            .say(&format!("kubeconfig  {}", kubeconfig(self.stage.dir(), VISITOR).display()));
         let judge = self.stage.client(JUDGE)?;
         let writer = Writer::new(
             self.stage.client(WRITER)?,
@@ -107,13 +122,19 @@ impl Act<'_> {
         self.tasks.spawn(watch::claims(judge.clone(), Arc::clone(self.plan), record()));
         self.tasks.spawn(watch::volumes(judge.clone(), record()));
         let lease = self.venue.lease();
-        self.tasks.spawn(watch::leader(judge.clone(), lease.namespace.to_owned(), lease.name, record()));
+        self.tasks.spawn(watch::leader(
+            judge.clone(),
+            lease.namespace.to_owned(),
+            lease.name,
+            record(),
+        ));
         self.stage.replicate(self.options, lease)?;
         for Replica { process, .. } in &self.stage.replicas {
             self.tasks.spawn(scrape(process.name.clone(), process.log.clone(), record()));
         }
         let (replicas, faults) = (self.options.replicas, self.options.faults);
-        self.progress.say(&format!("replicas    {replicas}, {faults} % of their API requests fail"));
+        self.progress
+            .say(&format!("replicas    {replicas}, {faults} % of their API requests fail"));
         Ok((judge, (writer, obstacles)))
     }
 
@@ -125,8 +146,10 @@ impl Act<'_> {
         wishes: &mpsc::Sender<Wish>,
         judge: &Client,
     ) -> anyhow::Result<()> {
-        let ended: Vec<String> = self.record.signals().into_iter().map(|signal| signal.leader).collect();
-        let leads = |counts: &Counts| counts.leader.clone().filter(|leader| !ended.contains(leader));
+        let ended: Vec<String> =
+            self.record.signals().into_iter().map(|signal| signal.leader).collect();
+        let leads =
+            |counts: &Counts| counts.leader.clone().filter(|leader| !ended.contains(leader));
         let what = format!("{bound} claims bound and a leader to end ({})", ending.word());
         self.until(&what, |counts, _| counts.bound >= bound && leads(counts).is_some()).await?;
         let (answer, done) = oneshot::channel();
@@ -136,32 +159,37 @@ impl Act<'_> {
             bail!("the writer had nothing left to write before the {}", ending.word());
         }
         let counts = self.record.counts();
-        let leader =
-            leads(&counts).with_context(|| format!("no leader at the moment of the {}", ending.word()))?;
-        let replica = self
-            .stage
-            .replica(&leader)
-            .with_context(|| format!("the lease names {leader}, which is no replica of this run"))?;
-        let signal = Signal { ending, at: clock::wall(), moment: clock::now(), leader: leader.clone() };
+        let leader = leads(&counts)
+            .with_context(|| format!("no leader at the moment of the {}", ending.word()))?;
+        let replica = self.stage.replica(&leader).with_context(|| {
+            format!("the lease names {leader}, which is no replica of this run")
+        })?;
+        let signal =
+            Signal { ending, at: clock::wall(), moment: clock::now(), leader: leader.clone() };
         replica.tell(ending);
         self.record.signalled(signal.clone());
         let (created, bound) = (self.record.created_count(), counts.bound);
-        let (word, waiting) =
-            (if ending == Ending::Crash { "SIGKILL" } else { "SIGTERM" }, created.saturating_sub(bound));
+        let (word, waiting) = (
+            if ending == Ending::Crash { "SIGKILL" } else { "SIGTERM" },
+            created.saturating_sub(bound),
+        );
         self.progress.say(&format!("{word} to the leader {leader}: {created} created, {bound} bound, {waiting} waiting; it is not restarted"));
         self.record.ended(&leader);
         let start = clock::now();
-        self.until("a new leader", |counts, _| leads(counts).is_some_and(|next| next != leader)).await?;
+        self.until("a new leader", |counts, _| leads(counts).is_some_and(|next| next != leader))
+            .await?;
         let next = self.record.counts().leader.unwrap_or_default();
         self.progress.say(&format!("{next} leads, {} ms later", start.elapsed().as_millis()));
         self.until_taken_up(&signal, judge).await
     }
 
-    /// Waits until a successor has worked, or nothing is left for it to do: whoever is ended before his first write has taken up nothing.
+    /// Waits until a successor has worked, or nothing is left for it to do: whoever is ended before
+    /// his first write has taken up nothing.
     async fn until_taken_up(&mut self, signal: &Signal, judge: &Client) -> anyhow::Result<()> {
         let replicas: Vec<String> = (0..self.options.replicas).map(replica::name).collect();
         loop {
-            let log = requests::fetch(judge, &replicas).await.context("fetching the request log")?;
+            let log =
+                requests::fetch(judge, &replicas).await.context("fetching the request log")?;
             let worked = failover(&log.writes, signal, None).is_some();
             if worked || self.record.counts().bound >= self.record.created_count() {
                 return Ok(());
@@ -181,14 +209,20 @@ impl Act<'_> {
         .await?;
         let (root, names) = (self.stage.root(), self.names());
         self.until("deleted directories gone", |_, _| {
-            disk::walk(&root, &names)
-                .is_ok_and(|contents| contents.directories.len() <= left && contents.strays.is_empty())
+            disk::walk(&root, &names).is_ok_and(|contents| {
+                contents.directories.len() <= left && contents.strays.is_empty()
+            })
         })
         .await
     }
 
-    /// Waits for a condition on what is noted, and meanwhile for anything that must not end but does. The caller's time limit bounds it.
-    async fn until(&mut self, what: &str, holds: impl Fn(&Counts, usize) -> bool) -> anyhow::Result<()> {
+    /// Waits for a condition on what is noted, and meanwhile for anything that must not end but
+    /// does. The caller's time limit bounds it.
+    async fn until(
+        &mut self,
+        what: &str,
+        holds: impl Fn(&Counts, usize) -> bool,
+    ) -> anyhow::Result<()> {
         let mut changes = self.record.changes();
         loop {
             changes.mark_unchanged();

@@ -1,4 +1,5 @@
-//! The examination of a run at its time limit: names the claims it waits for, and judges its present state.
+//! The examination of a run at its time limit: names the claims it waits for, and judges its
+//! present state.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::ListParams;
@@ -28,11 +29,15 @@ pub(crate) async fn autopsy(
     let mut waiting = vec![leader(options, record)];
     waiting.extend(claims(&client, plan, record).await?);
     let limit = humantime::format_duration(options.timeout);
-    let late =
-        Finding { harm: Harm::Replica, subject: "run".to_owned(), what: format!("not done after {limit}") };
+    let late = Finding {
+        harm: Harm::Replica,
+        subject: "run".to_owned(),
+        what: format!("not done after {limit}"),
+    };
     let root = stage.root();
     let Options { seed, replicas, .. } = *options;
-    let scene = Scene { client: &client, root: &root, plan, record, seed, replicas, engine: &stage.engine };
+    let scene =
+        Scene { client: &client, root: &root, plan, record, seed, replicas, engine: &stage.engine };
     Ok((waiting, scene.report(vec![late]).await?))
 }
 
@@ -48,7 +53,8 @@ fn leader(options: &Options, record: &Record) -> String {
 
 /// Counts the claims that still wait, and names some, with the reason in their annotations.
 async fn claims(client: &Client, plan: &Plan, record: &Record) -> anyhow::Result<Vec<String>> {
-    let claims = Api::<PersistentVolumeClaim>::all(client.clone()).list(&ListParams::default()).await?;
+    let claims =
+        Api::<PersistentVolumeClaim>::all(client.clone()).list(&ListParams::default()).await?;
     let is_bound = |claim: &PersistentVolumeClaim| {
         claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
     };
@@ -56,8 +62,11 @@ async fn claims(client: &Client, plan: &Plan, record: &Record) -> anyhow::Result
     let is_ours = |claim: &PersistentVolumeClaim| {
         plan.has_namespace(claim.metadata.namespace.as_deref().unwrap_or_default())
     };
-    let stuck: Vec<_> =
-        claims.items.iter().filter(|claim| is_ours(claim) && (!is_bound(claim) || is_going(claim))).collect();
+    let stuck: Vec<_> = claims
+        .items
+        .iter()
+        .filter(|claim| is_ours(claim) && (!is_bound(claim) || is_going(claim)))
+        .collect();
     let counts = record.counts();
     let mut sentences = vec![format!(
         "{} claims wait or will not go; {} bound, {} gone, {} volumes",
@@ -69,7 +78,8 @@ async fn claims(client: &Client, plan: &Plan, record: &Record) -> anyhow::Result
     for claim in stuck.into_iter().take(NAMED) {
         let meta = &claim.metadata;
         let annotations = meta.annotations.iter().flatten();
-        let why = annotations.filter(|(key, _)| key.contains("waiting")).map(|(_, value)| value.as_str());
+        let why =
+            annotations.filter(|(key, _)| key.contains("waiting")).map(|(_, value)| value.as_str());
         sentences.push(format!(
             "  {}/{} (uid {}){}: {}",
             meta.namespace.as_deref().unwrap_or_default(),

@@ -1,8 +1,10 @@
-//! Every appearance of a volume's directory, in order, seen from outside: inotify on the root and on each namespace's folder.
+//! Every appearance of a volume's directory, in order, seen from outside: inotify on the root and
+//! on each namespace's folder.
 //!
-//! Exact because every folder is made and watched before the provisioner can know of it, and the kernel queues each creation and each
-//! rename into a folder in order. A queue that overflowed, or a folder made anew by somebody else, is noted as a gap: then the judge
-//! calls himself blind. The marker is read at the moment the directory appears under its final name.
+//! Exact because every folder is made and watched before the provisioner can know of it, and the
+//! kernel queues each creation and each rename into a folder in order. A queue that overflowed, or
+//! a folder made anew by somebody else, is noted as a gap: then the judge calls himself blind. The
+//! marker is read at the moment the directory appears under its final name.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,7 +22,8 @@ use rustix::io::Errno;
 use crate::disk::{self, Directory};
 use crate::record::Record;
 
-/// A folder of this name in the root is no volume but a mark in the order of events; see [`crate::evidence`].
+/// A folder of this name in the root is no volume but a mark in the order of events; see
+/// [`crate::evidence`].
 pub(crate) const BARRIER: &str = ".demo-barrier-";
 
 /// Room for some hundred events a read.
@@ -39,7 +42,8 @@ pub(crate) struct Births {
 }
 
 impl Births {
-    /// For `root`, in which folders called as one of `expected` may lie. Add them first: one that is made after the start is a gap.
+    /// For `root`, in which folders called as one of `expected` may lie. Add them first: one that
+    /// is made after the start is a gap.
     pub(crate) fn of(root: &Path, expected: Vec<String>, record: Arc<Record>) -> io::Result<Self> {
         let events = init(CreateFlags::CLOEXEC)?;
         Ok(Self { events, folders: HashMap::new(), root: root.to_owned(), expected, record })
@@ -123,7 +127,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
-    /// Does `act` in a watched root and gives back the births seen, relative to the root, and the gaps.
+    /// Does `act` in a watched root and gives back the births seen, relative to the root, and the
+    /// gaps.
     async fn seen(act: impl FnOnce(&dyn Fn(&str) -> PathBuf)) -> (Vec<PathBuf>, Vec<String>) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().to_owned();
@@ -139,8 +144,10 @@ mod tests {
         act(&at);
         fs::create_dir(at(".demo-barrier-1")).unwrap();
         record.changes().wait_for(|()| record.has_passed(".demo-barrier-1")).await.unwrap();
-        let births =
-            record.births().into_iter().map(|birth| birth.path.strip_prefix(&root).unwrap().to_owned());
+        let births = record
+            .births()
+            .into_iter()
+            .map(|birth| birth.path.strip_prefix(&root).unwrap().to_owned());
         (births.collect(), record.peek(|history| history.gaps().to_vec()))
     }
 
@@ -155,7 +162,10 @@ mod tests {
             fs::create_dir(at("pvc-3")).unwrap();
         })
         .await;
-        assert_eq!(births, ["team-a/pvc-1", "team-a/pvc-2", "team-a/pvc-1", "pvc-3"].map(PathBuf::from));
+        assert_eq!(
+            births,
+            ["team-a/pvc-1", "team-a/pvc-2", "team-a/pvc-1", "pvc-3"].map(PathBuf::from)
+        );
         assert_eq!(gaps, [""; 0]);
     }
 

@@ -24,11 +24,13 @@ pub(crate) enum Command {
     Leash(LeashOptions),
 }
 
-/// Starts an API server and three replicas of a storage provisioner. The replicas elect a leader and make a volume for each claim. The demo
-/// kills the first leader with SIGKILL and stops the second with SIGTERM. At the end a judge reads the server and the disk, and says
-/// whether a volume was lost, made twice or left over.
+/// Starts an API server and three replicas of a storage provisioner. The replicas elect a leader
+/// and make a volume for each claim. The demo kills the first leader with SIGKILL and stops the
+/// second with SIGTERM. At the end a judge reads the server and the disk, and says whether a volume
+/// was lost, made twice or left over.
 ///
-/// The last line is PASSED or FAILED. Exit status: 0 passed; 1 failed; 2 bad input; 130 after Ctrl-C.
+/// The last line is PASSED or FAILED. Exit status: 0 passed; 1 failed; 2 bad input; 130 after
+/// Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(
     name = "demo",
@@ -50,27 +52,30 @@ struct RunArgs {
     /// Claims to create: 20 to 20000.
     #[arg(long, value_name = "N", default_value = "500", value_parser = |s: &str| bounded(s, 20, 20_000))]
     claims: u64,
-    /// Provisioner replicas: 3 to 9. One is killed, one is stopped, and the rest must finish the work.
+    /// Provisioner replicas: 3 to 9. One is killed, one is stopped, and the rest must finish the
+    /// work.
     #[arg(long, value_name = "N", default_value = "3", value_parser = |s: &str| bounded(s, 3, 9))]
     replicas: u64,
     /// Share of the replicas' API requests that fail, in percent: 0 to 30.
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = |s: &str| bounded(s, 0, 30))]
     faults: u64,
-    /// Repeats a run's plan: names, faults, deletions. Without it the demo draws a seed and prints it.
+    /// Repeats a run's plan: names, faults, deletions. Without it the demo draws a seed and prints
+    /// it.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Claims created per second: 1 to 500.
     #[arg(long, value_name = "PER_SECOND", default_value = "25", value_parser = |s: &str| bounded(s, 1, 500))]
     rate: u64,
-    /// Time limit from the moment the API server is ready, 10s to 2h. A run that is late fails, and says what is stuck
-    /// [default: 60s + 3 x claims / rate].
+    /// Time limit from the moment the API server is ready, 10s to 2h. A run that is late fails,
+    /// and says what is stuck [default: 60s + 3 x claims / rate].
     #[arg(long, value_name = "DURATION", value_parser = |s: &str| span(s, Duration::from_secs(10), Duration::from_secs(7200)))]
     timeout: Option<Duration>,
-    /// Runs on a real control plane: kube-apiserver, etcd and kube-controller-manager. The programs come from KUBEBUILDER_ASSETS, or Go
-    /// builds them once, in some minutes.
+    /// Runs on a real control plane: kube-apiserver, etcd and kube-controller-manager. The
+    /// programs come from KUBEBUILDER_ASSETS, or Go builds them once, in some minutes.
     #[arg(long, conflicts_with = "kubeconfig")]
     real: bool,
-    /// Runs on your own cluster, in namespaces and with a storage class that the demo makes and removes.
+    /// Runs on your own cluster, in namespaces and with a storage class that the demo makes and
+    /// removes.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of --kubeconfig to use, instead of its current one.
@@ -79,10 +84,12 @@ struct RunArgs {
     /// Loopback port of the API server, or of the proxy in front of it; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value = "0", value_parser = |s: &str| bounded(s, 0, 65_535))]
     port: u64,
-    /// Plants a wrong outcome after the work, unknown to the replicas: the verdict must then be FAILED.
+    /// Plants a wrong outcome after the work, unknown to the replicas: the verdict must then be
+    /// FAILED.
     #[arg(long, value_name = "WHAT")]
     sabotage: Option<Sabotage>,
-    /// Keeps the server and all files after the verdict, until Ctrl-C, and prints commands to look around.
+    /// Keeps the server and all files after the verdict, until Ctrl-C, and prints commands to look
+    /// around.
     #[arg(long)]
     keep: bool,
     /// Prints one JSON document on stdout, with "verdict"; everything else goes to stderr.
@@ -183,10 +190,12 @@ pub(crate) struct Options {
     pub(crate) provisioner: PathBuf,
 }
 
-/// Reads the command line. Help and version are printed here; so is the one line about a flag that does not fit.
+/// Reads the command line. Help and version are printed here; so is the one line about a flag that
+/// does not fit.
 pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, ExitCode> {
-    let parsed =
-        Cli::command().try_get_matches_from(args).and_then(|mut m| Cli::from_arg_matches_mut(&mut m));
+    let parsed = Cli::command()
+        .try_get_matches_from(args)
+        .and_then(|mut m| Cli::from_arg_matches_mut(&mut m));
     let cli = parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = error.print();
@@ -211,8 +220,9 @@ pub(crate) fn refuse(why: &str) -> ExitCode {
 /// What spans several flags: the binary is there, and the time limit leaves room for the pace.
 fn checked(args: RunArgs) -> Result<Options, String> {
     let writing = Duration::from_secs(args.claims.div_ceil(args.rate));
-    let timeout =
-        args.timeout.unwrap_or_else(|| Duration::from_secs(60).saturating_add(writing.saturating_mul(3)));
+    let timeout = args
+        .timeout
+        .unwrap_or_else(|| Duration::from_secs(60).saturating_add(writing.saturating_mul(3)));
     let least = writing.saturating_add(Duration::from_secs(10));
     if timeout < least {
         return Err(format!(
@@ -276,7 +286,9 @@ fn one_line(error: &str) -> String {
         .lines()
         .map(str::trim)
         .filter(|line| {
-            !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information")
+            !line.is_empty()
+                && !line.starts_with("Usage:")
+                && !line.starts_with("For more information")
         })
         .map(|line| line.trim_start_matches("error: "))
         .collect();

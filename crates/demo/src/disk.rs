@@ -1,6 +1,8 @@
-//! What lies on the disk: volume directories with their markers, and whatever should not be there. Reads only.
+//! What lies on the disk: volume directories with their markers, and whatever should not be there.
+//! Reads only.
 //!
-//! The marker is read with this file's own type, not the provisioner's: the judge must not share the code it judges.
+//! The marker is read with this file's own type, not the provisioner's: the judge must not share
+//! the code it judges.
 
 use std::fs;
 use std::io;
@@ -15,13 +17,14 @@ mod tests;
 pub(crate) const MARKER: &str = ".hostpath-provisioner.json";
 /// How a volume's directory is called: this, and the claim's UID.
 pub(crate) const PREFIX: &str = "pvc-";
-/// The provisioner's own folder under the root. It may hold these, and the folders must be empty when all work is done.
+/// The provisioner's own folder under the root. It may hold these, and the folders must be empty
+/// when all work is done.
 const STATE: &str = ".hostpath-provisioner";
 const STATE_FOLDERS: [&str; 3] = ["staging", "trash", "retained"];
 const STATE_FILE: &str = "term.json";
 
-/// A file of the demo's own that keeps a namespace's folder from being empty: the provisioner removes empty ones, and a folder made
-/// anew is not the one that [`crate::births`] watches.
+/// A file of the demo's own that keeps a namespace's folder from being empty: the provisioner
+/// removes empty ones, and a folder made anew is not the one that [`crate::births`] watches.
 pub(crate) const KEEPER: &str = ".demo-keeps-this-folder";
 
 /// What a marker says.
@@ -82,7 +85,8 @@ pub(crate) fn is_volume_name(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Walks `root`: volume directories in it and in the folders named by `folders`, and everything else as a stray.
+/// Walks `root`: volume directories in it and in the folders named by `folders`, and everything
+/// else as a stray.
 pub(crate) fn walk(root: &Path, folders: &[String]) -> io::Result<Contents> {
     let mut contents = Contents::default();
     let state = root.join(STATE);
@@ -123,5 +127,6 @@ pub(crate) fn walk(root: &Path, folders: &[String]) -> io::Result<Contents> {
 fn read_marker(directory: &Path) -> Result<Marker, String> {
     let text = fs::read(directory.join(MARKER))
         .map_err(|error| format!("its marker {MARKER} cannot be read: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("its marker {MARKER} is not as agreed: {error}"))
+    serde_json::from_slice(&text)
+        .map_err(|error| format!("its marker {MARKER} is not as agreed: {error}"))
 }

@@ -19,7 +19,8 @@ use crate::replica;
 use crate::report::Report;
 use crate::requests::{self, Log};
 
-/// The order of file events reaches a barrier well within this time, or the judge says that he may have missed some.
+/// The order of file events reaches a barrier well within this time, or the judge says that he may
+/// have missed some.
 const BARRIER_WAIT: Duration = Duration::from_secs(5);
 
 /// Where to look.
@@ -40,7 +41,8 @@ impl Scene<'_> {
     pub(crate) async fn report(&self, more: Vec<Finding>) -> anyhow::Result<Report> {
         let evidence = self.gather().await?;
         let replicas: Vec<String> = (0..self.replicas).map(replica::name).collect();
-        let log = requests::fetch(self.client, &replicas).await.context("fetching the request log")?;
+        let log =
+            requests::fetch(self.client, &replicas).await.context("fetching the request log")?;
         let creations = self.record.creations();
         let mut verdict = judge(&evidence);
         verdict.add(more);
@@ -62,12 +64,12 @@ impl Scene<'_> {
             verdict,
             crash,
             handover,
-            waits: Waits::of(
-                creations
-                    .iter()
-                    .filter_map(|creation| Some(bound_at(creation)?.saturating_duration_since(creation.at))),
-            ),
-            span: span.map(|(last, first)| last.saturating_duration_since(first)).unwrap_or_default(),
+            waits: Waits::of(creations.iter().filter_map(|creation| {
+                Some(bound_at(creation)?.saturating_duration_since(creation.at))
+            })),
+            span: span
+                .map(|(last, first)| last.saturating_duration_since(first))
+                .unwrap_or_default(),
             retries: self
                 .record
                 .samples()
@@ -85,8 +87,9 @@ impl Scene<'_> {
         signals: &[Signal],
         creations: &[Creation],
     ) -> (Option<Failover>, Option<Finding>) {
-        let wrong =
-            |what: String| Some(Finding { harm: Harm::Failover, subject: ending.word().to_owned(), what });
+        let wrong = |what: String| {
+            Some(Finding { harm: Harm::Failover, subject: ending.word().to_owned(), what })
+        };
         let Some(at) = signals.iter().position(|signal| signal.ending == ending) else {
             return (None, wrong("no leader was ended this way".to_owned()));
         };
@@ -99,9 +102,10 @@ impl Scene<'_> {
         });
         let finding = match (&found, waiting.count()) {
             (None, _) => wrong(format!("{} was ended, and nobody took up its work", signal.leader)),
-            (Some(_), 0) => {
-                wrong(format!("{} was ended while no work was pending: nothing was shown", signal.leader))
-            }
+            (Some(_), 0) => wrong(format!(
+                "{} was ended while no work was pending: nothing was shown",
+                signal.leader
+            )),
             (Some(_), _) => None,
         };
         (found, finding)
@@ -127,7 +131,12 @@ impl Scene<'_> {
         let (volume_births, gaps) =
             self.record.peek(|history| (history.volume_births().to_vec(), history.gaps().to_vec()));
         Ok(Evidence {
-            written: self.record.creations().iter().filter_map(|creation| self.written(creation)).collect(),
+            written: self
+                .record
+                .creations()
+                .iter()
+                .filter_map(|creation| self.written(creation))
+                .collect(),
             // What is not of this run is nobody's business here.
             claims: claims
                 .items
@@ -150,8 +159,11 @@ impl Scene<'_> {
         let path = self.root.join(&name);
         std::fs::create_dir(&path).with_context(|| format!("making {}", path.display()))?;
         let mut changes = self.record.changes();
-        let passed =
-            tokio::time::timeout(BARRIER_WAIT, changes.wait_for(|()| self.record.has_passed(&name))).await;
+        let passed = tokio::time::timeout(
+            BARRIER_WAIT,
+            changes.wait_for(|()| self.record.has_passed(&name)),
+        )
+        .await;
         std::fs::remove_dir(&path).with_context(|| format!("removing {}", path.display()))?;
         if passed.is_err() {
             self.record.history(|history| {
@@ -164,7 +176,8 @@ impl Scene<'_> {
     fn written(&self, creation: &Creation) -> Option<Written> {
         let claim = self.plan.claims.get(creation.index)?;
         let namespace = self.plan.namespaces.get(claim.namespace)?;
-        let track = self.record.peek(|history| history.track(&creation.uid).cloned()).unwrap_or_default();
+        let track =
+            self.record.peek(|history| history.track(&creation.uid).cloned()).unwrap_or_default();
         Some(Written {
             namespace: namespace.name.clone(),
             name: claim.name.clone(),
@@ -181,7 +194,10 @@ fn claim_state(claim: PersistentVolumeClaim) -> ClaimState {
         namespace: claim.metadata.namespace.unwrap_or_default(),
         name: claim.metadata.name.unwrap_or_default(),
         uid: claim.metadata.uid.unwrap_or_default(),
-        phase: claim.status.and_then(|status| status.phase).unwrap_or_else(|| "without a phase".to_owned()),
+        phase: claim
+            .status
+            .and_then(|status| status.phase)
+            .unwrap_or_else(|| "without a phase".to_owned()),
         volume: claim.spec.and_then(|spec| spec.volume_name),
     }
 }
@@ -190,7 +206,10 @@ fn volume_state(volume: PersistentVolume) -> VolumeState {
     let spec = volume.spec.unwrap_or_default();
     VolumeState {
         name: volume.metadata.name.unwrap_or_default(),
-        phase: volume.status.and_then(|status| status.phase).unwrap_or_else(|| "without a phase".to_owned()),
+        phase: volume
+            .status
+            .and_then(|status| status.phase)
+            .unwrap_or_else(|| "without a phase".to_owned()),
         claim_uid: spec.claim_ref.and_then(|claim| claim.uid),
         path: spec.host_path.map(|source| PathBuf::from(source.path)),
     }

@@ -1,4 +1,5 @@
-//! How long a fail-over took, and whether the old leader kept still, from the server's request log. Pure.
+//! How long a fail-over took, and whether the old leader kept still, from the server's request log.
+//! Pure.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -58,9 +59,16 @@ pub(crate) struct Failover {
 
 /// Finds the change of leader after a signal; `until` ends the search (the next signal).
 ///
-/// Writes to leases and events are no work: they say who leads and what happened, but serve no claim.
-pub(crate) fn failover(log: &[Request], signal: &Signal, until: Option<SystemTime>) -> Option<Failover> {
-    let after = |request: &&Request| request.at >= signal.at && until.is_none_or(|until| request.at < until);
+/// Writes to leases and events are no work: they say who leads and what happened, but serve no
+/// claim.
+pub(crate) fn failover(
+    log: &[Request],
+    signal: &Signal,
+    until: Option<SystemTime>,
+) -> Option<Failover> {
+    let after = |request: &&Request| {
+        request.at >= signal.at && until.is_none_or(|until| request.at < until)
+    };
     let by_another = |request: &&Request| request.is_replica && request.user != signal.leader;
     let first = log
         .iter()
@@ -85,16 +93,21 @@ pub(crate) fn failover(log: &[Request], signal: &Signal, until: Option<SystemTim
 pub(crate) fn overlaps(log: &[Request], signals: &[Signal]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (i, signal) in signals.iter().enumerate() {
-        let Some(next) = failover(log, signal, signals.get(i.saturating_add(1)).map(|next| next.at)) else {
+        let Some(next) =
+            failover(log, signal, signals.get(i.saturating_add(1)).map(|next| next.at))
+        else {
             continue;
         };
         let since_then = signal.at.checked_add(next.work).unwrap_or(signal.at);
         let late = log
             .iter()
-            .filter(|request| request.user == signal.leader && request.is_work() && request.at > since_then)
+            .filter(|request| {
+                request.user == signal.leader && request.is_work() && request.at > since_then
+            })
             .count();
         if late > 0 {
-            let what = format!("sent {late} writes after its successor {} had begun to work", next.to);
+            let what =
+                format!("sent {late} writes after its successor {} had begun to work", next.to);
             findings.push(Finding { harm: Harm::Fence, subject: signal.leader.clone(), what });
         }
     }

@@ -1,4 +1,5 @@
-//! What the watches of claims, volumes and the lease have shown so far: one record, fed with plain data, clockless.
+//! What the watches of claims, volumes and the lease have shown so far: one record, fed with plain
+//! data, clockless.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
@@ -52,7 +53,13 @@ pub(crate) struct Counts {
 
 impl History {
     /// A claim as the watch shows it now.
-    pub(crate) fn claim(&mut self, uid: &str, phase: Option<&str>, volume: Option<&str>, now: Instant) {
+    pub(crate) fn claim(
+        &mut self,
+        uid: &str,
+        phase: Option<&str>,
+        volume: Option<&str>,
+        now: Instant,
+    ) {
         let track = self.claims.entry(uid.to_owned()).or_default();
         if let Some(volume) = volume
             && track.volumes.last().map(String::as_str) != Some(volume)
@@ -70,9 +77,15 @@ impl History {
 
     /// A volume as the watch shows it now; the first sight of a UID is its birth.
     pub(crate) fn volume(&mut self, name: &str, uid: &str, claim_uid: Option<&str>) {
-        if self.living_volumes.insert(uid.to_owned()) && !self.volumes.iter().any(|birth| birth.uid == uid) {
+        if self.living_volumes.insert(uid.to_owned())
+            && !self.volumes.iter().any(|birth| birth.uid == uid)
+        {
             let claim_uid = claim_uid.map(str::to_owned);
-            self.volumes.push(VolumeBirth { name: name.to_owned(), uid: uid.to_owned(), claim_uid });
+            self.volumes.push(VolumeBirth {
+                name: name.to_owned(),
+                uid: uid.to_owned(),
+                claim_uid,
+            });
         }
     }
 

@@ -1,7 +1,9 @@
-//! The verdict, from what server, disk, watches and request log show. Pure: evidence in, verdict out.
+//! The verdict, from what server, disk, watches and request log show. Pure: evidence in, verdict
+//! out.
 //!
-//! Lost: a claim without its one volume, bound, with its one directory. Duplicated: a claim that ever had more than one of either.
-//! Orphaned: a volume, a directory or anything else left without a claim.
+//! Lost: a claim without its one volume, bound, with its one directory. Duplicated: a claim that
+//! ever had more than one of either. Orphaned: a volume, a directory or anything else left without
+//! a claim.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -186,7 +188,8 @@ impl<'a> Bench<'a> {
         self.findings.push(Finding { harm, subject: subject.to_string(), what });
     }
 
-    /// Whether it lives or not: one volume and one directory were ever made for it, and it was bound to that one.
+    /// Whether it lives or not: one volume and one directory were ever made for it, and it was
+    /// bound to that one.
     fn births(&mut self, claim: &Written) {
         let volumes = listed(self.volume_births_of.get(claim.uid.as_str()), |birth| {
             format!("{} ({})", birth.name, birth.uid)
@@ -198,8 +201,9 @@ impl<'a> Bench<'a> {
                 format!("{} volumes were created for it: {}", volumes.len(), volumes.join(", ")),
             );
         }
-        let directories =
-            listed(self.directory_births_of.get(claim.uid.as_str()), |made| made.path.display().to_string());
+        let directories = listed(self.directory_births_of.get(claim.uid.as_str()), |made| {
+            made.path.display().to_string()
+        });
         if directories.len() > 1 {
             self.find(
                 Harm::Duplicated,
@@ -265,8 +269,10 @@ impl<'a> Bench<'a> {
             return Err(format!("its phase is {}, not Bound", state.phase));
         }
         let name = state.volume.as_deref().ok_or("it is Bound without a volume name")?;
-        let volume =
-            self.volumes.get(name).ok_or_else(|| format!("its volume {name} is not on the server"))?;
+        let volume = self
+            .volumes
+            .get(name)
+            .ok_or_else(|| format!("its volume {name} is not on the server"))?;
         if volume.claim_uid.as_deref() != Some(claim.uid.as_str()) {
             return Err(format!(
                 "its volume {name} is for another claim (uid {})",
@@ -276,25 +282,35 @@ impl<'a> Bench<'a> {
         if volume.phase != "Bound" {
             return Err(format!("its volume {name} is {}, not Bound", volume.phase));
         }
-        let path = volume.path.as_ref().ok_or_else(|| format!("its volume {name} names no path"))?;
+        let path =
+            volume.path.as_ref().ok_or_else(|| format!("its volume {name} names no path"))?;
         let directory =
-            self.evidence.directories.iter().find(|directory| directory.path == *path).ok_or_else(|| {
-                format!("the directory of its volume {name} does not exist: {}", path.display())
-            })?;
-        let marker = directory.marker.as_ref().map_err(|why| format!("{}: {why}", path.display()))?;
+            self.evidence.directories.iter().find(|directory| directory.path == *path).ok_or_else(
+                || format!("the directory of its volume {name} does not exist: {}", path.display()),
+            )?;
+        let marker =
+            directory.marker.as_ref().map_err(|why| format!("{}: {why}", path.display()))?;
         agrees(marker, claim, name).map_err(|why| format!("the marker in {} {why}", path.display()))
     }
 
     fn must_be_gone(&mut self, claim: &Written) {
         if !claim.was_bound {
-            self.find(Harm::Lost, claim, "it was deleted without ever having been bound".to_owned());
+            self.find(
+                Harm::Lost,
+                claim,
+                "it was deleted without ever having been bound".to_owned(),
+            );
         }
         if self
             .claims
             .get(&(claim.namespace.as_str(), claim.name.as_str()))
             .is_some_and(|state| state.uid == claim.uid)
         {
-            self.find(Harm::Orphaned, claim, "it was deleted, but is still on the server".to_owned());
+            self.find(
+                Harm::Orphaned,
+                claim,
+                "it was deleted, but is still on the server".to_owned(),
+            );
         }
     }
 
@@ -305,8 +321,12 @@ impl<'a> Bench<'a> {
             evidence.written.iter().map(|claim| (claim.uid.as_str(), claim.deleted)).collect();
         let why = |uid: Option<&str>| match uid.map(|uid| (uid, state.get(uid))) {
             Some((_, Some(false))) => None,
-            Some((uid, Some(true))) => Some(format!("left behind: its claim (uid {uid}) was deleted")),
-            Some((uid, None)) => Some(format!("belongs to no claim that was ever written (uid {uid})")),
+            Some((uid, Some(true))) => {
+                Some(format!("left behind: its claim (uid {uid}) was deleted"))
+            }
+            Some((uid, None)) => {
+                Some(format!("belongs to no claim that was ever written (uid {uid})"))
+            }
             None => Some("belongs to no claim".to_owned()),
         };
         for volume in &evidence.volumes {
@@ -316,12 +336,19 @@ impl<'a> Bench<'a> {
         }
         for directory in &evidence.directories {
             if let Some(why) = why(directory.claim_uid()) {
-                self.find(Harm::Orphaned, format_args!("directory {}", directory.path.display()), why);
+                self.find(
+                    Harm::Orphaned,
+                    format_args!("directory {}", directory.path.display()),
+                    why,
+                );
             }
         }
-        // Also what came and went unseen by the last look: nobody may make anything for a claim that never was.
+        // Also what came and went unseen by the last look: nobody may make anything for a claim
+        // that never was.
         let never_was = |uid: Option<&str>| uid.is_none_or(|uid| !state.contains_key(uid));
-        for birth in evidence.volume_births.iter().filter(|birth| never_was(birth.claim_uid.as_deref())) {
+        for birth in
+            evidence.volume_births.iter().filter(|birth| never_was(birth.claim_uid.as_deref()))
+        {
             let what = "was created for no claim that was ever written".to_owned();
             self.find(Harm::Orphaned, format_args!("volume {}", birth.name), what);
         }
@@ -372,7 +399,8 @@ impl<'a> Bench<'a> {
                 _ => highest = Some((fence, marker)),
             }
         }
-        // What a directory says at the end is what it said at its birth, or the order above was read from a tale.
+        // What a directory says at the end is what it said at its birth, or the order above was
+        // read from a tale.
         let born: HashMap<_, _> =
             evidence.directory_births.iter().map(|birth| (&birth.path, &birth.marker)).collect();
         for directory in &evidence.directories {
@@ -381,7 +409,10 @@ impl<'a> Bench<'a> {
             {
                 let what = format!(
                     "its marker was changed after its birth: made by {} with fence {}, it now names {} and fence {}",
-                    then.identity, then.fence.resource_version, now.identity, now.fence.resource_version
+                    then.identity,
+                    then.fence.resource_version,
+                    now.identity,
+                    now.fence.resource_version
                 );
                 self.find(Harm::Fence, directory.path.display(), what);
             }
@@ -429,7 +460,10 @@ fn agrees(marker: &Marker, claim: &Written, volume: &str) -> Result<(), String> 
     Ok(())
 }
 
-fn grouped<'a, T>(items: &'a [T], key: impl Fn(&'a T) -> Option<&'a str>) -> HashMap<&'a str, Vec<&'a T>> {
+fn grouped<'a, T>(
+    items: &'a [T],
+    key: impl Fn(&'a T) -> Option<&'a str>,
+) -> HashMap<&'a str, Vec<&'a T>> {
     let mut groups: HashMap<&str, Vec<&T>> = HashMap::new();
     for item in items {
         if let Some(key) = key(item) {

@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::serve::{VISITOR, authorization, kubeconfig};
 use crate::venue::quoted;
 
-/// The variables that would send a replica's requests to a proxy, which does not reach this machine's loopback address.
+/// The variables that would send a replica's requests to a proxy, which does not reach this
+/// machine's loopback address.
 pub(crate) const PROXIES: [&str; 6] =
     ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"];
 
@@ -37,7 +38,10 @@ impl Kept<'_> {
         let (dir, url) = (shown(self.dir), self.url.trim_end_matches('/'));
         let mut lines = vec![
             format!("{replicas}; the server and all files stay until Ctrl-C. In another terminal:"),
-            format!("  kubectl --kubeconfig {} get pvc,pv -A", shown(&kubeconfig(self.dir, VISITOR))),
+            format!(
+                "  kubectl --kubeconfig {} get pvc,pv -A",
+                shown(&kubeconfig(self.dir, VISITOR))
+            ),
             format!(
                 "  curl --noproxy '*' --header @{} {url}/embedded/requests",
                 shown(&authorization(self.dir))
@@ -84,19 +88,23 @@ mod tests {
         ] {
             assert!(instructions.lines().any(|found| found == line), "{line}\n{instructions}");
         }
-        let behind_a_proxy = Kept { start: Some(&words), proxies: &["HTTPS_PROXY"], ..kept() }.instructions();
+        let behind_a_proxy =
+            Kept { start: Some(&words), proxies: &["HTTPS_PROXY"], ..kept() }.instructions();
         assert!(behind_a_proxy.contains("\n  env -u HTTPS_PROXY '/my bin"), "{behind_a_proxy}");
     }
 
     #[test]
     fn the_first_line_says_which_replicas_run() {
         assert!(
-            kept()
-                .instructions()
-                .starts_with("the replicas are stopped; the server and all files stay until Ctrl-C")
+            kept().instructions().starts_with(
+                "the replicas are stopped; the server and all files stay until Ctrl-C"
+            )
         );
         let running = ["replica-2".to_owned(), "replica-3".to_owned()];
         let instructions = Kept { running: &running, ..kept() }.instructions();
-        assert!(instructions.starts_with("still running: replica-2, replica-3; "), "{instructions}");
+        assert!(
+            instructions.starts_with("still running: replica-2, replica-3; "),
+            "{instructions}"
+        );
     }
 }

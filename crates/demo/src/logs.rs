@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 /// Lines shown of one log.
 ///
-/// More than [`control_plane`] quotes of a program's log, so that the line that says which program it was is among them.
+/// More than [`control_plane`] quotes of a program's log, so that the line that says which program
+/// it was is among them.
 const MOST: usize = 20;
 /// Characters in a UID.
 const UID: usize = 36;
@@ -21,14 +22,17 @@ pub(crate) struct Log {
 
 /// The last lines of each log that concern these failures; logs without such lines are left out.
 ///
-/// A failure that names UIDs concerns the lines with one of them. Any other failure concerns every line of the processes that it names.
+/// A failure that names UIDs concerns the lines with one of them. Any other failure concerns every
+/// line of the processes that it names.
 pub(crate) fn concerning(logs: &[Log], failures: &[String]) -> Vec<Log> {
     let mut all_uids = BTreeSet::new();
     let mut processes = BTreeSet::new();
     for failure in failures {
         let named = uids(failure);
         if named.is_empty() {
-            processes.extend(logs.iter().map(|log| log.name.as_str()).filter(|name| has_word(failure, name)));
+            processes.extend(
+                logs.iter().map(|log| log.name.as_str()).filter(|name| has_word(failure, name)),
+            );
         }
         all_uids.extend(named);
     }
@@ -82,7 +86,9 @@ mod tests {
     fn a_failure_of_a_claim_concerns_the_lines_with_its_uid() {
         let line = ("replica-1".to_owned(), format!("provisioned volume=pvc-{ONE}"));
         assert_eq!(
-            shown(&[&format!("lost: claim team-a/claim-00001 (uid {ONE}): it is not on the server")]),
+            shown(&[&format!(
+                "lost: claim team-a/claim-00001 (uid {ONE}): it is not on the server"
+            )]),
             [line]
         );
         let strange = format!("orphaned: directory /x/pvc-{}: left behind", ONE.replace('1', "7"));
@@ -94,7 +100,8 @@ mod tests {
         let all = ("replica-12".to_owned(), "started".to_owned());
         assert_eq!(shown(&["replica-12 ended by itself (exit status: 3)"]), [all]);
         assert!(shown(&["no leader was ended this way"]).is_empty());
-        let long = Log { name: "server".to_owned(), text: (0..100).map(|i| format!("{i}\n")).collect() };
+        let long =
+            Log { name: "server".to_owned(), text: (0..100).map(|i| format!("{i}\n")).collect() };
         let found = concerning(&[long], &["the server does not answer".to_owned()]);
         assert_eq!(found[0].text.lines().count(), MOST);
         assert!(found[0].text.ends_with("\n99"), "{found:?}");

@@ -31,8 +31,10 @@ pub(crate) fn parse(text: &str) -> Sample {
             "workqueue_retries_total" => &mut sample.retries,
             _ => continue,
         };
-        // Gauges and counters of queues are whole numbers, whether or not they are written with a point.
-        let whole = value.split('.').next().and_then(|whole| whole.parse::<u64>().ok()).unwrap_or(0);
+        // Gauges and counters of queues are whole numbers, whether or not they are written with a
+        // point.
+        let whole =
+            value.split('.').next().and_then(|whole| whole.parse::<u64>().ok()).unwrap_or(0);
         *total = total.saturating_add(whole);
     }
     sample

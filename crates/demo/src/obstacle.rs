@@ -1,4 +1,5 @@
-//! Plain files where the provisioner wants folders: put there before it starts, taken away while it works.
+//! Plain files where the provisioner wants folders: put there before it starts, taken away while it
+//! works.
 
 use std::fs;
 use std::io;
@@ -15,7 +16,8 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Puts a plain file at `place` and makes the folder for later at `folder`, on the same file system.
+    /// Puts a plain file at `place` and makes the folder for later at `folder`, on the same file
+    /// system.
     pub(crate) fn put(place: PathBuf, folder: PathBuf) -> io::Result<Self> {
         fs::create_dir(&folder)?;
         fs::write(&place, "A plain file in the way, put here by the demo.\n")?;
@@ -27,7 +29,8 @@ impl Obstacle {
         &self.folder
     }
 
-    /// Lets file and folder change places in one step, so that nobody else can make the folder, and removes the file.
+    /// Lets file and folder change places in one step, so that nobody else can make the folder, and
+    /// removes the file.
     pub(crate) fn lift(&self) -> io::Result<()> {
         match renameat_with(CWD, &self.folder, CWD, &self.place, RenameFlags::EXCHANGE) {
             Ok(()) => fs::remove_file(&self.folder),

@@ -1,4 +1,5 @@
-//! What will happen: names, order, gates and obstacles, drawn from one seed. Pure: same question, same plan.
+//! What will happen: names, order, gates and obstacles, drawn from one seed. Pure: same question,
+//! same plan.
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 
@@ -26,9 +27,11 @@ pub(crate) struct Plan {
     pub(crate) crash_at: usize,
     /// ... and the next one stopped when this many are.
     pub(crate) handover_at: usize,
-    /// Of the claims, this many are created before the hand-over; the rest make sure that it finds work pending.
+    /// Of the claims, this many are created before the hand-over; the rest make sure that it finds
+    /// work pending.
     pub(crate) before_handover: usize,
-    /// How many claims are created at once right before either end of a leader, so that it leaves work behind.
+    /// How many claims are created at once right before either end of a leader, so that it leaves
+    /// work behind.
     pub(crate) burst: usize,
     /// Indices of the claims deleted at the end, in order.
     pub(crate) deletions: Vec<usize>,
@@ -81,8 +84,10 @@ impl Plan {
             })
             .collect();
 
-        // One file goes away before the crash, one after it: so claims wait for a folder on both sides of a fail-over.
-        let lifted: [usize; BLOCKED] = [count * rng.usize(15..30) / 100, count * rng.usize(50..60) / 100];
+        // One file goes away before the crash, one after it: so claims wait for a folder on both
+        // sides of a fail-over.
+        let lifted: [usize; BLOCKED] =
+            [count * rng.usize(15..30) / 100, count * rng.usize(50..60) / 100];
         let mut claims: Vec<Claim> = (0..count)
             .map(|i| Claim {
                 name: format!("claim-{i:05}"),
@@ -144,7 +149,8 @@ impl Plan {
     }
 }
 
-/// Puts wrong words of a controller between the steps, drawn from the seed and changing nothing else of the plan.
+/// Puts wrong words of a controller between the steps, drawn from the seed and changing nothing
+/// else of the plan.
 fn with_wrong_phases(steps: Vec<Step>, seed: u64) -> Vec<Step> {
     let mut rng = fastrand::Rng::with_seed(!seed);
     let mut mixed = Vec::with_capacity(steps.len());

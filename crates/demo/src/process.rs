@@ -1,7 +1,9 @@
-//! Child processes that never outlive the demo: each in a process group of its own, its stderr in a log file, on a leash.
+//! Child processes that never outlive the demo: each in a process group of its own, its stderr in a
+//! log file, on a leash.
 //!
-//! A child is told to end by signal and pid. Should the demo itself die without a word, the kernel ends what is on a leash (the
-//! parent-death signal, kept across exec), and the server ends with its stdin; see [`crate::serve`].
+//! A child is told to end by signal and pid. Should the demo itself die without a word, the kernel
+//! ends what is on a leash (the parent-death signal, kept across exec), and the server ends with
+//! its stdin; see [`crate::serve`].
 
 use std::fs::File;
 use std::io;
@@ -31,7 +33,8 @@ impl Child {
     /// Call it from the main thread: the leash holds while the thread that pulled it lives.
     pub(crate) fn start(name: &str, mut command: Command, log: PathBuf) -> io::Result<Self> {
         let stderr = File::create(&log)?;
-        let inner = command.stderr(Stdio::from(stderr)).process_group(0).kill_on_drop(true).spawn()?;
+        let inner =
+            command.stderr(Stdio::from(stderr)).process_group(0).kill_on_drop(true).spawn()?;
         Ok(Self { name: name.to_owned(), log, inner, ended: None })
     }
 
@@ -57,7 +60,8 @@ impl Child {
     /// Waits for its end, at most so long.
     pub(crate) async fn wait(&mut self, most: Duration) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            self.ended = tokio::time::timeout(most, self.inner.wait()).await.ok().and_then(Result::ok);
+            self.ended =
+                tokio::time::timeout(most, self.inner.wait()).await.ok().and_then(Result::ok);
         }
         self.ended
     }
@@ -84,7 +88,8 @@ pub(crate) fn on_leash(program: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// The hidden command behind [`on_leash`]: asks the kernel to be killed with its parent, then becomes the program.
+/// The hidden command behind [`on_leash`]: asks the kernel to be killed with its parent, then
+/// becomes the program.
 pub(crate) fn leash(options: &LeashOptions) -> ExitCode {
     #[cfg(target_os = "linux")]
     {

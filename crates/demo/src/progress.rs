@@ -137,8 +137,8 @@ impl Bars {
         let all = MultiProgress::new();
         let bar = |name: &'static str, colour: &str| {
             let template = format!("{{prefix:>8}} {{bar:40.{colour}}} {{pos:>5}}/{{len}}");
-            let style =
-                ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            let style = ProgressStyle::with_template(&template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
             all.add(ProgressBar::new(0).with_style(style).with_prefix(name))
         };
         let (created, bound, deleted) =

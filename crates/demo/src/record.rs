@@ -79,7 +79,9 @@ impl Record {
 
     /// Notes that the writer deleted the claim with this index.
     pub(crate) fn deleted(&self, index: usize) {
-        if let Some(creation) = self.creations.lock().iter_mut().find(|creation| creation.index == index) {
+        if let Some(creation) =
+            self.creations.lock().iter_mut().find(|creation| creation.index == index)
+        {
             creation.deleted = true;
         }
         self.changed.send_replace(());

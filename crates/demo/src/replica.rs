@@ -30,7 +30,8 @@ pub(crate) fn name(i: usize) -> String {
     format!("replica-{}", i.saturating_add(1))
 }
 
-/// The arguments of a replica: its own token, four workers, the fast election that is the provisioner's default.
+/// The arguments of a replica: its own token, four workers, the fast election that is the
+/// provisioner's default.
 pub(crate) fn arguments(name: &str, dir: &Path, root: &Path, lease: Lease<'_>) -> Vec<String> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let (kubeconfig, root) = (path(&serve::kubeconfig(dir, name)), path(root));
@@ -105,8 +106,11 @@ impl Replica {
 /// The field `metrics_addr` in a log.
 fn metrics_address(log: &str) -> Option<String> {
     let (_, after) = log.split_once("metrics_addr=")?;
-    let address: String =
-        after.trim_start_matches('"').chars().take_while(|c| !c.is_whitespace() && *c != '"').collect();
+    let address: String = after
+        .trim_start_matches('"')
+        .chars()
+        .take_while(|c| !c.is_whitespace() && *c != '"')
+        .collect();
     // The log may be read while its last line is being written: only a whole word counts.
     let whole = after.len() > address.len();
     (whole && address.parse::<std::net::SocketAddr>().is_ok()).then_some(address)
@@ -124,7 +128,10 @@ mod tests {
             )
         };
         assert_eq!(metrics_address(&log("127.0.0.1:41234\n")).as_deref(), Some("127.0.0.1:41234"));
-        assert_eq!(metrics_address(&log("\"127.0.0.1:41234\" more\n")).as_deref(), Some("127.0.0.1:41234"));
+        assert_eq!(
+            metrics_address(&log("\"127.0.0.1:41234\" more\n")).as_deref(),
+            Some("127.0.0.1:41234")
+        );
         assert_eq!(metrics_address(&log("127.0.0.1:41")), None);
         assert_eq!(metrics_address(&log("elsewhere\n")), None);
         assert_eq!(metrics_address(""), None);

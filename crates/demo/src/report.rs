@@ -1,4 +1,5 @@
-//! The end: a table for people, a document for machines, and the one word that is always last. Pure.
+//! The end: a table for people, a document for machines, and the one word that is always last.
+//! Pure.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -61,7 +62,8 @@ impl Report {
             &unit(self.waits.percentile(99)),
             "fail-overs and blocked folders included",
         ]);
-        for (ending, failover) in [(Ending::Crash, &self.crash), (Ending::Handover, &self.handover)] {
+        for (ending, failover) in [(Ending::Crash, &self.crash), (Ending::Handover, &self.handover)]
+        {
             let target = ms(ending.target());
             let note = match failover {
                 Some(found) => format!(
@@ -84,13 +86,15 @@ impl Report {
         for (user, row) in &self.requests {
             let counts = verbs.iter().map(|verb| row.get(*verb).copied().unwrap_or(0));
             let cells = [user.clone()].into_iter().chain(counts.map(|count| count.to_string()));
-            requests.add_row(cells.chain([row.values().sum::<u64>().to_string()]).collect::<Vec<_>>());
+            requests
+                .add_row(cells.chain([row.values().sum::<u64>().to_string()]).collect::<Vec<_>>());
         }
         right(&mut requests, 1..=verbs.len().saturating_add(1));
         format!("{}\n\n{}", trimmed(&figures), trimmed(&requests))
     }
 
-    /// The same for machines. A run that was judged well can still fail: something may be left behind.
+    /// The same for machines. A run that was judged well can still fail: something may be left
+    /// behind.
     pub(crate) fn json(&self, has_passed: bool) -> serde_json::Value {
         let verdict = &self.verdict;
         let failover = |found: &Option<Failover>| {

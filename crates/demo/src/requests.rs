@@ -36,7 +36,8 @@ impl Request {
 
     /// Whether it served a claim: it changed one, or a volume.
     pub(crate) fn is_work(&self) -> bool {
-        self.is_write() && matches!(self.resource.as_str(), "persistentvolumeclaims" | "persistentvolumes")
+        self.is_write()
+            && matches!(self.resource.as_str(), "persistentvolumeclaims" | "persistentvolumes")
     }
 
     pub(crate) fn succeeded(&self) -> bool {
@@ -55,9 +56,11 @@ pub(crate) struct Log {
 
 /// Fetches the log from the server; `replicas` are the users that count as such.
 pub(crate) async fn fetch(client: &Client, replicas: &[String]) -> anyhow::Result<Log> {
-    let writes: Page =
-        client.request(http::Request::get("/embedded/requests?kind=writes&from=0").body(Vec::new())?).await?;
-    let all: Page = client.request(http::Request::get("/embedded/requests").body(Vec::new())?).await?;
+    let writes: Page = client
+        .request(http::Request::get("/embedded/requests?kind=writes&from=0").body(Vec::new())?)
+        .await?;
+    let all: Page =
+        client.request(http::Request::get("/embedded/requests").body(Vec::new())?).await?;
     let mut log = Log::default();
     for entry in writes.entries {
         log.writes.push(Request {

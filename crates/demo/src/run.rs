@@ -28,7 +28,8 @@ const AUTOPSY: Duration = Duration::from_secs(10);
 /// Findings shown to people; machines get all.
 const SHOWN: usize = 20;
 
-/// The signals that end a run, and the exit status each stands for (128 and its number, as shells have it).
+/// The signals that end a run, and the exit status each stands for (128 and its number, as shells
+/// have it).
 struct Signals([(Signal, u8); 3]);
 
 impl Signals {
@@ -73,10 +74,11 @@ enum Outcome {
 /// Runs the demo.
 pub(crate) fn main(options: Options) -> ExitCode {
     // The main thread starts the processes: their leashes hold while it lives.
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
-    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
+        };
     let status = runtime.block_on(run(&options));
     runtime.shutdown_background();
     status
@@ -97,7 +99,8 @@ async fn run(options: &Options) -> ExitCode {
     let plan = Plan::draw(Ask { claims: options.claims, seed: options.seed });
     let plan = Arc::new(plan.prefixed(&venue.prefix()));
     let record = Arc::new(Record::new());
-    progress.say(&format!("seed        {} (--seed {} repeats the plan)", options.seed, options.seed));
+    progress
+        .say(&format!("seed        {} (--seed {} repeats the plan)", options.seed, options.seed));
 
     let served = tokio::select! {
         biased;
@@ -111,7 +114,8 @@ async fn run(options: &Options) -> ExitCode {
             failed(&error, &stage, &record)
         }
         Ok(Ok(())) => {
-            let outcome = played(options, &venue, &plan, &record, &mut stage, &progress, &mut signals).await;
+            let outcome =
+                played(options, &venue, &plan, &record, &mut stage, &progress, &mut signals).await;
             if options.keep && matches!(outcome, Outcome::Judged(_) | Outcome::Failed(_)) {
                 let status = conclude(options, &venue, &progress, &outcome, Ok(()));
                 keep(options, &venue, &mut stage, &mut signals).await;
@@ -159,7 +163,8 @@ async fn played(
     }
 }
 
-/// Takes everything away. That may take a while on a cluster of the user's: there, another signal cuts it short.
+/// Takes everything away. That may take a while on a cluster of the user's: there, another signal
+/// cuts it short.
 async fn clear(
     stage: Stage,
     venue: &Venue,
@@ -187,8 +192,9 @@ async fn show(progress: &Progress, plan: &Plan, record: &Record) {
             deletions: plan.deletions.len(),
             deleted: counts.gone,
             leader: counts.leader,
-            depth: (!samples.is_empty())
-                .then(|| samples.values().fold(0_u64, |sum, sample| sum.saturating_add(sample.depth))),
+            depth: (!samples.is_empty()).then(|| {
+                samples.values().fold(0_u64, |sum, sample| sum.saturating_add(sample.depth))
+            }),
             retries: samples.values().fold(0_u64, |sum, sample| sum.saturating_add(sample.retries)),
         });
     }
@@ -263,8 +269,8 @@ async fn keep(options: &Options, venue: &Venue, stage: &mut Stage, signals: &mut
     let (dir, root) = (stage.dir(), stage.root());
     let stopped = (0..options.replicas).map(replica::name).find(|name| !running.contains(name));
     let start = stopped.map(|name| {
-        let binary =
-            std::path::absolute(&options.provisioner).unwrap_or_else(|_| options.provisioner.clone());
+        let binary = std::path::absolute(&options.provisioner)
+            .unwrap_or_else(|_| options.provisioner.clone());
         let mut words = vec![binary.to_string_lossy().into_owned()];
         words.extend(replica::arguments(&name, dir, &root, venue.lease()));
         words
@@ -297,7 +303,8 @@ fn conclude(
     if let Err(left) = cleared {
         complain(&left);
     }
-    let has_passed = is_clear && matches!(outcome, Outcome::Judged(report) if report.verdict.all_well());
+    let has_passed =
+        is_clear && matches!(outcome, Outcome::Judged(report) if report.verdict.all_well());
     let document = match outcome {
         Outcome::Refused if is_clear => return cli::BAD_INPUT,
         Outcome::Stopped(status) if is_clear => {

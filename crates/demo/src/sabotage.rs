@@ -19,8 +19,12 @@ pub(crate) async fn plant(
     folders: &[String],
 ) -> anyhow::Result<String> {
     let contents = disk::walk(root, folders).context("looking for something to spoil")?;
-    let victim = contents.directories.first().context("nothing to spoil: no claim has a directory")?;
-    let marker = victim.marker.as_ref().map_err(|why| anyhow::anyhow!("{}: {why}", victim.path.display()))?;
+    let victim =
+        contents.directories.first().context("nothing to spoil: no claim has a directory")?;
+    let marker = victim
+        .marker
+        .as_ref()
+        .map_err(|why| anyhow::anyhow!("{}: {why}", victim.path.display()))?;
     match what {
         Sabotage::Lose => {
             fs::remove_dir_all(&victim.path)?;
@@ -50,8 +54,10 @@ pub(crate) async fn plant(
 /// A second volume with a directory of its own for a claim that has both.
 async fn duplicate(client: &Client, victim: &Directory, marker: &Marker) -> anyhow::Result<String> {
     let api: Api<PersistentVolume> = Api::all(client.clone());
-    let mut volume =
-        api.get(&marker.volume).await.with_context(|| format!("reading the volume {}", marker.volume))?;
+    let mut volume = api
+        .get(&marker.volume)
+        .await
+        .with_context(|| format!("reading the volume {}", marker.volume))?;
     let second = format!("{}-again", marker.volume);
     let path = victim.path.with_file_name(&second);
     plant_directory(&path, &Marker { volume: second.clone(), ..marker.clone() })?;

@@ -1,8 +1,10 @@
-//! `demo serve`, the hidden command: the API server in a process of its own, with tokens and fault plan. Which one is behind says the
-//! engine: the embedded one (here), a real control plane (`real`), or a cluster of the user's (`cluster`).
+//! `demo serve`, the hidden command: the API server in a process of its own, with tokens and fault
+//! plan. Which one is behind says the engine: the embedded one (here), a real control plane
+//! (`real`), or a cluster of the user's (`cluster`).
 //!
-//! It says on stdout, in lines of JSON, what it does, where it listens or why it cannot, and ends when its stdin does. Then it also
-//! takes away what it started and made, and the run's folder: if the demo was killed without a word, nobody else would.
+//! It says on stdout, in lines of JSON, what it does, where it listens or why it cannot, and ends
+//! when its stdin does. Then it also takes away what it started and made, and the run's folder: if
+//! the demo was killed without a word, nobody else would.
 
 mod client;
 mod cluster;
@@ -59,7 +61,8 @@ pub(crate) fn kubeconfig(dir: &Path, user: &str) -> PathBuf {
     dir.join(format!("kubeconfig-{user}.yaml"))
 }
 
-/// Where the visitor's header for `curl --header @FILE` is: a token does not belong on a command line.
+/// Where the visitor's header for `curl --header @FILE` is: a token does not belong on a command
+/// line.
 pub(crate) fn authorization(dir: &Path) -> PathBuf {
     dir.join("authorization")
 }
@@ -76,10 +79,11 @@ type Gone = watch::Receiver<bool>;
 
 /// Runs until stdin ends.
 pub(crate) fn main(options: ServeOptions) -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
-    };
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
+        };
     let (ended, alone) = runtime.block_on(async {
         let mut gone = stdin_ended();
         let ended = serve(&options, &mut gone).await;
@@ -152,7 +156,9 @@ async fn embedded(options: &ServeOptions, users: &[User], gone: &mut Gone) -> an
     }
     let server = server.build();
     let listener = listening(options, server.listen(&address(options)).await)?;
-    present(options, users, &listener, "embedded-apiserver", |url, user| server.kubeconfig(url, user))?;
+    present(options, users, &listener, "embedded-apiserver", |url, user| {
+        server.kubeconfig(url, user)
+    })?;
     end(gone).await;
     close(listener).await;
     Ok(())
@@ -160,14 +166,20 @@ async fn embedded(options: &ServeOptions, users: &[User], gone: &mut Gone) -> an
 
 /// A proxy with the same faults and the same log; users are still to be named.
 fn proxy(options: &ServeOptions) -> FaultProxyBuilder {
-    FaultProxy::builder().faults(faults::plan(options)).introspection(true).request_log_capacity(LOG)
+    FaultProxy::builder()
+        .faults(faults::plan(options))
+        .introspection(true)
+        .request_log_capacity(LOG)
 }
 
 fn address(options: &ServeOptions) -> String {
     format!("127.0.0.1:{}", options.port)
 }
 
-fn listening(options: &ServeOptions, listener: Result<Listener, ListenError>) -> anyhow::Result<Listener> {
+fn listening(
+    options: &ServeOptions,
+    listener: Result<Listener, ListenError>,
+) -> anyhow::Result<Listener> {
     listener.with_context(|| format!("--port {}", options.port))
 }
 
@@ -186,7 +198,10 @@ fn present(
     for user in users {
         secret(kubeconfig(&options.dir, &user.name), &text(&url, &user.name))?;
         if user.name == VISITOR {
-            secret(authorization(&options.dir), &format!("Authorization: Bearer {}\n", user.token))?;
+            secret(
+                authorization(&options.dir),
+                &format!("Authorization: Bearer {}\n", user.token),
+            )?;
         }
     }
     say(&Answer::Ready { url, engine: engine.to_owned() });
@@ -211,7 +226,12 @@ fn doing(what: impl Into<String>) {
 
 /// Writes a file that only its owner may read.
 fn write_secret(path: &Path, text: &str) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+    fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?
+        .write_all(text.as_bytes())
 }
 
 /// Removes the run's folder; processes that are just being killed may still be writing into it.

@@ -1,4 +1,5 @@
-//! All that a run starts and writes, in one place, so that it can be taken away again whatever happened.
+//! All that a run starts and writes, in one place, so that it can be taken away again whatever
+//! happened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,13 +28,14 @@ use crate::replica::{self, Replica};
 use crate::serve::{self, Answer};
 use crate::venue::{Engine, Lease, Venue};
 
-/// A server process that says nothing for so long while it starts is broken. An API server that does not get ready is given up, with
-/// the end of its log, after 60 s.
+/// A server process that says nothing for so long while it starts is broken. An API server that
+/// does not get ready is given up, with the end of its log, after 60 s.
 const SILENT: Duration = Duration::from_secs(75);
 /// A provisioner that was told to stop has drained and released its lease well before this.
 const STOP: Duration = Duration::from_secs(8);
 
-/// The run's folder and processes. Dropping it kills and removes too, only less gently than [`Stage::clear`].
+/// The run's folder and processes. Dropping it kills and removes too, only less gently than
+/// [`Stage::clear`].
 #[derive(Debug)]
 pub(crate) struct Stage {
     // Fields drop in this order: processes before the folder they write into.
@@ -70,7 +72,8 @@ impl Stage {
                 parent.display()
             ))
         };
-        let dir = tempfile::Builder::new().prefix("wq-demo-").tempdir_in(&parent).map_err(refused)?;
+        let dir =
+            tempfile::Builder::new().prefix("wq-demo-").tempdir_in(&parent).map_err(refused)?;
         for folder in [root_in(dir.path()), later_in(dir.path())] {
             fs::create_dir(folder).map_err(refused)?;
         }
@@ -93,7 +96,8 @@ impl Stage {
         root_in(self.dir.path())
     }
 
-    /// Starts the server's process and waits until it listens. Cancel safe: dropped, it leaves a stage that can be cleared.
+    /// Starts the server's process and waits until it listens. Cancel safe: dropped, it leaves a
+    /// stage that can be cleared.
     pub(crate) async fn serve(
         &mut self,
         options: &Options,
@@ -125,7 +129,8 @@ impl Stage {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let log = self.dir.path().join("server.log");
-        let child = Child::start("server", command, log).context("starting the server's process")?;
+        let child =
+            Child::start("server", command, log).context("starting the server's process")?;
         let child = self.server.insert(child);
         let stdout = child.pipes().stdout.take().context("the server's process has no stdout")?;
         let said = self.said.insert(BufReader::new(stdout).lines());
@@ -154,13 +159,16 @@ impl Stage {
     pub(crate) fn client(&self, user: &str) -> anyhow::Result<Client> {
         let path = serve::kubeconfig(self.dir.path(), user);
         let file = Kubeconfig::read_from(&path)?;
-        // By hand: what reads a whole file also looks for a proxy in the environment, which is not for this machine itself.
+        // By hand: what reads a whole file also looks for a proxy in the environment, which is not
+        // for this machine itself.
         let mut config = Config::new(self.url.parse().context("the server's address")?);
-        config.auth_info = file.auth_infos.into_iter().find_map(|user| user.auth_info).unwrap_or_default();
+        config.auth_info =
+            file.auth_infos.into_iter().find_map(|user| user.auth_info).unwrap_or_default();
         Client::try_from(config).with_context(|| format!("a client from {}", path.display()))
     }
 
-    /// Lays out the disk: a watched folder for each namespace, or a plain file in its place for now. Nobody works there yet.
+    /// Lays out the disk: a watched folder for each namespace, or a plain file in its place for
+    /// now. Nobody works there yet.
     pub(crate) fn lay_out(
         &self,
         plan: &Plan,
@@ -168,13 +176,14 @@ impl Stage {
     ) -> anyhow::Result<(Births, Vec<Option<Obstacle>>)> {
         let root = self.root();
         let names = plan.namespaces.iter().map(|namespace| namespace.name.clone()).collect();
-        let mut births =
-            Births::of(&root, names, Arc::clone(record)).context("watching the disk with inotify")?;
+        let mut births = Births::of(&root, names, Arc::clone(record))
+            .context("watching the disk with inotify")?;
         let mut obstacles = Vec::new();
         for namespace in &plan.namespaces {
             let place = root.join(&namespace.name);
             if namespace.blocked {
-                let obstacle = Obstacle::put(place.clone(), later_in(self.dir.path()).join(&namespace.name))?;
+                let obstacle =
+                    Obstacle::put(place.clone(), later_in(self.dir.path()).join(&namespace.name))?;
                 keep(obstacle.folder())?;
                 births.add(obstacle.folder(), &place)?;
                 obstacles.push(Some(obstacle));
@@ -192,7 +201,8 @@ impl Stage {
     pub(crate) fn replicate(&mut self, options: &Options, lease: Lease<'_>) -> anyhow::Result<()> {
         for i in 0..options.replicas {
             let name = replica::name(i);
-            let replica = Replica::start(&name, &options.provisioner, self.dir.path(), &self.root(), lease);
+            let replica =
+                Replica::start(&name, &options.provisioner, self.dir.path(), &self.root(), lease);
             self.replicas.push(replica.with_context(|| format!("starting {name}"))?);
         }
         Ok(())
@@ -215,7 +225,8 @@ impl Stage {
         })
     }
 
-    /// Tells every replica still running to stop and waits for that; those that do not end well are named.
+    /// Tells every replica still running to stop and waits for that; those that do not end well are
+    /// named.
     pub(crate) async fn stop_replicas(&mut self) -> Vec<(String, String)> {
         for replica in &mut self.replicas {
             if replica.told.is_none() {
@@ -231,7 +242,10 @@ impl Stage {
                 }
                 None => {
                     process.end().await;
-                    bad.push((process.name.clone(), format!("had not ended {STOP:?} after SIGTERM")));
+                    bad.push((
+                        process.name.clone(),
+                        format!("had not ended {STOP:?} after SIGTERM"),
+                    ));
                 }
             }
         }
@@ -246,14 +260,14 @@ impl Stage {
 
     /// The replicas that still run.
     pub(crate) fn running(&mut self) -> Vec<String> {
-        let running = self
-            .replicas
-            .iter_mut()
-            .filter_map(|Replica { process, .. }| process.ended().is_none().then(|| process.name.clone()));
+        let running = self.replicas.iter_mut().filter_map(|Replica { process, .. }| {
+            process.ended().is_none().then(|| process.name.clone())
+        });
         running.collect()
     }
 
-    /// Ends every process and removes every file, and all that was made on a cluster of the user's. Says what could not be removed.
+    /// Ends every process and removes every file, and all that was made on a cluster of the user's.
+    /// Says what could not be removed.
     pub(crate) async fn clear(mut self, venue: &Venue, progress: &Progress) -> Result<(), String> {
         for replica in &mut self.replicas {
             replica.process.end().await;
@@ -279,8 +293,8 @@ impl Stage {
     }
 }
 
-/// Listens to the server's process until it has ended. What it could not take away; or the remedy, if it ended without a word on that, or
-/// did not in time.
+/// Listens to the server's process until it has ended. What it could not take away; or the remedy,
+/// if it ended without a word on that, or did not in time.
 async fn farewell(
     mut said: Lines<BufReader<ChildStdout>>,
     venue: &Venue,
@@ -310,7 +324,10 @@ fn root_in(dir: &Path) -> PathBuf {
 }
 
 fn keep(folder: &Path) -> std::io::Result<()> {
-    fs::write(folder.join(disk::KEEPER), "The demo watches this folder for the directories made in it.\n")
+    fs::write(
+        folder.join(disk::KEEPER),
+        "The demo watches this folder for the directories made in it.\n",
+    )
 }
 
 /// Folders that will take the place of plain files; on the same file system as the root.

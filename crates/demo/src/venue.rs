@@ -1,5 +1,5 @@
-//! Where a run takes place, and what it may touch there: a server of its own, or a cluster of the user's, where everything it makes
-//! bears its mark.
+//! Where a run takes place, and what it may touch there: a server of its own, or a cluster of the
+//! user's, where everything it makes bears its mark.
 
 use std::path::PathBuf;
 
@@ -45,12 +45,15 @@ pub(crate) struct Lease<'a> {
 }
 
 impl Venue {
-    /// A venue with a mark of its own, which does not come from the seed: two runs of one plan may meet on one cluster.
+    /// A venue with a mark of its own, which does not come from the seed: two runs of one plan may
+    /// meet on one cluster.
     pub(crate) fn new(engine: Engine) -> Self {
         let mut rng = fastrand::Rng::new();
-        let mark = std::iter::repeat_with(|| if rng.bool() { rng.lowercase() } else { rng.digit(10) });
+        let mark =
+            std::iter::repeat_with(|| if rng.bool() { rng.lowercase() } else { rng.digit(10) });
         let mark: String = mark.take(6).collect();
-        let lease_home = matches!(engine, Engine::Cluster(_)).then(|| format!("{}election", prefix(&mark)));
+        let lease_home =
+            matches!(engine, Engine::Cluster(_)).then(|| format!("{}election", prefix(&mark)));
         Self { engine, mark, lease_home }
     }
 
@@ -66,8 +69,12 @@ impl Venue {
     pub(crate) fn lease(&self) -> Lease<'_> {
         match (&self.engine, self.lease_home.as_deref()) {
             // As in the provisioner's own Role, which allows this one and no other.
-            (Engine::Real, _) => Lease { namespace: "hostpath-provisioner", name: "hostpath-provisioner" },
-            (_, home) => Lease { namespace: home.unwrap_or("default"), name: "wq-demo-provisioner" },
+            (Engine::Real, _) => {
+                Lease { namespace: "hostpath-provisioner", name: "hostpath-provisioner" }
+            }
+            (_, home) => {
+                Lease { namespace: home.unwrap_or("default"), name: "wq-demo-provisioner" }
+            }
         }
     }
 }
@@ -79,11 +86,14 @@ impl Venue {
             Engine::Cluster(_) => {
                 "cleaned up: every process has ended, every file and every object on the cluster is removed"
             }
-            Engine::Embedded | Engine::Real => "cleaned up: every process has ended, every file is removed",
+            Engine::Embedded | Engine::Real => {
+                "cleaned up: every process has ended, every file is removed"
+            }
         }
     }
 
-    /// A sentence and lines for a shell that remove the run's objects from the user's cluster, for a server process that ended too early.
+    /// A sentence and lines for a shell that remove the run's objects from the user's cluster, for
+    /// a server process that ended too early.
     pub(crate) fn remedy(&self) -> Option<String> {
         let Engine::Cluster(cluster) = &self.engine else { return None };
         let [labelled, volumes] = cluster.without_run(&self.mark);
@@ -96,7 +106,8 @@ impl Venue {
 impl Cluster {
     /// Two lines for a shell that remove all that the run with this mark made.
     pub(crate) fn without_run(&self, mark: &str) -> [String; 2] {
-        let labelled = format!("{} delete namespaces,storageclasses -l {RUN_LABEL}={mark}", self.kubectl());
+        let labelled =
+            format!("{} delete namespaces,storageclasses -l {RUN_LABEL}={mark}", self.kubectl());
         [labelled, self.without_volumes()]
     }
 
@@ -109,7 +120,8 @@ impl Cluster {
         }
     }
 
-    /// A line for a shell that deletes the volumes of the class and takes their finalizers off: no provisioner is left to do so.
+    /// A line for a shell that deletes the volumes of the class and takes their finalizers off: no
+    /// provisioner is left to do so.
     pub(crate) fn without_volumes(&self) -> String {
         let kubectl = self.kubectl();
         format!(
@@ -127,7 +139,8 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What the names of all namespaces of the run with this mark begin with, on a cluster of the user's.
+/// What the names of all namespaces of the run with this mark begin with, on a cluster of the
+/// user's.
 pub(crate) fn prefix(mark: &str) -> String {
     format!("wq-demo-{mark}-")
 }
@@ -141,10 +154,13 @@ mod tests {
         let cluster = Cluster { kubeconfig: "my file".into(), context: Some("c".to_owned()) };
         let venue = Venue::new(Engine::Cluster(cluster));
         let remedy = venue.remedy().unwrap();
-        let delete = format!("delete namespaces,storageclasses -l demo.wq-rs.dev/run={}\n", venue.mark);
-        for part in
-            ["kubectl --kubeconfig 'my file' --context c ", &delete, r#"'{"metadata":{"finalizers":null}}'"#]
-        {
+        let delete =
+            format!("delete namespaces,storageclasses -l demo.wq-rs.dev/run={}\n", venue.mark);
+        for part in [
+            "kubectl --kubeconfig 'my file' --context c ",
+            &delete,
+            r#"'{"metadata":{"finalizers":null}}'"#,
+        ] {
             assert!(remedy.contains(part), "{part}: {remedy}");
         }
         assert_eq!(quoted("it's"), r"'it'\''s'");
@@ -158,7 +174,8 @@ mod tests {
         assert!(venue.prefix().starts_with(&format!("wq-demo-{}", venue.mark)));
         assert!(lease.namespace.starts_with(&venue.prefix()), "{lease:?}");
         assert!(
-            venue.mark.len() == 6 && venue.mark.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            venue.mark.len() == 6
+                && venue.mark.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         );
         for engine in [Engine::Embedded, Engine::Real] {
             let venue = Venue::new(engine);

@@ -1,4 +1,5 @@
-//! The judge's own watches of claims, volumes and the lease, written into the record. What is not of this run is passed over.
+//! The judge's own watches of claims, volumes and the lease, written into the record. What is not
+//! of this run is passed over.
 
 use std::sync::Arc;
 
@@ -13,7 +14,11 @@ use crate::plan::{Plan, is_our_volume};
 use crate::record::Record;
 
 /// Watches claims until the task is dropped.
-pub(crate) async fn claims(client: Client, plan: Arc<Plan>, record: Arc<Record>) -> anyhow::Result<()> {
+pub(crate) async fn claims(
+    client: Client,
+    plan: Arc<Plan>,
+    record: Arc<Record>,
+) -> anyhow::Result<()> {
     let seen = Arc::clone(&record);
     follow(Api::<PersistentVolumeClaim>::all(client), "claims", &record, move |claim, gone| {
         if !plan.has_namespace(claim.metadata.namespace.as_deref().unwrap_or_default()) {
@@ -39,7 +44,8 @@ pub(crate) async fn volumes(client: Client, record: Arc<Record>) -> anyhow::Resu
         if !is_our_volume(volume) {
             return;
         }
-        let (Some(name), Some(uid)) = (volume.metadata.name.as_deref(), volume.metadata.uid.as_deref())
+        let (Some(name), Some(uid)) =
+            (volume.metadata.name.as_deref(), volume.metadata.uid.as_deref())
         else {
             return;
         };
@@ -48,9 +54,9 @@ pub(crate) async fn volumes(client: Client, record: Arc<Record>) -> anyhow::Resu
             .as_ref()
             .and_then(|spec| spec.claim_ref.as_ref())
             .and_then(|claim| claim.uid.as_deref());
-        seen.history(
-            |history| if gone { history.volume_gone(uid) } else { history.volume(name, uid, claim) },
-        );
+        seen.history(|history| {
+            if gone { history.volume_gone(uid) } else { history.volume(name, uid, claim) }
+        });
     })
     .await
 }
@@ -67,13 +73,15 @@ pub(crate) async fn leader(
         if lease.metadata.name.as_deref() != Some(name) {
             return;
         }
-        let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).filter(|_| !gone);
+        let holder =
+            lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).filter(|_| !gone);
         seen.history(|history| history.leader(holder));
     })
     .await
 }
 
-/// Hands every change to `seen`, and notes it when the watch had to start anew: then something may have come and gone unseen.
+/// Hands every change to `seen`, and notes it when the watch had to start anew: then something may
+/// have come and gone unseen.
 async fn follow<K>(
     api: Api<K>,
     what: &str,
@@ -89,7 +97,9 @@ where
         match stream.try_next().await {
             Ok(Some(Event::Init)) if started => {
                 record.history(|history| {
-                    history.gap(format!("the watch of {what} had to start anew: changes may be unseen"))
+                    history.gap(format!(
+                        "the watch of {what} had to start anew: changes may be unseen"
+                    ))
                 });
             }
             Ok(Some(Event::Init)) => started = true,
@@ -97,7 +107,8 @@ where
             Ok(Some(Event::InitApply(object) | Event::Apply(object))) => seen(&object, false),
             Ok(Some(Event::Delete(object))) => seen(&object, true),
             Ok(None) => anyhow::bail!("the watch of {what} ended"),
-            // The watcher resumes where it was, or starts anew, which is noted above. No faults are injected here: errors are rare.
+            // The watcher resumes where it was, or starts anew, which is noted above. No faults are
+            // injected here: errors are rare.
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(200)).await,
         }
     }

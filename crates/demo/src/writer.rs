@@ -64,14 +64,16 @@ struct Pace {
 
 impl Pace {
     fn new(rate: u32, wishes: mpsc::Receiver<Wish>, most: usize) -> Self {
-        let mut ticks =
-            tokio::time::interval(Duration::from_secs(1).checked_div(rate).unwrap_or(Duration::from_secs(1)));
+        let mut ticks = tokio::time::interval(
+            Duration::from_secs(1).checked_div(rate).unwrap_or(Duration::from_secs(1)),
+        );
         // A writer that fell behind catches up, so that the pace is the one asked for.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         Self { ticks, wishes, burst: 0, answer: None, most, alone: false }
     }
 
-    /// Waits until the next claim may be created, of which `made` exist; `false` when nobody is there any more to wish for one.
+    /// Waits until the next claim may be created, of which `made` exist; `false` when nobody is
+    /// there any more to wish for one.
     async fn next(&mut self, made: usize) -> bool {
         loop {
             if self.burst > 0 {
@@ -115,7 +117,8 @@ impl Writer {
             .create(&PostParams::default(), &class)
             .await
             .context("installing the storage class")?;
-        let names = self.plan.namespaces.iter().map(|namespace| &namespace.name).chain(&venue.lease_home);
+        let names =
+            self.plan.namespaces.iter().map(|namespace| &namespace.name).chain(&venue.lease_home);
         for name in names {
             let object: Namespace = serde_json::from_value(json!({"metadata": marked(name)}))?;
             let made = Api::all(self.client.clone()).create(&PostParams::default(), &object).await;
@@ -145,21 +148,29 @@ impl Writer {
                 }
                 Step::Annotate(index) => {
                     let value = self.rng.u32(..).to_string();
-                    self.change(index, &json!({"metadata": {"annotations": {"demo.wq-rs.dev/note": value}}}))
-                        .await?;
+                    self.change(
+                        index,
+                        &json!({"metadata": {"annotations": {"demo.wq-rs.dev/note": value}}}),
+                    )
+                    .await?;
                 }
                 Step::Relabel(index) => {
                     let value = self.rng.u32(..).to_string();
-                    self.change(index, &json!({"metadata": {"labels": {"demo.wq-rs.dev/tier": value}}}))
-                        .await?;
+                    self.change(
+                        index,
+                        &json!({"metadata": {"labels": {"demo.wq-rs.dev/tier": value}}}),
+                    )
+                    .await?;
                 }
                 Step::SayReleased(index) => {
                     let (claims, name) = self.claim(index)?;
                     wrong_phase::say(&self.client, &claims, name).await?;
                 }
                 Step::Unblock(index) => {
-                    let obstacle =
-                        obstacles.get(index).and_then(Option::as_ref).context("no obstacle to lift")?;
+                    let obstacle = obstacles
+                        .get(index)
+                        .and_then(Option::as_ref)
+                        .context("no obstacle to lift")?;
                     obstacle.lift().with_context(|| {
                         format!("taking the file out of the way of {}", self.namespace(index))
                     })?;
@@ -182,13 +193,17 @@ impl Writer {
 
     async fn delete_one(&self, index: usize) -> anyhow::Result<()> {
         let (api, name) = self.claim(index)?;
-        api.delete(name, &DeleteParams::default()).await.with_context(|| format!("deleting {name}"))?;
+        api.delete(name, &DeleteParams::default())
+            .await
+            .with_context(|| format!("deleting {name}"))?;
         self.record.deleted(index);
         Ok(())
     }
 
     async fn create(&self, index: usize) -> anyhow::Result<()> {
-        let Some(claim) = self.plan.claims.get(index) else { bail!("the plan has no claim {index}") };
+        let Some(claim) = self.plan.claims.get(index) else {
+            bail!("the plan has no claim {index}")
+        };
         let object: PersistentVolumeClaim = serde_json::from_value(json!({
             "metadata": {"name": claim.name, "labels": {"app.kubernetes.io/part-of": "wq-demo"}},
             "spec": {
@@ -199,8 +214,10 @@ impl Writer {
         }))?;
         let (api, name) = self.claim(index)?;
         let at = clock::now();
-        let made =
-            api.create(&PostParams::default(), &object).await.with_context(|| format!("creating {name}"))?;
+        let made = api
+            .create(&PostParams::default(), &object)
+            .await
+            .with_context(|| format!("creating {name}"))?;
         let uid = made.metadata.uid.with_context(|| format!("{name} was created without a UID"))?;
         self.record.created(Creation { index, uid, at, deleted: false });
         Ok(())
@@ -215,7 +232,9 @@ impl Writer {
     }
 
     fn claim(&self, index: usize) -> anyhow::Result<(Api<PersistentVolumeClaim>, &str)> {
-        let Some(claim) = self.plan.claims.get(index) else { bail!("the plan has no claim {index}") };
+        let Some(claim) = self.plan.claims.get(index) else {
+            bail!("the plan has no claim {index}")
+        };
         Ok((Api::namespaced(self.client.clone(), self.namespace(claim.namespace)), &claim.name))
     }
 

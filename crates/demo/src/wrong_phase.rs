@@ -1,4 +1,5 @@
-//! A controller that says the wrong phase: of a bound claim's volume, that it was released. Nothing may be removed for it.
+//! A controller that says the wrong phase: of a bound claim's volume, that it was released. Nothing
+//! may be removed for it.
 
 use anyhow::Context;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -6,7 +7,8 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
 
-/// Says of the volume of this claim that it is released, if it is bound. The volume controller says otherwise soon after.
+/// Says of the volume of this claim that it is released, if it is bound. The volume controller says
+/// otherwise soon after.
 pub(crate) async fn say(
     client: &Client,
     claims: &Api<PersistentVolumeClaim>,

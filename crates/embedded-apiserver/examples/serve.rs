@@ -5,10 +5,11 @@
 //! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get all -A
 //! ```
 //!
-//! Without the name of a file the kubeconfig is `embedded.kubeconfig` in the current folder. With the name of a folder
-//! after it, it begins with the objects that are there (manifests, or an earlier snapshot), and writes what it holds back
-//! when it ends. Manifests are not replaced, nor is the current folder: beside them it writes to `FOLDER.snapshot`, and
-//! goes on from there the next time. With `--once` it is its own client, and ends.
+//! Without the name of a file the kubeconfig is `embedded.kubeconfig` in the current folder. With
+//! the name of a folder after it, it begins with the objects that are there (manifests, or an
+//! earlier snapshot), and writes what it holds back when it ends. Manifests are not replaced, nor
+//! is the current folder: beside them it writes to `FOLDER.snapshot`, and goes on from there the
+//! next time. With `--once` it is its own client, and ends.
 
 #![expect(clippy::print_stdout, reason = "it tells its user where it serves")]
 
@@ -48,7 +49,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("{} serves", listener.url());
     if file.as_os_str() == "--once" {
         let file = Kubeconfig::from_yaml(&kubeconfig)?;
-        let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        let mut config =
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         // One that the environment names has no way to this machine's loopback.
         config.proxy_url = None;
         let namespaces = Api::<Namespace>::all(Client::try_from(config)?);
@@ -75,7 +77,8 @@ fn load(server: &EmbeddedApiServer, folder: &Path) -> Result<Option<usize>, Snap
     }
 }
 
-/// Where the objects of a folder can be saved: a snapshot replaces a snapshot, as a whole, and nothing else.
+/// Where the objects of a folder can be saved: a snapshot replaces a snapshot, as a whole, and
+/// nothing else.
 fn place_of_snapshot(folder: &Path) -> std::io::Result<PathBuf> {
     if !folder.exists() {
         return Ok(folder.to_owned());

@@ -1,4 +1,5 @@
-//! Who may do what: the roles and bindings in the store, made into decisions, and what of them was used.
+//! Who may do what: the roles and bindings in the store, made into decisions, and what of them was
+//! used.
 
 mod attributes;
 mod creating;
@@ -79,7 +80,12 @@ impl Authorizer {
     }
 
     /// What the roles say now, noted as used or refused.
-    pub(crate) fn authorize(&self, store: &Store, user: &User, asked: &Attributes<'_>) -> Result<(), String> {
+    pub(crate) fn authorize(
+        &self,
+        store: &Store,
+        user: &User,
+        asked: &Attributes<'_>,
+    ) -> Result<(), String> {
         let decision = self.decide(store, user, asked);
         self.note(user, asked, &decision);
         match decision {
@@ -124,7 +130,9 @@ impl Authorizer {
 
     /// The rules of a role that a binding in this namespace (empty: of the cluster) names.
     fn rules_of(&self, store: &Store, role: &RoleRef, namespace: &str) -> Option<Arc<[Rule]>> {
-        self.with_policy(store, |policy| policy.rules(role, namespace).map(|(rules, _)| Arc::clone(rules)))
+        self.with_policy(store, |policy| {
+            policy.rules(role, namespace).map(|(rules, _)| Arc::clone(rules))
+        })
     }
 
     /// Everything that roles of the user's own grant it, anywhere, with how often it was needed.
@@ -137,7 +145,9 @@ impl Authorizer {
         let mut grants = Vec::new();
         for held in held.iter().filter(|held| !held.default) {
             let atoms = held.rules.iter().flat_map(Rule::atoms);
-            grants.extend(atoms.map(|atom| Grant::of(held, &atom, ledger.uses(user, &held.binding, &atom))));
+            grants.extend(
+                atoms.map(|atom| Grant::of(held, &atom, ledger.uses(user, &held.binding, &atom))),
+            );
         }
         grants.sort();
         grants.dedup();
@@ -145,7 +155,11 @@ impl Authorizer {
     }
 
     fn refusals(&self, user: Option<&str>) -> Vec<Refusal> {
-        self.ledger.lock().refusals(user).map(|(refused, times)| Refusal::of(refused, times)).collect()
+        self.ledger
+            .lock()
+            .refusals(user)
+            .map(|(refused, times)| Refusal::of(refused, times))
+            .collect()
     }
 
     fn lost(&self) -> Lost {
@@ -156,7 +170,8 @@ impl Authorizer {
         self.ledger.lock().clear();
     }
 
-    /// Shows the policy as the store has it now. What changed since the last time is read, and nothing else.
+    /// Shows the policy as the store has it now. What changed since the last time is read, and
+    /// nothing else.
     fn with_policy<T>(&self, store: &Store, look: impl FnOnce(&Policy) -> T) -> T {
         let newest = store.revision();
         let compiled = self.compiled.read();
@@ -172,7 +187,8 @@ impl Authorizer {
 
 impl Compiled {
     fn catch_up(&mut self, store: &Store) {
-        let News { anew, changes, revision } = store.news(&TABLES.map(|(name, _)| name), self.revision);
+        let News { anew, changes, revision } =
+            store.news(&TABLES.map(|(name, _)| name), self.revision);
         if anew {
             self.policy.clear();
         }
@@ -213,12 +229,15 @@ pub(crate) fn user_of<B>(request: &mut Request<B>) -> User {
 
 /// A refusal, in the real server's words.
 fn forbidden(user: &User, asked: &Attributes<'_>, reason: &str) -> Status {
-    // HTML in a message is made harmless, as in k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
+    // HTML in a message is made harmless, as in
+    // k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
     let said = format!("User {:?} {asked}", user.name());
     let said = said.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let why = if reason.is_empty() { said } else { format!("{said}: {reason}") };
     match asked {
-        Attributes::Resource { group, resource, name, .. } => Status::refused(group, resource, name, &why),
+        Attributes::Resource { group, resource, name, .. } => {
+            Status::refused(group, resource, name, &why)
+        }
         Attributes::Path { .. } => Status::refused("", "", "", &why),
     }
 }

@@ -1,5 +1,5 @@
-//! The server's own actors: started by the first request from outside, stopped with the last handle. [`kinds`] tells
-//! those that deal with every kind which kinds there are.
+//! The server's own actors: started by the first request from outside, stopped with the last
+//! handle. [`kinds`] tells those that deal with every kind which kinds there are.
 
 pub(crate) mod backoff;
 pub(crate) mod kinds;
@@ -44,8 +44,9 @@ impl Actors {
         Self(Mutex::new(wanted.collect()))
     }
 
-    /// Starts what is wanted and does not run: at the first request, and again if the runtime it ran on is gone.
-    /// Without a tokio context nothing is started; kube's clients need one anyway.
+    /// Starts what is wanted and does not run: at the first request, and again if the runtime it
+    /// ran on is gone. Without a tokio context nothing is started; kube's clients need one
+    /// anyway.
     pub(crate) fn start(&self, core: &Arc<Core>) {
         for (actor, task) in self.0.lock().iter_mut() {
             if task.as_ref().is_some_and(|task| !task.is_finished()) {

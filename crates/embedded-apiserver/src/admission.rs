@@ -1,4 +1,5 @@
-//! Admission hooks: closures that change or refuse what is about to be written, as admission webhooks do in a cluster.
+//! Admission hooks: closures that change or refuse what is about to be written, as admission
+//! webhooks do in a cluster.
 
 mod gate;
 mod hook;
@@ -50,8 +51,8 @@ pub struct AdmissionRequest {
     pub namespace: Option<String>,
     /// The object's name; empty if it is still to be generated.
     pub name: String,
-    /// The object as it would be; null for a delete. For a mutating hook, before defaults and checks; for a validating
-    /// one, as it would be stored.
+    /// The object as it would be; null for a delete. For a mutating hook, before defaults and
+    /// checks; for a validating one, as it would be stored.
     pub object: Value,
     /// The object as it is; null for a create.
     pub old_object: Value,
@@ -70,7 +71,8 @@ impl Hooks {
     }
 }
 
-/// The admission hooks of a server; from [`EmbeddedApiServer::admission`](crate::EmbeddedApiServer::admission).
+/// The admission hooks of a server; from
+/// [`EmbeddedApiServer::admission`](crate::EmbeddedApiServer::admission).
 ///
 /// ```
 /// # #[cfg(feature = "client")]
@@ -101,10 +103,11 @@ impl Hooks {
 /// # fn main() {}
 /// ```
 ///
-/// Hooks run outside of every lock. Where an object changes while its hooks look at it, the write begins anew with the
-/// newer object, and they are asked again: what is stored is what they have seen. One that panics fails its request
-/// with 500, and nothing else. Hooks are not asked about subresources that are not implemented (`connect`), about
-/// reviews, or about what the server makes at its start.
+/// Hooks run outside of every lock. Where an object changes while its hooks look at it, the write
+/// begins anew with the newer object, and they are asked again: what is stored is what they have
+/// seen. One that panics fails its request with 500, and nothing else. Hooks are not asked about
+/// subresources that are not implemented (`connect`), about reviews, or about what the server makes
+/// at its start.
 ///
 /// A cheap handle: clones are of the same server.
 #[derive(Clone)]
@@ -123,8 +126,8 @@ impl Admission {
         Self(core)
     }
 
-    /// Puts a hook into force, after the others; one of the same name is replaced. All mutating hooks come before all
-    /// validating ones.
+    /// Puts a hook into force, after the others; one of the same name is replaced. All mutating
+    /// hooks come before all validating ones.
     pub fn add(&self, hook: Hook) {
         let mut hooks = self.0.admission.0.write();
         let mut new: Vec<_> = hooks

@@ -1,5 +1,5 @@
-//! The body of an answer: all bytes at once, a stream of chunks (a watch: one chunk is one event), or somebody else's bytes on their way
-//! through.
+//! The body of an answer: all bytes at once, a stream of chunks (a watch: one chunk is one event),
+//! or somebody else's bytes on their way through.
 
 use std::error::Error;
 use std::fmt;
@@ -12,8 +12,9 @@ use http_body::{Frame, SizeHint};
 
 /// The connection was dropped before the answer, or the rest of it, could be sent.
 ///
-/// The embedded server itself never drops a connection; a fault plan does. A listener that gets this error closes
-/// the socket without another byte; an in-process client sees it as a transport error.
+/// The embedded server itself never drops a connection; a fault plan does. A listener that gets
+/// this error closes the socket without another byte; an in-process client sees it as a transport
+/// error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Disconnected;
@@ -70,12 +71,14 @@ impl Body {
 
     /// A body that comes in chunks, and ends, or fails with [`Disconnected`].
     #[must_use]
-    pub fn stream(stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static) -> Self {
+    pub fn stream(
+        stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static,
+    ) -> Self {
         Self(Kind::Stream(Box::pin(stream)))
     }
 
-    /// A body that is passed through, or breaks off: it comes in chunks, but is no watch. `length`: in bytes, if it is
-    /// known.
+    /// A body that is passed through, or breaks off: it comes in chunks, but is no watch. `length`:
+    /// in bytes, if it is known.
     pub(crate) fn transfer(
         stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static,
         length: Option<u64>,
@@ -83,7 +86,8 @@ impl Body {
         Self(Kind::Transfer(Box::pin(stream), length))
     }
 
-    /// Whether the bytes are not all known yet: a watch, or an answer of another server that a proxy passes through.
+    /// Whether the bytes are not all known yet: a watch, or an answer of another server that a
+    /// proxy passes through.
     #[must_use]
     pub const fn is_stream(&self) -> bool {
         matches!(self.0, Kind::Stream(_) | Kind::Transfer(..))
@@ -99,7 +103,9 @@ impl Body {
         Self(match self.0 {
             Kind::Full(bytes) => Kind::Full(bytes),
             Kind::Stream(chunks) => Kind::Stream(Box::pin(chunks.inspect(look))),
-            Kind::Transfer(chunks, length) => Kind::Transfer(Box::pin(chunks.inspect(look)), length),
+            Kind::Transfer(chunks, length) => {
+                Kind::Transfer(Box::pin(chunks.inspect(look)), length)
+            }
         })
     }
 
@@ -132,7 +138,9 @@ impl fmt::Debug for Body {
             Kind::Full(bytes) => {
                 f.debug_struct("Body").field("len", &bytes.as_ref().map_or(0, Bytes::len)).finish()
             }
-            Kind::Stream(_) | Kind::Transfer(..) => f.debug_struct("Body").field("stream", &true).finish(),
+            Kind::Stream(_) | Kind::Transfer(..) => {
+                f.debug_struct("Body").field("stream", &true).finish()
+            }
         }
     }
 }

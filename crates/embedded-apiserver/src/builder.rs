@@ -49,8 +49,8 @@ impl Default for Builder {
 impl Builder {
     /// Seeds uids and the suffixes of `generateName`. Without a seed, both differ from run to run.
     ///
-    /// Together with [`start_time`](Self::start_time) and tokio's paused clock, two runs that send the same requests
-    /// in the same order get the same bytes.
+    /// Together with [`start_time`](Self::start_time) and tokio's paused clock, two runs that send
+    /// the same requests in the same order get the same bytes.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
@@ -64,8 +64,9 @@ impl Builder {
         self
     }
 
-    /// How many changes of each kind are kept for watches that resume and for pages of an older list
-    /// (default 16384). A watch from before the window gets 410 Expired and must list again.
+    /// How many changes of each kind are kept for watches that resume and for pages of an older
+    /// list (default 16384). A watch from before the window gets 410 Expired and must list
+    /// again.
     ///
     /// 0 counts as 1: then a watch can only follow live, and falls behind at the first delay.
     #[doc(alias = "etcd compaction")]
@@ -75,60 +76,70 @@ impl Builder {
         self
     }
 
-    /// How many bytes of JSON the history of each kind may hold beyond the objects themselves: versions that were
-    /// replaced or deleted (default 64 MiB). What is older is forgotten, however few changes it is.
+    /// How many bytes of JSON the history of each kind may hold beyond the objects themselves:
+    /// versions that were replaced or deleted (default 64 MiB). What is older is forgotten,
+    /// however few changes it is.
     ///
-    /// 0: what was replaced is forgotten at once, and a watch that missed a replacement or a deletion has to list again.
+    /// 0: what was replaced is forgotten at once, and a watch that missed a replacement or a
+    /// deletion has to list again.
     pub const fn history_bytes(mut self, bytes: usize) -> Self {
         self.history.bytes = bytes;
         self
     }
 
-    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). Zero: only the one
-    /// that ends the initial events.
+    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). Zero:
+    /// only the one that ends the initial events.
     pub const fn bookmark_interval(mut self, interval: Duration) -> Self {
         self.bookmark_interval = interval;
         self
     }
 
-    /// A namespace that exists from the start, beside `default`, `kube-system`, `kube-public` and `kube-node-lease`.
+    /// A namespace that exists from the start, beside `default`, `kube-system`, `kube-public` and
+    /// `kube-node-lease`.
     pub fn namespace(mut self, name: impl Into<String>) -> Self {
         self.namespaces.push(name.into());
         self
     }
 
-    /// Whether creating an object in a namespace that does not exist is refused with 404, as the real server does
-    /// (default `true`). `false` saves tests that care about something else the creation of namespaces.
+    /// Whether creating an object in a namespace that does not exist is refused with 404, as the
+    /// real server does (default `true`). `false` saves tests that care about something else
+    /// the creation of namespaces.
     pub const fn check_namespaces(mut self, check: bool) -> Self {
         self.check_namespaces = check;
         self
     }
 
-    /// A bearer token and the user it stands for (a `&str` will do). With the first token, requests over a socket that
-    /// carry none, or a wrong one, are answered 401; with [`rbac`](Self::rbac), one that carries none is made by
-    /// `system:anonymous`. Clients in this process need none.
+    /// A bearer token and the user it stands for (a `&str` will do). With the first token, requests
+    /// over a socket that carry none, or a wrong one, are answered 401; with
+    /// [`rbac`](Self::rbac), one that carries none is made by `system:anonymous`. Clients in
+    /// this process need none.
     pub fn token(mut self, user: impl Into<User>, token: impl Into<String>) -> Self {
         self.front.tokens.insert(user.into(), token.into());
         self
     }
 
-    /// Whether roles and bindings decide what a user may do (default `false`: everybody may do everything).
+    /// Whether roles and bindings decide what a user may do (default `false`: everybody may do
+    /// everything).
     ///
-    /// The rules are those of the server's own Roles, ClusterRoles and their bindings, as they stand when a request
-    /// comes, with Kubernetes' answers to what is refused. The cluster roles and bindings that every cluster has for
-    /// users exist from the start: `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user`
-    /// and `system:public-info-viewer`. [`EmbeddedApiServer::access`] says what was used and what was refused.
+    /// The rules are those of the server's own Roles, ClusterRoles and their bindings, as they
+    /// stand when a request comes, with Kubernetes' answers to what is refused. The cluster
+    /// roles and bindings that every cluster has for users exist from the start:
+    /// `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user`
+    /// and `system:public-info-viewer`. [`EmbeddedApiServer::access`] says what was used and what
+    /// was refused.
     #[doc(alias = "authorization-mode")]
     pub const fn rbac(mut self, rbac: bool) -> Self {
         self.rbac = rbac;
         self
     }
 
-    /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes them later.
+    /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes
+    /// them later.
     ///
     /// # Panics
     ///
-    /// A rule names a resource that no API server has, and would never fire: see [`FaultPlan::check`].
+    /// A rule names a resource that no API server has, and would never fire: see
+    /// [`FaultPlan::check`].
     #[track_caller]
     pub fn faults(mut self, plan: FaultPlan) -> Self {
         self.front.set_faults(plan);
@@ -141,24 +152,25 @@ impl Builder {
         self
     }
 
-    /// Whether other processes may read the request log and change the faults under `/embedded/` (default `false`):
-    /// `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT /embedded/faults`.
+    /// Whether other processes may read the request log and change the faults under `/embedded/`
+    /// (default `false`): `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT
+    /// /embedded/faults`.
     pub const fn introspection(mut self, introspection: bool) -> Self {
         self.front.introspection = introspection;
         self
     }
 
-    /// Whether a listener may be given an address that other machines can reach (default `false`). Without
-    /// [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS whoever listens on the way knows the
-    /// tokens.
+    /// Whether a listener may be given an address that other machines can reach (default `false`).
+    /// Without [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS
+    /// whoever listens on the way knows the tokens.
     pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
         self.front.allow_non_loopback = allow;
         self
     }
 
-    /// Whether the server does the part of Kubernetes' persistent volume controllers (default `false`): claims are
-    /// annotated with their provisioner and bound, volumes become Bound and Released, and both get and lose their
-    /// protection finalizers.
+    /// Whether the server does the part of Kubernetes' persistent volume controllers (default
+    /// `false`): claims are annotated with their provisioner and bound, volumes become Bound
+    /// and Released, and both get and lose their protection finalizers.
     #[cfg(feature = "actors")]
     #[doc(alias = "persistentvolume-binder-controller")]
     pub const fn volume_binder(mut self, binder: bool) -> Self {
@@ -166,9 +178,9 @@ impl Builder {
         self
     }
 
-    /// Whether the server collects garbage (default `false`, as on a bare API server): what has no owner left is
-    /// deleted, a foreground deletion waits for the dependents that block it, an orphaning one takes the owner out of
-    /// them.
+    /// Whether the server collects garbage (default `false`, as on a bare API server): what has no
+    /// owner left is deleted, a foreground deletion waits for the dependents that block it, an
+    /// orphaning one takes the owner out of them.
     #[cfg(feature = "actors")]
     #[doc(alias = "garbage-collector-controller")]
     #[doc(alias = "ownerReferences")]
@@ -177,8 +189,9 @@ impl Builder {
         self
     }
 
-    /// Whether the server empties namespaces that are being deleted, and lets them go (default `false`, as on a bare
-    /// API server, where they stay `Terminating` until somebody calls `finalize`).
+    /// Whether the server empties namespaces that are being deleted, and lets them go (default
+    /// `false`, as on a bare API server, where they stay `Terminating` until somebody calls
+    /// `finalize`).
     #[cfg(feature = "actors")]
     #[doc(alias = "namespace-controller")]
     pub const fn namespace_lifecycle(mut self, lifecycle: bool) -> Self {

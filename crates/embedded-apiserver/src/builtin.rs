@@ -1,5 +1,6 @@
-//! The kinds that every cluster has, and what differs between them. What can be data is a row of [`rows`], or was
-//! recorded of the real server; the rest are rules, a file for each family of kinds.
+//! The kinds that every cluster has, and what differs between them. What can be data is a row of
+//! [`rows`], or was recorded of the real server; the rest are rules, a file for each family of
+//! kinds.
 
 mod access;
 mod deployments;
@@ -71,7 +72,8 @@ pub(crate) fn kinds() -> Vec<Kind> {
 
 fn kind(row: &Row) -> Kind {
     let new = if row.namespaced { Kind::namespaced } else { Kind::cluster_scoped };
-    let kind = new(row.group, row.version, row.kind, row.plural).built_in(row.builtin).status(row.status);
+    let kind =
+        new(row.group, row.version, row.kind, row.plural).built_in(row.builtin).status(row.status);
     let kind = row.short_names.iter().fold(kind, |kind, name| kind.short_name(name));
     let kind = row.categories.iter().fold(kind, |kind, name| kind.category(name));
     let kind = row.selectable.iter().fold(kind, |kind, path| kind.selectable_field(path));
@@ -87,23 +89,28 @@ fn kind(row: &Row) -> Kind {
 
 /// The value of a selectable field that is not just what stands there.
 pub(crate) fn derived_field(kind: &Kind, object: &Value, path: &str) -> Option<String> {
-    let flag = |pointer: &str| object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false).to_string();
+    let flag = |pointer: &str| {
+        object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false).to_string()
+    };
     match (kind.builtin, path) {
         (Some(Builtin::Pod), "spec.hostNetwork") => Some(flag("/spec/hostNetwork")),
         (Some(Builtin::Node), "spec.unschedulable") => Some(flag("/spec/unschedulable")),
         (Some(Builtin::Job), "status.successful") => {
-            let succeeded = object.pointer("/status/succeeded").and_then(Value::as_i64).unwrap_or(0);
+            let succeeded =
+                object.pointer("/status/succeeded").and_then(Value::as_i64).unwrap_or(0);
             Some(succeeded.to_string())
         }
         (Some(Builtin::Event | Builtin::EventV1), "source") => {
-            let reporters = ["source.component", "reportingComponent"].map(|path| Kind::field(object, path));
+            let reporters =
+                ["source.component", "reportingComponent"].map(|path| Kind::field(object, path));
             reporters.into_iter().find(|reporter| !reporter.is_empty())
         }
         _ => None,
     }
 }
 
-/// Subresources that the real server has for these kinds and this one has not: 501, where any other is 404.
+/// Subresources that the real server has for these kinds and this one has not: 501, where any other
+/// is 404.
 pub(crate) fn is_known_subresource(kind: &Kind, subresource: &str) -> bool {
     match kind.builtin {
         Some(_) => unserved::is_subresource(&kind.api_version(), kind.plural(), subresource),
@@ -116,12 +123,17 @@ impl Builtin {
         ROWS.iter().find(|row| row.builtin == self)
     }
 
-    /// The object's one form, as Go's types have it; what they do not have falls out, and its name into `unknown`.
+    /// The object's one form, as Go's types have it; what they do not have falls out, and its name
+    /// into `unknown`.
     ///
     /// # Errors
     ///
     /// What Go's decoder says of a member of a wrong type.
-    pub(crate) fn canonical(self, object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
+    pub(crate) fn canonical(
+        self,
+        object: Object,
+        unknown: &mut Vec<String>,
+    ) -> Result<Object, String> {
         self.canonical_of(object, Source::Json, unknown)
     }
 
@@ -144,7 +156,9 @@ impl Builtin {
     pub(crate) fn message(self) -> Option<usize> {
         match self {
             Self::Scale => TYPES.kind("autoscaling/v1", "Scale"),
-            _ => self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
+            _ => self
+                .row()
+                .and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
         }
     }
 
@@ -169,7 +183,8 @@ impl Builtin {
             Generation::None => false,
             Generation::Spec => differs("spec"),
             Generation::SpecAndAnnotations => {
-                differs("spec") || metadata::get(new, "annotations") != metadata::get(old, "annotations")
+                differs("spec")
+                    || metadata::get(new, "annotations") != metadata::get(old, "annotations")
             }
             Generation::Content => {
                 // Labels are content there, too: pkg/registry/discovery/endpointslice/strategy.go.
@@ -185,13 +200,14 @@ impl Builtin {
         self.row().is_some_and(|row| row.delete_answers_object)
     }
 
-    /// Whether its finalizers are checked as `ValidateObjectMeta` of pkg/apis/core/validation does; what is younger uses
-    /// apimachinery's.
+    /// Whether its finalizers are checked as `ValidateObjectMeta` of pkg/apis/core/validation does;
+    /// what is younger uses apimachinery's.
     pub(crate) const fn has_old_finalizers(self) -> bool {
         !matches!(self, Self::Event | Self::Lease | Self::LeaseCandidate | Self::Definition)
     }
 
-    /// Whether an update of it is checked by the whole of `ValidateObjectMeta`, which looks at generateName too.
+    /// Whether an update of it is checked by the whole of `ValidateObjectMeta`, which looks at
+    /// generateName too.
     pub(crate) const fn checks_base_of_updates(self) -> bool {
         !matches!(
             self,

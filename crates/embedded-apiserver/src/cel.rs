@@ -1,6 +1,6 @@
-//! The Common Expression Language as the rules of definitions use it: read, checked against the types of a schema,
-//! estimated, evaluated. Functions that are not here are named, so that a definition with them can be refused as not
-//! implemented. Pure.
+//! The Common Expression Language as the rules of definitions use it: read, checked against the
+//! types of a schema, estimated, evaluated. Functions that are not here are named, so that a
+//! definition with them can be refused as not implemented. Pure.
 
 mod ast;
 mod check;
@@ -73,7 +73,11 @@ impl Expression {
     /// # Errors
     ///
     /// All that is wrong with it, in cel-go's words.
-    pub(crate) fn read(source: &str, of: &Arc<Declared>, optional_old: bool) -> Result<Self, String> {
+    pub(crate) fn read(
+        source: &str,
+        of: &Arc<Declared>,
+        optional_old: bool,
+    ) -> Result<Self, String> {
         let failed = |wrong: &[Wrong]| {
             let wrong: Vec<String> = wrong.iter().map(|wrong| wrong.shown(source)).collect();
             wrong.join("\n")
@@ -92,17 +96,20 @@ impl Expression {
         Ok(Self { uses_old: checked.variables.contains("oldSelf"), expr, result, max_cost })
     }
 
-    /// What of an expression the real server has and this one has not: the first of its functions, how deep it nests, or
-    /// how it is written.
+    /// What of an expression the real server has and this one has not: the first of its functions,
+    /// how deep it nests, or how it is written.
     pub(crate) fn missing(source: &str) -> Option<String> {
         match parser::parse(source) {
-            Ok((expr, _)) => check::missing(&expr).map(|function| format!("the function {function}")),
+            Ok((expr, _)) => {
+                check::missing(&expr).map(|function| format!("the function {function}"))
+            }
             Err(wrong) if wrong.why == parser::TOO_DEEP => {
                 Some(format!("nesting of more than {} levels", parser::MAX_DEPTH))
             }
-            Err(wrong) => {
-                parser::MISSING.iter().find(|what| **what == wrong.why).map(|what| (*what).to_owned())
-            }
+            Err(wrong) => parser::MISSING
+                .iter()
+                .find(|what| **what == wrong.why)
+                .map(|what| (*what).to_owned()),
         }
     }
 
@@ -112,13 +119,18 @@ impl Expression {
     }
 
     /// Evaluates it. Also returns what that cost.
-    pub(crate) fn evaluate(&self, itself: &Value, old: Option<&Value>) -> (Result<Value, Failure>, u64) {
+    pub(crate) fn evaluate(
+        &self,
+        itself: &Value,
+        old: Option<&Value>,
+    ) -> (Result<Value, Failure>, u64) {
         let mut variables = vec![("self".to_owned(), itself.clone())];
         variables.extend(old.map(|old| ("oldSelf".to_owned(), old.clone())));
         eval::evaluate(&self.expr, variables)
     }
 
-    /// What goes wrong when conversions of what is written in it are made at once, as the real server does.
+    /// What goes wrong when conversions of what is written in it are made at once, as the real
+    /// server does.
     pub(crate) fn wrong_constant(&self) -> Option<Failure> {
         constants(&self.expr)
     }

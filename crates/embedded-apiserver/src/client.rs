@@ -6,7 +6,8 @@ use crate::identity::User;
 use crate::server::EmbeddedApiServer;
 
 impl EmbeddedApiServer {
-    /// A client of this server in this process, in the name of [`User::admin`]; its default namespace is `default`.
+    /// A client of this server in this process, in the name of [`User::admin`]; its default
+    /// namespace is `default`.
     ///
     /// Nothing retries below it: what the server answers is what the caller sees.
     ///
@@ -18,8 +19,9 @@ impl EmbeddedApiServer {
         Client::new(self.service(), "default")
     }
 
-    /// A client whose requests are made in the name of `user`: the name in the request log and for fault plans, and
-    /// with its groups who the [roles](crate::Builder::rbac) know. A `&str` will do.
+    /// A client whose requests are made in the name of `user`: the name in the request log and for
+    /// fault plans, and with its groups who the [roles](crate::Builder::rbac) know. A `&str`
+    /// will do.
     ///
     /// # Panics
     ///

@@ -1,4 +1,5 @@
-//! The server's clock: a wall time at its start, moved on by tokio's clock, paused or not, and moved by hand.
+//! The server's clock: a wall time at its start, moved on by tokio's clock, paused or not, and
+//! moved by hand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,8 +8,8 @@ use std::time::{Duration, SystemTime};
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// Wall time that follows tokio's clock, so that a run under paused time repeats to the microsecond. Clones share what
-/// it was moved by.
+/// Wall time that follows tokio's clock, so that a run under paused time repeats to the
+/// microsecond. Clones share what it was moved by.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     start: Timestamp,
@@ -31,10 +32,12 @@ impl Clock {
 
     /// The wall time at an instant of tokio's clock, by what the clock is moved by now.
     pub(crate) fn at(&self, instant: Instant) -> Timestamp {
-        let elapsed = SignedDuration::try_from(self.elapsed(instant)).unwrap_or(SignedDuration::MAX);
+        let elapsed =
+            SignedDuration::try_from(self.elapsed(instant)).unwrap_or(SignedDuration::MAX);
         let moved = SignedDuration::from_micros(self.moved.load(Ordering::Relaxed));
         // Before 1970 it stands still, as at the end of 9999.
-        let now = self.start.saturating_add(elapsed.saturating_add(moved)).unwrap_or(Timestamp::MAX);
+        let now =
+            self.start.saturating_add(elapsed.saturating_add(moved)).unwrap_or(Timestamp::MAX);
         now.max(Timestamp::UNIX_EPOCH)
     }
 
@@ -54,9 +57,9 @@ impl Clock {
 /// Handle on a server's clock, to read it and to move it; from
 /// [`EmbeddedApiServer::clock`](crate::EmbeddedApiServer::clock).
 ///
-/// The clock is what `creationTimestamp`, `deletionTimestamp`, the times of managed fields and the request log are read
-/// from. Moving it moves nothing else: time-outs, bookmarks and faults keep to tokio's clock, as a server whose wall
-/// clock is corrected keeps its timers.
+/// The clock is what `creationTimestamp`, `deletionTimestamp`, the times of managed fields and the
+/// request log are read from. Moving it moves nothing else: time-outs, bookmarks and faults keep to
+/// tokio's clock, as a server whose wall clock is corrected keeps its timers.
 ///
 /// ```
 /// # use std::time::Duration;

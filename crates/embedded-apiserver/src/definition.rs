@@ -1,5 +1,5 @@
-//! Custom resource definitions: what they may say, which names they get, how their kinds come to be served and cease to
-//! be. Shared by the API and by `register_definition`.
+//! Custom resource definitions: what they may say, which names they get, how their kinds come to be
+//! served and cease to be. Shared by the API and by `register_definition`.
 
 mod check;
 mod defaults;
@@ -65,9 +65,13 @@ pub(crate) fn prepare_create(object: &mut Object) {
 
 /// The version that objects are now stored in is one that they were ever stored in.
 pub(crate) fn remember_storage(object: &mut Object) {
-    let versions = object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
-    let storage = versions.into_iter().flatten().find(|version| structural::flag(version, "storage"));
-    let Some(storage) = storage.map(|version| structural::text(version, "name").to_owned()) else { return };
+    let versions =
+        object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
+    let storage =
+        versions.into_iter().flatten().find(|version| structural::flag(version, "storage"));
+    let Some(storage) = storage.map(|version| structural::text(version, "name").to_owned()) else {
+        return;
+    };
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
     let stored = status.entry("storedVersions").or_insert(Value::Null);
     match stored {
@@ -81,7 +85,8 @@ pub(crate) fn remember_storage(object: &mut Object) {
 /// What of a definition this server does not implement.
 pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     let spec = object.get("spec")?;
-    let strategy = spec.get("conversion").map_or("", |conversion| structural::text(conversion, "strategy"));
+    let strategy =
+        spec.get("conversion").map_or("", |conversion| structural::text(conversion, "strategy"));
     if strategy == "Webhook" {
         return Some("the conversion strategy Webhook of custom resource definitions".to_owned());
     }

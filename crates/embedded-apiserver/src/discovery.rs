@@ -1,5 +1,6 @@
-//! What the server says about itself: groups, versions, resources, health. Here is which path is answered by what;
-//! [`resources`] says what of a kind is served, [`aggregated`] says all of it at once, [`health`] that it is well.
+//! What the server says about itself: groups, versions, resources, health. Here is which path is
+//! answered by what; [`resources`] says what of a kind is served, [`aggregated`] says all of it at
+//! once, [`health`] that it is well.
 
 mod aggregated;
 mod health;
@@ -22,7 +23,11 @@ use crate::status::{Status, json_response};
 
 const NOT_FOUND: &str = "404 page not found\n";
 
-pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(
+    core: &Core,
+    route: &Route,
+    request: &Request<Bytes>,
+) -> Result<Response<Body>, Status> {
     match route {
         Route::NoSuchResource => return Err(Status::no_such_resource()),
         Route::NotImplemented(what) => return Err(Status::not_implemented(what)),
@@ -158,7 +163,8 @@ fn groups(registry: &Registry) -> Value {
 
 fn group<S: AsRef<str>>(name: &str, versions: &[S]) -> Value {
     let versions = resources::ordered_versions(versions);
-    let shown = |version: &&str| json!({ "groupVersion": api_version(name, version), "version": version });
+    let shown =
+        |version: &&str| json!({ "groupVersion": api_version(name, version), "version": version });
     json!({
         "name": name,
         "versions": versions.iter().map(shown).collect::<Vec<_>>(),

@@ -1,4 +1,5 @@
-//! Faults on request: the plan that says when which one happens, the pure decision, and what each looks like on the wire.
+//! Faults on request: the plan that says when which one happens, the pure decision, and what each
+//! looks like on the wire.
 //!
 //! ```text
 //! FaultPlan (rules, seed) ──► decide(user, request) ──► Decision { delay, effects, withheld, fault }

@@ -1,5 +1,6 @@
-//! Who owns which field of an object: sets of field paths, the structure that says what one field is, and what a
-//! write does to both. Pure; follows the semantics of structured-merge-diff v6 and of apimachinery's field manager.
+//! Who owns which field of an object: sets of field paths, the structure that says what one field
+//! is, and what a write does to both. Pure; follows the semantics of structured-merge-diff v6 and
+//! of apimachinery's field manager.
 
 mod apply;
 mod codec;

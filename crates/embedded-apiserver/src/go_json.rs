@@ -1,5 +1,6 @@
-//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`. Characters that
-//! could end a script element are escaped. The store reads and writes objects here. Pure.
+//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`.
+//! Characters that could end a script element are escaped. The store reads and writes objects here.
+//! Pure.
 
 use std::io::{self, Write};
 
@@ -23,8 +24,8 @@ pub(crate) fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Whether the text has `LONG` digits in a row. Such a run covers a multiple of `LONG`: only those places are
-/// checked.
+/// Whether the text has `LONG` digits in a row. Such a run covers a multiple of `LONG`: only those
+/// places are checked.
 fn has_long_number(json: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     (0..json.len()).step_by(LONG).any(|at| {
@@ -47,18 +48,22 @@ fn widen(value: &mut Value) {
 /// The number that Go has for what `serde_json` has read.
 fn go_number(number: Number) -> Number {
     match number.as_f64() {
-        Some(float) if number.is_u64() && !number.is_i64() => Number::from_f64(float).unwrap_or(number),
+        Some(float) if number.is_u64() && !number.is_i64() => {
+            Number::from_f64(float).unwrap_or(number)
+        }
         _ => number,
     }
 }
 
-/// A `float64` as it is when its text has been read again: whole ones are an `int64`, if that holds them.
+/// A `float64` as it is when its text has been read again: whole ones are an `int64`, if that holds
+/// them.
 pub(crate) fn stored_float(float: f64) -> Option<Number> {
     let whole = float.to_string().parse::<i64>().map(Number::from);
     whole.ok().or_else(|| Number::from_f64(float))
 }
 
-/// Whether there is a float of zero that Go writes with a sign. An apply loses it when its YAML is read.
+/// Whether there is a float of zero that Go writes with a sign. An apply loses it when its YAML is
+/// read.
 pub(crate) fn has_sign_of_zero(value: &Value) -> bool {
     match value {
         Value::Number(number) => {
@@ -70,8 +75,8 @@ pub(crate) fn has_sign_of_zero(value: &Value) -> bool {
     }
 }
 
-/// Makes each number what it is after it was stored and read again. Go writes a whole float without a fraction;
-/// returns whether there was one.
+/// Makes each number what it is after it was stored and read again. Go writes a whole float without
+/// a fraction; returns whether there was one.
 pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
@@ -133,7 +138,11 @@ impl Formatter for Go {
         out.write_all(float_json(float).as_bytes())
     }
 
-    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        text: &str,
+    ) -> io::Result<()> {
         let mut rest = text;
         while let Some(at) = rest.find(is_escaped) {
             let (before, from) = rest.split_at(at);
@@ -148,8 +157,8 @@ impl Formatter for Go {
     }
 }
 
-/// A `float64` as `encoding/json` writes it: the shortest digits that read back the same, with an exponent if that is
-/// below -6 or at least 21.
+/// A `float64` as `encoding/json` writes it: the shortest digits that read back the same, with an
+/// exponent if that is below -6 or at least 21.
 fn float_json(float: f64) -> String {
     let scientific = format!("{float:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };

@@ -95,7 +95,10 @@ pub(crate) fn go_syntax(value: &Value) -> String {
         Value::Number(number) => number_text(number),
         Value::String(text) => format!("{text:?}"),
         Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(inner).collect::<Vec<_>>().join(", "))
+            format!(
+                "[]interface {{}}{{{}}}",
+                items.iter().map(inner).collect::<Vec<_>>().join(", ")
+            )
         }
         Value::Object(members) => {
             let members = members.iter().map(|(name, value)| format!("{name:?}:{}", inner(value)));

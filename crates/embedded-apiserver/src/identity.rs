@@ -16,10 +16,12 @@ const UNAUTHENTICATED: &str = "system:unauthenticated";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SERVICE_ACCOUNTS: &str = "system:serviceaccounts";
 
-/// A user: the name in the request log and for fault plans, and the groups that roles may be bound to.
+/// A user: the name in the request log and for fault plans, and the groups that roles may be bound
+/// to.
 ///
-/// Every user but `system:anonymous` is in `system:authenticated`, and `system:serviceaccount:NAMESPACE:NAME` also in
-/// the groups of service accounts, without that being said. A `&str` is a user of that name. Clones share their data.
+/// Every user but `system:anonymous` is in `system:authenticated`, and
+/// `system:serviceaccount:NAMESPACE:NAME` also in the groups of service accounts, without that
+/// being said. A `&str` is a user of that name. Clones share their data.
 ///
 /// ```
 /// use embedded_apiserver::User;
@@ -65,7 +67,8 @@ impl User {
         Self::new(service_account_name(namespace, name))
     }
 
-    /// Who may do everything, by the group `system:masters`: clients in this process that were given no name.
+    /// Who may do everything, by the group `system:masters`: clients in this process that were
+    /// given no name.
     #[must_use]
     pub fn admin() -> Self {
         Self::new(ADMIN).group(MASTERS)
@@ -77,7 +80,12 @@ impl User {
 
     /// Exactly these groups: what an impersonation says.
     pub(crate) fn with_groups(name: &str, groups: Vec<String>) -> Self {
-        Self(Arc::new(Identity { name: name.into(), uid: String::new(), groups, extra: BTreeMap::new() }))
+        Self(Arc::new(Identity {
+            name: name.into(),
+            uid: String::new(),
+            groups,
+            extra: BTreeMap::new(),
+        }))
     }
 
     /// The same user, who is in one more group. Members of `system:masters` may do everything.
@@ -174,16 +182,18 @@ pub(crate) fn service_account_name(namespace: &str, name: &str) -> String {
     format!("{SERVICE_ACCOUNT}{namespace}:{name}")
 }
 
-/// Namespace and name of a service account's user, as `SplitUsername` of k8s.io/apiserver reads them.
+/// Namespace and name of a service account's user, as `SplitUsername` of k8s.io/apiserver reads
+/// them.
 pub(crate) fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
-    let named =
-        crate::names::wrong_label(namespace).is_none() && crate::names::wrong_subdomain(name).is_none();
+    let named = crate::names::wrong_label(namespace).is_none()
+        && crate::names::wrong_subdomain(name).is_none();
     named.then_some((namespace, name))
 }
 
-/// The groups of somebody who acts as `name` (`WithImpersonation` of k8s.io/apiserver): those that were asked for, or
-/// those of a service account if none were, and in any case the one that says whether they are known.
+/// The groups of somebody who acts as `name` (`WithImpersonation` of k8s.io/apiserver): those that
+/// were asked for, or those of a service account if none were, and in any case the one that says
+/// whether they are known.
 pub(crate) fn impersonated_groups(name: &str, asked: Vec<String>) -> Vec<String> {
     let mut groups = asked;
     if groups.is_empty()

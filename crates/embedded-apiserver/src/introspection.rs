@@ -1,4 +1,5 @@
-//! `/embedded/...`: the request log and the faults for other processes. Opt-in; not logged, not faulted.
+//! `/embedded/...`: the request log and the faults for other processes. Opt-in; not logged, not
+//! faulted.
 //!
 //! | path | answers |
 //! | --- | --- |
@@ -7,8 +8,9 @@
 //! | `GET /embedded/faults` | the plan in force |
 //! | `PUT /embedded/faults` | takes a plan, puts it in force |
 //!
-//! Parameters of `requests`, each repeatable where it makes sense: `user`, `verb`, `resource`, `except` (resource),
-//! `kind=writes|reads`, `since_unix_us=N` (wall time), `from=SEQ`, `newest=N`, `limit=N` (the first N entries).
+//! Parameters of `requests`, each repeatable where it makes sense: `user`, `verb`, `resource`,
+//! `except` (resource), `kind=writes|reads`, `since_unix_us=N` (wall time), `from=SEQ`, `newest=N`,
+//! `limit=N` (the first N entries).
 
 use crate::body::Body;
 use crate::fault::FaultPlan;
@@ -47,11 +49,14 @@ pub(crate) fn answer(pipeline: &Pipeline, request: &Request<Bytes>) -> Response<
                 pipeline.faults.set_plan(plan);
                 json_response(StatusCode::OK, "{}")
             }
-            Err(why) => refused(StatusCode::BAD_REQUEST, &format!("the fault plan is refused: {why}")),
+            Err(why) => {
+                refused(StatusCode::BAD_REQUEST, &format!("the fault plan is refused: {why}"))
+            }
         },
-        (_, "requests" | "faults") => {
-            refused(StatusCode::METHOD_NOT_ALLOWED, "requests answers GET, faults answers GET and PUT")
-        }
+        (_, "requests" | "faults") => refused(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "requests answers GET, faults answers GET and PUT",
+        ),
         _ => refused(
             StatusCode::NOT_FOUND,
             "there are /embedded/healthz, /embedded/requests and /embedded/faults",
@@ -152,7 +157,9 @@ fn kind(selection: Selection, word: &str) -> Result<Selection, (StatusCode, Stri
     match word {
         "writes" => Ok(selection.writes()),
         "reads" => Ok(selection.reads()),
-        _ => Err((StatusCode::BAD_REQUEST, format!("kind is {word:?}; it must be writes or reads"))),
+        _ => {
+            Err((StatusCode::BAD_REQUEST, format!("kind is {word:?}; it must be writes or reads")))
+        }
     }
 }
 
@@ -187,7 +194,11 @@ fn unix_us(wall: SystemTime) -> u64 {
 }
 
 fn wall(unix_us: u64) -> Result<SystemTime, (StatusCode, String)> {
-    let too_late =
-        || (StatusCode::BAD_REQUEST, format!("since_unix_us is {unix_us}; the system's clock ends before"));
+    let too_late = || {
+        (
+            StatusCode::BAD_REQUEST,
+            format!("since_unix_us is {unix_us}; the system's clock ends before"),
+        )
+    };
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(unix_us)).ok_or_else(too_late)
 }

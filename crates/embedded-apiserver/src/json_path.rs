@@ -1,5 +1,5 @@
-//! JSON paths as `k8s.io/client-go/util/jsonpath` reads them, as far as printer columns use them: members, indices and
-//! slices, `*`, `..`, and filters by comparison.
+//! JSON paths as `k8s.io/client-go/util/jsonpath` reads them, as far as printer columns use them:
+//! members, indices and slices, `*`, `..`, and filters by comparison.
 
 use serde_json::Value;
 
@@ -50,7 +50,8 @@ impl JsonPath {
             } else if let Some(after) = rest.strip_prefix('.') {
                 if after.starts_with('[') { after } else { member(after, &mut steps) }
             } else if let Some(after) = rest.strip_prefix('[') {
-                let end = closing(after).ok_or_else(|| format!("unterminated array in {text:?}"))?;
+                let end =
+                    closing(after).ok_or_else(|| format!("unterminated array in {text:?}"))?;
                 let inner = after.get(..end).unwrap_or_default().trim();
                 steps.push(bracket(inner).ok_or_else(|| format!("invalid array index {inner}"))?);
                 after.get(end + 1..).unwrap_or_default()
@@ -178,11 +179,16 @@ impl Step {
         let items = || value.as_array().map_or(&[][..], Vec::as_slice);
         match self {
             Self::Member(name) => value.get(name).into_iter().collect(),
-            Self::Index(at) => place(*at, items().len()).and_then(|at| items().get(at)).into_iter().collect(),
+            Self::Index(at) => {
+                place(*at, items().len()).and_then(|at| items().get(at)).into_iter().collect()
+            }
             Self::Slice(from, to) => {
                 let length = items().len();
-                let bound = |at: Option<i64>, otherwise| at.map_or(Some(otherwise), |at| place(at, length));
-                let (Some(from), Some(to)) = (bound(*from, 0), bound(*to, length)) else { return Vec::new() };
+                let bound =
+                    |at: Option<i64>, otherwise| at.map_or(Some(otherwise), |at| place(at, length));
+                let (Some(from), Some(to)) = (bound(*from, 0), bound(*to, length)) else {
+                    return Vec::new();
+                };
                 items().get(from..to.min(length)).into_iter().flatten().collect()
             }
             Self::Every => match value {
@@ -196,10 +202,13 @@ impl Step {
                 found
             }
             Self::Filter(path, test, wanted) => {
-                let fits = |item: &&Value| path.first(item).is_some_and(|found| test.holds(found, wanted));
+                let fits =
+                    |item: &&Value| path.first(item).is_some_and(|found| test.holds(found, wanted));
                 items().iter().filter(fits).collect()
             }
-            Self::Exists(path) => items().iter().filter(|item| path.first(item).is_some()).collect(),
+            Self::Exists(path) => {
+                items().iter().filter(|item| path.first(item).is_some()).collect()
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What Go's `encoding/json` says of a text that is no JSON, and of JSON that is something else than was expected. Pure.
+//! What Go's `encoding/json` says of a text that is no JSON, and of JSON that is something else
+//! than was expected. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,8 @@ pub(crate) fn problem(json: &[u8]) -> Option<String> {
     scanner.run().err()
 }
 
-/// Whether an object or a list is nested deeper than it can be read here, though not deeper than the real server reads.
+/// Whether an object or a list is nested deeper than it can be read here, though not deeper than
+/// the real server reads.
 pub(crate) fn is_too_deep(json: &[u8]) -> bool {
     let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
     if !json.trim_ascii_start().first().is_some_and(|byte| opens(&byte))
@@ -109,7 +111,8 @@ impl Scanner<'_> {
     fn run(&mut self) -> Result<(), String> {
         let mut next = Next::Value;
         loop {
-            while self.rest.first().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
+            while self.rest.first().is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+            {
                 self.take();
             }
             let Some(byte) = self.take() else {
@@ -180,8 +183,8 @@ impl Scanner<'_> {
         }
     }
 
-    /// The next byte of something that has not ended. As Go's, behind the end of the text stands a space: what cannot
-    /// have one is refused for it.
+    /// The next byte of something that has not ended. As Go's, behind the end of the text stands a
+    /// space: what cannot have one is refused for it.
     fn need(&mut self) -> Result<u8, String> {
         match self.take() {
             Some(byte) => Ok(byte),
@@ -286,7 +289,8 @@ pub(crate) fn mismatch(value: &Value, into: &str) -> String {
     format!("json: cannot unmarshal {what} into Go {into}")
 }
 
-/// The members that say what an object is, as Go's serializer reads them first: `json.SimpleMetaFactory.Interpret`.
+/// The members that say what an object is, as Go's serializer reads them first:
+/// `json.SimpleMetaFactory.Interpret`.
 ///
 /// # Errors
 ///
@@ -295,7 +299,8 @@ pub(crate) fn interpret(value: &Value) -> Result<(), String> {
     let into = match value {
         Value::Object(members) => {
             let wrong = ["apiVersion", "kind"].into_iter().find_map(|name| {
-                let value = members.get(name).filter(|value| !value.is_string() && !value.is_null())?;
+                let value =
+                    members.get(name).filter(|value| !value.is_string() && !value.is_null())?;
                 Some(mismatch(value, &format!("struct field .{name} of type string")))
             });
             match wrong {
@@ -305,8 +310,7 @@ pub(crate) fn interpret(value: &Value) -> Result<(), String> {
         }
         Value::Null => return Ok(()),
         other => {
-            let members =
-                r#"APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"""#;
+            let members = r#"APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"""#;
             mismatch(other, &format!("value of type struct {{ {members} }}"))
         }
     };

@@ -1,4 +1,5 @@
-//! A kind of object: its names, its scope, its subresources, and which rules of the real server hold for it.
+//! A kind of object: its names, its scope, its subresources, and which rules of the real server
+//! hold for it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +10,8 @@ use crate::builtin::Builtin;
 use crate::definition::Served;
 use crate::fields::Types;
 
-/// A kind that the server serves: what discovery says about it, and what the server must know to store it.
+/// A kind that the server serves: what discovery says about it, and what the server must know to
+/// store it.
 ///
 /// ```
 /// use embedded_apiserver::Kind;
@@ -39,7 +41,8 @@ pub struct Kind {
     /// Of a custom kind that has a definition: the rules of its version.
     definition: Option<Arc<Served>>,
     pub(crate) builtin: Option<Builtin>,
-    /// The table its objects are in: two versions of one kind, and the two groups of Event, share one.
+    /// The table its objects are in: two versions of one kind, and the two groups of Event, share
+    /// one.
     pub(crate) storage: Arc<str>,
     /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
     pub(crate) prefix: Arc<str>,
@@ -88,8 +91,8 @@ impl InvalidKind {
 }
 
 impl Kind {
-    /// A custom kind whose objects live in namespaces. It has no status subresource unless [`status`](Self::status)
-    /// says so.
+    /// A custom kind whose objects live in namespaces. It has no status subresource unless
+    /// [`status`](Self::status) says so.
     #[must_use]
     pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
         Self::new(group, version, kind, plural, true)
@@ -101,8 +104,8 @@ impl Kind {
         Self::new(group, version, kind, plural, false)
     }
 
-    /// The names and the scope of a Rust type. The type does not tell whether there is a status subresource: off,
-    /// until [`status`](Self::status) turns it on.
+    /// The names and the scope of a Rust type. The type does not tell whether there is a status
+    /// subresource: off, until [`status`](Self::status) turns it on.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn of<K>() -> Self
@@ -110,15 +113,17 @@ impl Kind {
         K: kube::Resource<DynamicType = ()>,
         K::Scope: 'static,
     {
-        let namespaced =
-            std::any::TypeId::of::<K::Scope>() != std::any::TypeId::of::<k8s_openapi::ClusterResourceScope>();
+        let namespaced = std::any::TypeId::of::<K::Scope>()
+            != std::any::TypeId::of::<k8s_openapi::ClusterResourceScope>();
         Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
     }
 
-    /// A version of a custom resource definition: `spec` of the definition, the names that it got, and the version.
+    /// A version of a custom resource definition: `spec` of the definition, the names that it got,
+    /// and the version.
     pub(crate) fn of_version(spec: &Value, accepted: &Value, version: &Value) -> Self {
-        let text =
-            |of: &'_ Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |of: &'_ Value, name: &str| {
+            of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let names = spec.get("names").unwrap_or(&Value::Null);
         let list = |of: &Value, name: &str| {
             let names = of.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -126,8 +131,13 @@ impl Kind {
         };
         let namespaced = text(spec, "scope") != "Cluster";
         let (group, version_name) = (text(spec, "group"), text(version, "name"));
-        let mut kind =
-            Self::new(&group, &version_name, &text(names, "kind"), &text(names, "plural"), namespaced);
+        let mut kind = Self::new(
+            &group,
+            &version_name,
+            &text(names, "kind"),
+            &text(names, "plural"),
+            namespaced,
+        );
         kind.singular = text(accepted, "singular");
         kind.list_kind = text(names, "listKind");
         kind.short_names = list(accepted, "shortNames");
@@ -139,9 +149,11 @@ impl Kind {
             let replicas = (text(paths, "specReplicasPath"), text(paths, "statusReplicasPath"));
             kind = kind.scale(&replicas.0, &replicas.1, Some(&selector));
         }
-        let fields = version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
-        kind.selectable =
-            fields.map(|field| text(field, "jsonPath").trim_start_matches('.').to_owned()).collect();
+        let fields =
+            version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
+        kind.selectable = fields
+            .map(|field| text(field, "jsonPath").trim_start_matches('.').to_owned())
+            .collect();
         let schema = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
         kind.schema = schema.cloned().map(Arc::new);
         kind
@@ -192,8 +204,8 @@ impl Kind {
         self
     }
 
-    /// Whether `status` is a subresource: then writes to the object leave the status alone, and writes to
-    /// `.../status` leave the rest alone.
+    /// Whether `status` is a subresource: then writes to the object leave the status alone, and
+    /// writes to `.../status` leave the rest alone.
     #[must_use]
     pub fn status(mut self, has_subresource: bool) -> Self {
         self.status = has_subresource;
@@ -222,11 +234,16 @@ impl Kind {
         self
     }
 
-    /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number of replicas, and of
-    /// the selector of what is scaled, as member names: `spec.replicas`.
+    /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number
+    /// of replicas, and of the selector of what is scaled, as member names: `spec.replicas`.
     #[must_use]
     #[doc(alias = "CustomResourceSubresourceScale")]
-    pub fn scale(mut self, spec_replicas: &str, status_replicas: &str, selector: Option<&str>) -> Self {
+    pub fn scale(
+        mut self,
+        spec_replicas: &str,
+        status_replicas: &str,
+        selector: Option<&str>,
+    ) -> Self {
         let path = |path: &str| path.trim_start_matches('.').to_owned();
         self.scale = Some(Arc::new(ScalePaths {
             spec_replicas: path(spec_replicas),
@@ -299,8 +316,8 @@ impl Kind {
         &self.selectable
     }
 
-    /// `openAPIV3Schema` of this version of a custom kind, as its definition says it; none for kinds that are built in
-    /// or were registered by hand.
+    /// `openAPIV3Schema` of this version of a custom kind, as its definition says it; none for
+    /// kinds that are built in or were registered by hand.
     pub(crate) fn schema(&self) -> Option<&Arc<Value>> {
         self.schema.as_ref()
     }
@@ -322,12 +339,20 @@ impl Kind {
 
     /// `pods`, `leases.coordination.k8s.io`: how errors name the resource.
     pub(crate) fn qualified_plural(&self) -> String {
-        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
     pub(crate) fn qualified_kind(&self) -> String {
-        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+        if self.group.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}.{}", self.kind, self.group)
+        }
     }
 
     /// Its structure, as the ownership of fields sees it.
@@ -344,10 +369,18 @@ impl Kind {
             return bad("group", &self.group, "only lower case letters, digits, dashes and dots");
         }
         if self.version.is_empty() || !self.version.chars().all(lower) {
-            return bad("version", &self.version, "lower case letters, digits and dashes, as v1alpha1");
+            return bad(
+                "version",
+                &self.version,
+                "lower case letters, digits and dashes, as v1alpha1",
+            );
         }
         if self.plural.is_empty() || !self.plural.chars().all(lower) {
-            return bad("plural", &self.plural, "lower case letters, digits and dashes, as widgets");
+            return bad(
+                "plural",
+                &self.plural,
+                "lower case letters, digits and dashes, as widgets",
+            );
         }
         if self.kind.is_empty() || !self.kind.chars().all(|c| c.is_ascii_alphanumeric()) {
             return bad("kind", &self.kind, "letters and digits, as Widget");
@@ -355,7 +388,8 @@ impl Kind {
         Ok(())
     }
 
-    /// The value of a selectable field in an object, as selectors compare it: absent is the empty string.
+    /// The value of a selectable field in an object, as selectors compare it: absent is the empty
+    /// string.
     pub(crate) fn field(object: &Value, path: &str) -> String {
         let found = path.split('.').try_fold(object, |value, part| value.get(part));
         match found {

@@ -3,12 +3,18 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The YAML text for one user. Strings are written as JSON strings, which YAML takes as they are. `authority`: the
-/// certificate that the server's own is signed by, as PEM.
+/// The YAML text for one user. Strings are written as JSON strings, which YAML takes as they are.
+/// `authority`: the certificate that the server's own is signed by, as PEM.
 ///
-/// Over plain HTTP the token appears twice: kube sends it as a bearer token, while client-go and kubectl send none
-/// (clientcmd reads a user's credentials only for TLS) but do send the user part of the server's URL.
-pub(crate) fn kubeconfig(url: &str, user: &str, token: Option<&str>, authority: Option<&str>) -> String {
+/// Over plain HTTP the token appears twice: kube sends it as a bearer token, while client-go and
+/// kubectl send none (clientcmd reads a user's credentials only for TLS) but do send the user part
+/// of the server's URL.
+pub(crate) fn kubeconfig(
+    url: &str,
+    user: &str,
+    token: Option<&str>,
+    authority: Option<&str>,
+) -> String {
     let server = match (url.split_once("://"), token) {
         (Some(("http", rest)), Some(token)) => {
             format!("http://{}:{}@{rest}", escaped(user), escaped(token))
@@ -18,7 +24,8 @@ pub(crate) fn kubeconfig(url: &str, user: &str, token: Option<&str>, authority: 
     let trust = authority.map_or_else(String::new, |authority| {
         format!(", certificate-authority-data: {}", STANDARD.encode(authority))
     });
-    let credentials = token.map_or_else(|| "{}".to_owned(), |token| format!("{{token: {}}}", quoted(token)));
+    let credentials =
+        token.map_or_else(|| "{}".to_owned(), |token| format!("{{token: {}}}", quoted(token)));
     format!(
         "apiVersion: v1\n\
          kind: Config\n\

@@ -69,7 +69,8 @@ pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
 pub use crate::clock::ServerClock;
 pub use crate::fault::{
-    Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule, UnknownResource,
+    Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule,
+    UnknownResource,
 };
 pub use crate::identity::User;
 pub use crate::kind::{InvalidKind, Kind};

@@ -1,5 +1,6 @@
-//! The listener: HTTP/1.1 and HTTP/2 on a loopback address, in the clear or by TLS, one task a connection, an orderly
-//! stop. Who connects and then says nothing, or says it too slowly, is not waited for.
+//! The listener: HTTP/1.1 and HTTP/2 on a loopback address, in the clear or by TLS, one task a
+//! connection, an orderly stop. Who connects and then says nothing, or says it too slowly, is not
+//! waited for.
 
 use crate::body::{Body, Disconnected};
 use crate::listen::together::together;
@@ -31,17 +32,20 @@ mod together;
 /// How long [`Listener::shutdown`] waits for answers that are under way.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Pause after an accept that failed for want of file descriptors or memory, so that the loop does not spin.
+/// Pause after an accept that failed for want of file descriptors or memory, so that the loop does
+/// not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// How long a new connection may take until its first request is there, the TLS handshake included:
 /// `ReadHeaderTimeout` of k8s.io/apiserver/pkg/server/secure_serving.go.
 const FIRST_REQUEST: Duration = Duration::from_secs(32);
 
-/// How long a connection may be idle between two requests, and the head of a later request may take: `IdleTimeout` there.
+/// How long a connection may be idle between two requests, and the head of a later request may
+/// take: `IdleTimeout` there.
 const NEXT_REQUEST: Duration = Duration::from_secs(90);
 
-/// Requests that are under way on one HTTP/2 connection: `--http2-max-streams-per-connection` of kube-apiserver.
+/// Requests that are under way on one HTTP/2 connection: `--http2-max-streams-per-connection` of
+/// kube-apiserver.
 const STREAMS: u32 = 1000;
 
 /// The largest head of a request: `DefaultMaxHeaderBytes` of Go's net/http.
@@ -81,7 +85,10 @@ impl fmt::Display for ListenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Address { address, source } => {
-                write!(f, "cannot listen on {address:?}: {source}; give HOST:PORT, for example 127.0.0.1:0")
+                write!(
+                    f,
+                    "cannot listen on {address:?}: {source}; give HOST:PORT, for example 127.0.0.1:0"
+                )
             }
             Self::NotLoopback { address } => write!(
                 f,
@@ -143,9 +150,9 @@ impl Listener {
         format!("{scheme}://{}", self.address)
     }
 
-    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server here as `user`, with the user's token
-    /// if the builder was given one, and with what to trust inline. It holds the token: write it where only its reader
-    /// can read it.
+    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server here as `user`,
+    /// with the user's token if the builder was given one, and with what to trust inline. It
+    /// holds the token: write it where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, user: &str) -> String {
         let authority = match &self.secure {
@@ -157,7 +164,8 @@ impl Listener {
         crate::kubeconfig::kubeconfig(&self.url(), user, token, authority)
     }
 
-    /// Stops: accepts no more, ends watches, lets answers under way finish for up to a second, closes the rest.
+    /// Stops: accepts no more, ends watches, lets answers under way finish for up to a second,
+    /// closes the rest.
     ///
     /// # Cancel safety
     ///
@@ -176,8 +184,8 @@ impl Drop for Listener {
 }
 
 impl EmbeddedApiServer {
-    /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the [`Listener`] is shut
-    /// down or dropped. A server may listen on several addresses.
+    /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the
+    /// [`Listener`] is shut down or dropped. A server may listen on several addresses.
     ///
     /// # Errors
     ///
@@ -190,8 +198,8 @@ impl EmbeddedApiServer {
         Listener::open(self.service().for_socket(), address).await
     }
 
-    /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The users' tokens are then
-    /// sent as bearer tokens by every client.
+    /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The
+    /// users' tokens are then sent as bearer tokens by every client.
     ///
     /// # Errors
     ///
@@ -201,7 +209,11 @@ impl EmbeddedApiServer {
     ///
     /// Nothing listens if the future is dropped.
     #[cfg(feature = "tls")]
-    pub async fn listen_tls(&self, address: &str, tls: &crate::Tls) -> Result<Listener, ListenError> {
+    pub async fn listen_tls(
+        &self,
+        address: &str,
+        tls: &crate::Tls,
+    ) -> Result<Listener, ListenError> {
         let secure = Secure::Tls(tls.clone());
         Listener::open_secured(self.service().for_socket(), address, secure).await
     }
@@ -213,7 +225,11 @@ impl Listener {
         Self::open_secured(service, address, Secure::Not).await
     }
 
-    async fn open_secured(service: ApiService, address: &str, secure: Secure) -> Result<Self, ListenError> {
+    async fn open_secured(
+        service: ApiService,
+        address: &str,
+        secure: Secure,
+    ) -> Result<Self, ListenError> {
         let unusable = |source| ListenError::Address { address: address.to_owned(), source };
         let resolved: Vec<SocketAddr> = lookup_host(address).await.map_err(unusable)?.collect();
         if !service.pipeline().allow_non_loopback
@@ -222,7 +238,10 @@ impl Listener {
             return Err(ListenError::NotLoopback { address: outside });
         }
         let Some(&address) = resolved.first() else {
-            return Err(unusable(io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address")));
+            return Err(unusable(io::Error::new(
+                io::ErrorKind::AddrNotAvailable,
+                "the name has no address",
+            )));
         };
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => ListenError::InUse { address },
@@ -272,18 +291,27 @@ async fn stop(stopped: &mut watch::Receiver<bool>) {
 }
 
 /// One connection: its handshake, if it has one, and its requests.
-async fn connect(stream: TcpStream, service: ApiService, secure: Secure, stopped: watch::Receiver<bool>) {
+async fn connect(
+    stream: TcpStream,
+    service: ApiService,
+    secure: Secure,
+    stopped: watch::Receiver<bool>,
+) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps Nagle's delay");
     }
     match secure {
-        Secure::Not => serve(stream, service, auto::Builder::new(TokioExecutor::new()), stopped).await,
+        Secure::Not => {
+            serve(stream, service, auto::Builder::new(TokioExecutor::new()), stopped).await
+        }
         #[cfg(feature = "tls")]
         Secure::Tls(tls) => {
             let handshake = timeout(FIRST_REQUEST, tls.acceptor().accept(stream)).await;
             let stream = match handshake {
                 Ok(Ok(stream)) => stream,
-                Ok(Err(error)) => return tracing::debug!(%error, "a connection ended in its handshake"),
+                Ok(Err(error)) => {
+                    return tracing::debug!(%error, "a connection ended in its handshake");
+                }
                 Err(_) => return tracing::debug!("a connection did not end its handshake in time"),
             };
             let http2 = stream.get_ref().1.alpn_protocol() == Some(crate::tls::HTTP2);
@@ -309,7 +337,11 @@ async fn serve<S>(
         answer(service.clone(), request, Arc::clone(&drops), stops.clone())
     });
     builder.http1().timer(TokioTimer::new()).header_read_timeout(NEXT_REQUEST);
-    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(HEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(HEAD);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut first = pin!(sleep(FIRST_REQUEST));
     let mut waits = true;
@@ -343,7 +375,8 @@ async fn serve<S>(
     }
 }
 
-/// One request of a connection. A fault that drops the connection takes all of it, other HTTP/2 streams included.
+/// One request of a connection. A fault that drops the connection takes all of it, other HTTP/2
+/// streams included.
 async fn answer(
     mut service: ApiService,
     request: Request<Incoming>,

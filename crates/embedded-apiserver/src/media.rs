@@ -21,8 +21,8 @@ pub(crate) mod indented;
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 
-/// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or CBOR and names one of
-/// these as its second choice gets that.
+/// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or
+/// CBOR and names one of these as its second choice gets that.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     match accept::header(headers) {
         "" => Ok(Form::Full),
@@ -30,24 +30,29 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     }
 }
 
-/// Whether a path of Kubernetes' own kinds has any of the types that the client accepts: asked before anything else is,
-/// and in other words than by what answers for custom kinds.
+/// Whether a path of Kubernetes' own kinds has any of the types that the client accepts: asked
+/// before anything else is, and in other words than by what answers for custom kinds.
 pub(crate) fn check_path(headers: &HeaderMap, watchable: bool) -> Result<(), Status> {
-    const AVAILABLE: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    const AVAILABLE: &str =
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf";
     let header = accept::header(headers);
     let known = |media: &str| matches!(media, "*/*" | JSON | YAML | protobuf::MEDIA_TYPE);
     if header.is_empty() || accept::plain_types(header).any(known) {
         return Ok(());
     }
-    let streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    let streams =
+        ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
     Err(Status::no_representation(&format!("{AVAILABLE}{}", if watchable { streams } else { "" })))
 }
 
 pub(crate) fn not_acceptable() -> Status {
-    Status::not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf")
+    Status::not_acceptable(
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    )
 }
 
-/// A watch is a stream, and YAML has none on the real server. That of a websocket is not served here.
+/// A watch is a stream, and YAML has none on the real server. That of a websocket is not served
+/// here.
 pub(crate) fn check_stream(headers: &HeaderMap) -> Result<(), Status> {
     if asks_for_websocket(headers) {
         return Err(Status::not_implemented("a watch over websocket"));
@@ -80,7 +85,9 @@ pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
 pub(crate) fn prefers_metadata_lists(headers: &HeaderMap) -> bool {
     let clauses = clauses(accept::header(headers));
     let known = clauses.iter().find(|clause| form(clause).is_some());
-    known.is_some_and(|clause| clause.becomes.is_some_and(|[kind, ..]| kind == "PartialObjectMetadataList"))
+    known.is_some_and(|clause| {
+        clause.becomes.is_some_and(|[kind, ..]| kind == "PartialObjectMetadataList")
+    })
 }
 
 /// Whether the client would rather have YAML than JSON.
@@ -90,8 +97,8 @@ pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
     known.is_some_and(|clause| clause.media() == Some(YAML))
 }
 
-/// Whether the client takes a list of this kind, group and version, wherever it names it: who knows the aggregated
-/// form of discovery gets it even as a second choice.
+/// Whether the client takes a list of this kind, group and version, wherever it names it: who knows
+/// the aggregated form of discovery gets it even as a second choice.
 pub(crate) fn accepts_as(headers: &HeaderMap, wanted: [&str; 3]) -> bool {
     let clauses = clauses(accept::header(headers));
     clauses.iter().any(|clause| clause.becomes == Some(wanted) && clause.media() == Some(JSON))
@@ -120,7 +127,10 @@ pub(crate) fn as_sent(request: &Request<Bytes>) -> &Bytes {
 }
 
 /// A body of YAML becomes one of JSON. Patches have types of their own.
-pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
+pub(crate) fn into_json(
+    mut request: Request<Bytes>,
+    kind: &Kind,
+) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
         if json_syntax::is_too_deep(request.body()) {
             return Err(Status::too_deep());
@@ -178,7 +188,8 @@ impl Dress {
 
     /// Dresses an answer whose bytes are all known and are JSON.
     pub(crate) async fn wear(self, response: Response<Body>) -> Response<Body> {
-        let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
+        let is_json =
+            response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
         if self == Self::Compact || !is_json || response.body().is_stream() {
             return response;
         }
@@ -225,8 +236,8 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Status> {
     }
 }
 
-/// The type of a patch is compared as it stands, up to the first `;`: unlike that of an object, case matters, and so
-/// does a space.
+/// The type of a patch is compared as it stands, up to the first `;`: unlike that of an object,
+/// case matters, and so does a space.
 pub(crate) fn patch_type(headers: &HeaderMap, builtin: bool) -> Result<PatchType, Status> {
     let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     match value.split(';').next().unwrap_or_default() {

@@ -59,16 +59,21 @@ pub(crate) fn is_being_deleted(object: &Object) -> bool {
     get(object, "deletionTimestamp").is_some()
 }
 
-/// Whether the deletionTimestamp is Go's zero time: one for whom asks whether there is one, and shown as null.
+/// Whether the deletionTimestamp is Go's zero time: one for whom asks whether there is one, and
+/// shown as null.
 pub(crate) fn ends_at_zero(object: &Object) -> bool {
-    object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp")).is_some_and(Value::is_null)
+    object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("deletionTimestamp"))
+        .is_some_and(Value::is_null)
 }
 
 pub(crate) fn generation(object: &Object) -> i64 {
     get(object, "generation").and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// Takes off what is kept elsewhere (who owns the fields), what is never stored, and what means nothing when empty.
+/// Takes off what is kept elsewhere (who owns the fields), what is never stored, and what means
+/// nothing when empty.
 pub(crate) fn normalize(object: &mut Object) {
     let metadata = of(object);
     metadata.remove("managedFields");
@@ -87,7 +92,9 @@ pub(crate) fn normalize(object: &mut Object) {
 
 /// Takes out owner references that are there already, and says of which uids.
 pub(crate) fn remove_equal_owners(object: &mut Object) -> Vec<String> {
-    let Some(Value::Array(owners)) = of(object).get_mut("ownerReferences") else { return Vec::new() };
+    let Some(Value::Array(owners)) = of(object).get_mut("ownerReferences") else {
+        return Vec::new();
+    };
     let mut seen: HashMap<String, Vec<Value>> = HashMap::new();
     let mut twice = Vec::new();
     owners.retain(|owner| {
@@ -119,8 +126,8 @@ pub(crate) fn new_uid(rng: &mut Rng) -> String {
     uid
 }
 
-/// A name for `generateName`: as k8s.io/apiserver/pkg/storage/names, the base cut to 58 bytes, and five characters
-/// that make no words.
+/// A name for `generateName`: as k8s.io/apiserver/pkg/storage/names, the base cut to 58 bytes, and
+/// five characters that make no words.
 pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut end = base.len().min(58);
@@ -149,7 +156,8 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         let why = "must be greater than or equal to 0";
         causes.push(Cause::invalid_json("metadata.generation", number, why));
     }
-    let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
+    let members =
+        |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
     for (key, value) in members("labels") {
         for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid("metadata.labels", key, why));
@@ -164,7 +172,8 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
             causes.push(Cause::invalid("metadata.annotations", key, why));
         }
-        size = size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
+        size =
+            size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
     }
     if size > 256 * 1024 {
         causes.push(Cause::too_long("metadata.annotations", 256 * 1024));
@@ -183,7 +192,8 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
 }
 
 fn check_owners(object: &Object, causes: &mut Causes) {
-    let owners = get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let owners =
+        get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut controller: Option<String> = None;
     // Each is said once, and all owners are shown in each: up to where a message is cut.
     let mut said = BTreeSet::new();
@@ -196,8 +206,11 @@ fn check_owners(object: &Object, causes: &mut Causes) {
         for member in ["apiVersion", "kind", "name", "uid"] {
             if says(member).is_empty() {
                 let field = format!("metadata.ownerReferences.{member}");
-                let why =
-                    if member == "apiVersion" { "version must not be empty" } else { "must not be empty" };
+                let why = if member == "apiVersion" {
+                    "version must not be empty"
+                } else {
+                    "must not be empty"
+                };
                 causes.push(Cause::invalid(field, "", why));
             }
         }
@@ -239,7 +252,8 @@ fn shown_owners(owners: &[Value]) -> String {
 /// An owner reference as Go writes it: in the order of its type.
 fn shown_owner(owner: &Value) -> String {
     let members = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let members =
-        members.iter().filter_map(|member| Some(format!("\"{member}\":{}", go_json(owner.get(member)?))));
+    let members = members
+        .iter()
+        .filter_map(|member| Some(format!("\"{member}\":{}", go_json(owner.get(member)?))));
     format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }

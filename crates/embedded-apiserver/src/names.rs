@@ -74,7 +74,8 @@ const QUALIFIED: &str = "a valid label key must consist of alphanumeric characte
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
     'example.com/MyName')";
 
-/// `[prefix/]name`: keys of labels and annotations, finalizers. The first thing that is wrong with it.
+/// `[prefix/]name`: keys of labels and annotations, finalizers. The first thing that is wrong with
+/// it.
 pub(crate) fn wrong_qualified_name(name: &str) -> Option<&'static str> {
     wrongs_of_qualified_name(name).next()
 }

@@ -39,8 +39,8 @@ fn no_object(body: &Value) -> String {
 }
 
 impl Patch {
-    /// Reads the patch of an object of a kind. A merge patch whose members nobody is to look at may be a list, of which
-    /// no object comes.
+    /// Reads the patch of an object of a kind. A merge patch whose members nobody is to look at may
+    /// be a list, of which no object comes.
     pub(crate) fn parse(
         patch: PatchType,
         body: &Bytes,
@@ -57,7 +57,9 @@ impl Patch {
                     (Ok(Value::Object(_)), _) | (Ok(Value::Array(_)), FieldValidation::Ignore) => {
                         Ok(Self::Merge(body.clone()))
                     }
-                    (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => Err(Status::bad_request(INVALID)),
+                    (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => {
+                        Err(Status::bad_request(INVALID))
+                    }
                     (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
                     (Err(error), _) => Err(bad(PREFIX, wrong(body, &error))),
                 }
@@ -75,7 +77,9 @@ impl Patch {
                     other => Err(bad("", no_object(&other))),
                 }
             }
-            PatchType::Apply => Err(Status::internal("an apply is no patch of one object by another")),
+            PatchType::Apply => {
+                Err(Status::internal("an apply is no patch of one object by another"))
+            }
         }
     }
 

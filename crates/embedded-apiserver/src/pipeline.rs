@@ -1,4 +1,5 @@
-//! The way of a request to the API: who asks, the log, the faults. Each has its own file; here is their order.
+//! The way of a request to the API: who asks, the log, the faults. Each has its own file; here is
+//! their order.
 
 use crate::body::{Body, Disconnected};
 use crate::clock::Clock;
@@ -82,7 +83,8 @@ impl Pipeline {
     ///
     /// # Cancel safety
     ///
-    /// A dropped future is a client that went away: the log says so, and `api` may or may not have been applied.
+    /// A dropped future is a client that went away: the log says so, and `api` may or may not have
+    /// been applied.
     pub(crate) async fn serve<F, Fut>(
         &self,
         request: Request<Bytes>,
@@ -139,7 +141,8 @@ impl Pipeline {
         self.faults.connected(user).await;
         let resumes = resumes(info, request.uri().query().unwrap_or_default());
         let decision = self.faults.decide(user, info, resumes, request.body());
-        let follows = decision.fault.as_ref().is_some_and(|injection| injection.fault.follows_success());
+        let follows =
+            decision.fault.as_ref().is_some_and(|injection| injection.fault.follows_success());
         let word = if follows { decision.word_beside_fault() } else { decision.word() };
         if let Some(word) = word {
             recording.faulted(word);
@@ -188,7 +191,8 @@ impl Pipeline {
         self.faults.connected(user).await;
         let fault = injected.as_ref().map(|injection| &injection.fault);
         if let Some(fault) = fault.filter(|fault| fault.follows_success()) {
-            let refused = response.status().is_client_error() || response.status().is_server_error();
+            let refused =
+                response.status().is_client_error() || response.status().is_server_error();
             if let Some(instead) = fault::response(fault, user, info).filter(|_| !refused) {
                 recording.faulted(fault.as_str());
                 return Ok(instead);
@@ -200,11 +204,13 @@ impl Pipeline {
         }
         let decided = Tampered { injected, withheld: decision.withheld };
         let tracer = recording.tracer();
-        Ok(response.map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), decided, tracer)))
+        Ok(response
+            .map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), decided, tracer)))
     }
 }
 
-/// Whether the request names a point in the past: a watch from a version, a page of a list, a list of an exact version.
+/// Whether the request names a point in the past: a watch from a version, a page of a list, a list
+/// of an exact version.
 fn resumes(info: &RequestInfo, query: &str) -> bool {
     let mut from = false;
     let mut exact = false;

@@ -1,5 +1,6 @@
-//! Bodies in protobuf, which Go's clients send for built-in kinds unless they are told otherwise: read into the JSON
-//! that stands for them. Answers are JSON, which every client names as its second choice.
+//! Bodies in protobuf, which Go's clients send for built-in kinds unless they are told otherwise:
+//! read into the JSON that stands for them. Answers are JSON, which every client names as its
+//! second choice.
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +23,13 @@ use crate::status::Status;
 /// The media type of Kubernetes' envelope around a message.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
-/// Messages within messages, of which schemas may have any number: no more than JSON may have levels.
+/// Messages within messages, of which schemas may have any number: no more than JSON may have
+/// levels.
 const MAX_DEPTH: usize = 120;
 const TOO_DEEP: &str = "the messages are nested too deeply";
 
-/// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form. Custom kinds are not,
-/// on the real server either.
+/// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form.
+/// Custom kinds are not, on the real server either.
 pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
     let known = kind.builtin.is_some() || reviews::is_review(kind);
     if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
@@ -35,9 +37,9 @@ pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<
     }
     let (mut parts, body) = request.into_parts();
     let json = enveloped(&body).map_err(|Malformed(why)| match why.as_str() {
-        TOO_DEEP => {
-            Status::not_implemented(&format!("protobuf that is nested deeper than {MAX_DEPTH} levels"))
-        }
+        TOO_DEEP => Status::not_implemented(&format!(
+            "protobuf that is nested deeper than {MAX_DEPTH} levels"
+        )),
         _ => Status::bad_request(why),
     })?;
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -103,7 +105,8 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
             }
             Presence::Map | Presence::NullMap => {
                 let (key, value) = entry(deeper, field, payload)?;
-                let members = object.entry(&*field.name).or_insert_with(|| Value::Object(Object::new()));
+                let members =
+                    object.entry(&*field.name).or_insert_with(|| Value::Object(Object::new()));
                 if let Value::Object(members) = members {
                     members.insert(key, value);
                 }
@@ -126,7 +129,8 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
                     // Of anything else the last one counts.
                     _ => value(deeper, field, payload)?,
                 };
-                if matches!(presence, Presence::Pointer | Presence::NullPointer) || !is_zero(presence, &value)
+                if matches!(presence, Presence::Pointer | Presence::NullPointer)
+                    || !is_zero(presence, &value)
                 {
                     object.insert(field.name.to_string(), value);
                 } else {
@@ -138,8 +142,8 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
     Ok(())
 }
 
-/// Go writes a field that is no pointer even when nobody set it: such a value does not count as sent. An object that
-/// is no pointer cannot be told from an empty one in any case.
+/// Go writes a field that is no pointer even when nobody set it: such a value does not count as
+/// sent. An object that is no pointer cannot be told from an empty one in any case.
 fn is_zero(presence: Presence, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -190,9 +194,8 @@ fn value(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
         }
         // A message with one field, which is JSON.
         (Type::Json, Payload::Bytes(bytes)) => match first_bytes(bytes)? {
-            Some(json) if !json.is_empty() => {
-                serde_json::from_slice(json).map_err(|error| Malformed(format!("{}: {error}", field.name)))
-            }
+            Some(json) if !json.is_empty() => serde_json::from_slice(json)
+                .map_err(|error| Malformed(format!("{}: {error}", field.name))),
             _ => Ok(Value::Null),
         },
         (Type::IntOrString, Payload::Bytes(bytes)) => int_or_string(bytes),
@@ -208,7 +211,8 @@ fn value(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
         }
         (Type::Float64, Payload::Fixed(bytes)) => Ok(f64::from_le_bytes(bytes).into()),
         (Type::SchemaOr(simpler, schema), Payload::Bytes(bytes)) => {
-            schema_or(deeper, simpler, schema, bytes).and_then(|found| found.ok_or_else(|| mismatch(field)))
+            schema_or(deeper, simpler, schema, bytes)
+                .and_then(|found| found.ok_or_else(|| mismatch(field)))
         }
         (Type::Message(message), Payload::Bytes(bytes)) => whole(deeper, message, bytes),
         _ => Err(mismatch(field)),
@@ -221,7 +225,8 @@ fn whole(deeper: usize, message: usize, bytes: &[u8]) -> Result<Value, Malformed
     Ok(Value::Object(object))
 }
 
-/// A message with a field for the schema and one for what is simpler; nothing if a field is not of its type.
+/// A message with a field for the schema and one for what is simpler; nothing if a field is not of
+/// its type.
 fn schema_or(
     deeper: usize,
     simpler: Simpler,
@@ -235,7 +240,9 @@ fn schema_or(
             ((number, Payload::Bytes(bytes)), _) if number == of_schema => {
                 found = Some(whole(deeper, schema, bytes)?);
             }
-            ((number, Payload::Varint(flag)), Simpler::Bool) if number == of_simpler => allows = flag != 0,
+            ((number, Payload::Varint(flag)), Simpler::Bool) if number == of_simpler => {
+                allows = flag != 0
+            }
             ((number, Payload::Bytes(bytes)), Simpler::Schemas) if number == of_simpler => {
                 items.push(whole(deeper, schema, bytes)?);
             }
@@ -267,7 +274,8 @@ fn mismatch(field: &Field) -> Malformed {
     Malformed(format!("proto: wrong wireType or value for field {}", field.name))
 }
 
-/// A varint holds the two's complement of 64 bits, whatever the field's size; Go keeps as many as the field has.
+/// A varint holds the two's complement of 64 bits, whatever the field's size; Go keeps as many as
+/// the field has.
 fn integer(of: Type, number: u64) -> Value {
     let [a, b, c, d, ..] = number.to_le_bytes();
     Value::Number(match of {

@@ -1,4 +1,5 @@
-//! A front before any API server: the embedded server's tokens, request log and faults, and another server's answers.
+//! A front before any API server: the embedded server's tokens, request log and faults, and another
+//! server's answers.
 
 mod forward;
 mod frames;
@@ -15,16 +16,19 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// A proxy in front of an API server, which counts the requests of its users and makes them fail on request.
+/// A proxy in front of an API server, which counts the requests of its users and makes them fail on
+/// request.
 ///
-/// It listens as the embedded server does: plain HTTP on a loopback address, one bearer token a user. What passes the
-/// log and the faults goes on by the [`kube::Client`] of that user, so the other server's address, its certificates and
-/// the user's rights there are that client's affair. Its answers come back as they are; watches come event by event,
-/// so that a fault cuts them between two or in the middle of one. A fault that speaks of an applied request has it
-/// applied by the other server.
+/// It listens as the embedded server does: plain HTTP on a loopback address, one bearer token a
+/// user. What passes the log and the faults goes on by the [`kube::Client`] of that user, so the
+/// other server's address, its certificates and the user's rights there are that client's affair.
+/// Its answers come back as they are; watches come event by event, so that a fault cuts them
+/// between two or in the middle of one. A fault that speaks of an applied request has it applied by
+/// the other server.
 ///
-/// Requests that leave HTTP (`exec`, `attach`, `port-forward`) are answered 501, and an API server that cannot be
-/// reached 503, each with a `Status` that says so. A cheap handle: clones share one proxy.
+/// Requests that leave HTTP (`exec`, `attach`, `port-forward`) are answered 501, and an API server
+/// that cannot be reached 503, each with a `Status` that says so. A cheap handle: clones share one
+/// proxy.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -85,8 +89,8 @@ impl FaultProxy {
         Client::new(self.service().as_user(user), "default")
     }
 
-    /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the [`Listener`] is shut
-    /// down or dropped.
+    /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the
+    /// [`Listener`] is shut down or dropped.
     ///
     /// # Errors
     ///
@@ -111,8 +115,9 @@ impl FaultProxy {
         self.0.pipeline.faults.clone()
     }
 
-    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the proxy at `url` as `user`. It holds the
-    /// user's token for the proxy: write it where only its reader can read it.
+    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the proxy at `url` as
+    /// `user`. It holds the user's token for the proxy: write it where only its reader can read
+    /// it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
         crate::kubeconfig::kubeconfig(url, user, self.0.pipeline.tokens.token_of(user), None)
@@ -134,23 +139,26 @@ impl fmt::Debug for FaultProxyBuilder {
 }
 
 impl FaultProxyBuilder {
-    /// A user: the name in the request log and for fault plans, the token that stands for it here, and the client by
-    /// which its requests go on. Users may share a client. A user that is named again keeps its tokens and gets the
-    /// new client.
+    /// A user: the name in the request log and for fault plans, the token that stands for it here,
+    /// and the client by which its requests go on. Users may share a client. A user that is
+    /// named again keeps its tokens and gets the new client.
     ///
-    /// Build the client from a `kube::Config` with `default_retry = false`; otherwise it tries again by itself after
-    /// some answers (429, 503, 504), which the proxy's users then never see.
+    /// Build the client from a `kube::Config` with `default_retry = false`; otherwise it tries
+    /// again by itself after some answers (429, 503, 504), which the proxy's users then never
+    /// see.
     pub fn user(mut self, user: &str, token: impl Into<String>, client: Client) -> Self {
         self.front.tokens.insert(User::new(user), token.into());
         self.clients.insert(user.to_owned(), client);
         self
     }
 
-    /// The faults in force from the start (default: none). [`FaultProxy::faults`] changes them later.
+    /// The faults in force from the start (default: none). [`FaultProxy::faults`] changes them
+    /// later.
     ///
     /// # Panics
     ///
-    /// A rule names a resource that no API server has, and would never fire: see [`FaultPlan::check`].
+    /// A rule names a resource that no API server has, and would never fire: see
+    /// [`FaultPlan::check`].
     #[track_caller]
     pub fn faults(mut self, plan: FaultPlan) -> Self {
         self.front.set_faults(plan);
@@ -163,15 +171,15 @@ impl FaultProxyBuilder {
         self
     }
 
-    /// Whether other processes may read the request log and change the faults under `/embedded/`, as with
-    /// [`Builder::introspection`](crate::Builder::introspection) (default `false`).
+    /// Whether other processes may read the request log and change the faults under `/embedded/`,
+    /// as with [`Builder::introspection`](crate::Builder::introspection) (default `false`).
     pub const fn introspection(mut self, introspection: bool) -> Self {
         self.front.introspection = introspection;
         self
     }
 
-    /// Whether a listener may be given an address that other machines can reach (default `false`). There is no
-    /// transport security in front: the users' tokens can be read on the way.
+    /// Whether a listener may be given an address that other machines can reach (default `false`).
+    /// There is no transport security in front: the users' tokens can be read on the way.
     pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
         self.front.allow_non_loopback = allow;
         self

@@ -12,13 +12,15 @@ use crate::status::{Cause, Status};
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
-/// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left out without a word.
+/// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left
+/// out without a word.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let sound = query.split('&').filter(|pair| !pair.contains(';') && !route::is_malformed(pair));
     sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
 }
 
-/// What Go's `strconv.ParseInt` or `ParseUint` says of a text that is no number, or of one that 64 bits do not hold.
+/// What Go's `strconv.ParseInt` or `ParseUint` says of a text that is no number, or of one that 64
+/// bits do not hold.
 pub(crate) fn no_number(function: &str, text: &str) -> String {
     // Only the former knows signs.
     let digits = text.strip_prefix(['+', '-']).filter(|_| function == "ParseInt").unwrap_or(text);
@@ -55,9 +57,10 @@ impl Query {
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
             None => Ok(None),
-            Some(value) => {
-                value.parse().map(Some).map_err(|_| Status::bad_request(no_number("ParseInt", value)))
-            }
+            Some(value) => value
+                .parse()
+                .map(Some)
+                .map_err(|_| Status::bad_request(no_number("ParseInt", value))),
         }
     }
 
@@ -74,15 +77,16 @@ impl Query {
         if manager.len() > MAX {
             return Some(Cause::too_long("fieldManager", MAX));
         }
-        // `unicode.IsPrint` of Go: letters, marks, numbers, punctuation, symbols, and the ASCII space.
+        // `unicode.IsPrint` of Go: letters, marks, numbers, punctuation, symbols, and the ASCII
+        // space.
         let odd = manager.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' '));
         let (at, odd) = odd.and_then(|at| Some((at, manager.chars().nth(at)?)))?;
         let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
         Some(Cause::invalid("fieldManager", manager, &why))
     }
 
-    /// What every write may say: whether it is only tried, and what becomes of members that are unknown. All that is
-    /// wrong with it is said at once, what was `found` before, too.
+    /// What every write may say: whether it is only tried, and what becomes of members that are
+    /// unknown. All that is wrong with it is said at once, what was `found` before, too.
     pub(crate) fn write_options(
         &self,
         options: &'static str,
@@ -96,18 +100,22 @@ impl Query {
         Ok((self.get("dryRun").is_some(), validation.unwrap_or(FieldValidation::Warn)))
     }
 
-    /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes no difference to a
-    /// server that answers at once.
+    /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes
+    /// no difference to a server that answers at once.
     pub(crate) fn check_timeout(&self) -> Result<(), Status> {
-        let wrong =
-            |why| Status::bad_request(format!("invalid timeout specified in the request URL - {why}"));
+        let wrong = |why| {
+            Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
+        };
         match self.text("timeout") {
             "" => Ok(()),
             timeout => duration::check(timeout).map_err(wrong),
         }
     }
 
-    pub(crate) fn field_validation(&self, options: &'static str) -> Result<FieldValidation, Status> {
+    pub(crate) fn field_validation(
+        &self,
+        options: &'static str,
+    ) -> Result<FieldValidation, Status> {
         self.validation().map_err(|cause| Status::invalid_options(options, &cause))
     }
 
@@ -116,7 +124,9 @@ impl Query {
             "" | "Warn" => Ok(FieldValidation::Warn),
             "Strict" => Ok(FieldValidation::Strict),
             "Ignore" => Ok(FieldValidation::Ignore),
-            other => Err(Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"])),
+            other => {
+                Err(Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]))
+            }
         }
     }
 }
@@ -183,7 +193,10 @@ impl ListOptions {
             version: query.text("resourceVersion").to_owned(),
             version_match,
             match_text,
-            limit: query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|l| *l > 0),
+            limit: query
+                .number("limit")?
+                .and_then(|limit| usize::try_from(limit).ok())
+                .filter(|l| *l > 0),
             continuation: query.text("continue").to_owned(),
             bookmarks: query.flag("allowWatchBookmarks"),
             // As strconv.ParseBool; what it cannot read counts as false.
@@ -191,11 +204,13 @@ impl ListOptions {
                 .get("sendInitialEvents")
                 .map(|value| matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True")),
             // A negative time-out has passed at once.
-            timeout: seconds.map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
+            timeout: seconds
+                .map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
         })
     }
 
-    /// The rules of a list (`ValidateListOptions` of k8s.io/apimachinery/pkg/apis/meta/internalversion/validation).
+    /// The rules of a list (`ValidateListOptions` of
+    /// k8s.io/apimachinery/pkg/apis/meta/internalversion/validation).
     pub(crate) fn check_list(&self) -> Result<(), Status> {
         let mut causes = Vec::new();
         if let Some(version_match) = self.version_match {
@@ -222,9 +237,9 @@ impl ListOptions {
         refuse("ListOptions", &causes)
     }
 
-    /// What a watch means that says nothing about initial events: from the newest, or from any version, it begins with
-    /// what is there, as one that asks for it (`SetListOptionsDefaults` of
-    /// k8s.io/apimachinery/pkg/apis/meta/internalversion).
+    /// What a watch means that says nothing about initial events: from the newest, or from any
+    /// version, it begins with what is there, as one that asks for it (`SetListOptionsDefaults`
+    /// of k8s.io/apimachinery/pkg/apis/meta/internalversion).
     pub(crate) fn default_watch(&mut self) {
         let unsaid = self.initial_events.is_none() && self.version_match.is_none();
         if unsaid && matches!(self.version.as_str(), "" | "0") {

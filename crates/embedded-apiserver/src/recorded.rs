@@ -1,10 +1,12 @@
-//! What was recorded of the built-in kinds (`cargo xtask record-openapi`): committed compressed, inflated when first asked for.
+//! What was recorded of the built-in kinds (`cargo xtask record-openapi`): committed compressed,
+//! inflated when first asked for.
 
 pub(crate) mod types;
 
 use std::sync::LazyLock;
 
-/// The fields of their Go types, which are those of their protobuf messages, too; the form is told in `recorded/types.rs`.
+/// The fields of their Go types, which are those of their protobuf messages, too; the form is told
+/// in `recorded/types.rs`.
 pub(crate) static PROTOBUF: LazyLock<String> =
     LazyLock::new(|| inflate(include_bytes!("../data/protobuf.txt.z")));
 

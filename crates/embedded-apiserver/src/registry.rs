@@ -24,8 +24,11 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
-        let mut registry =
-            Self { kinds: BTreeMap::new(), generation: Signal::new(0), definitions: BTreeMap::new() };
+        let mut registry = Self {
+            kinds: BTreeMap::new(),
+            generation: Signal::new(0),
+            definitions: BTreeMap::new(),
+        };
         for kind in builtin::kinds().into_iter().chain(reviews::kinds()) {
             registry.insert(kind);
         }
@@ -67,7 +70,8 @@ impl Registry {
         tables
     }
 
-    /// One kind for each table of objects, as they are stored: of a definition the version that it stores, served or not.
+    /// One kind for each table of objects, as they are stored: of a definition the version that it
+    /// stores, served or not.
     pub(crate) fn stored(&self) -> Vec<Arc<Kind>> {
         let mut tables = self.tables();
         for known in self.definitions.values() {
@@ -93,7 +97,8 @@ impl Registry {
     /// Whether a group is served, and none of its kinds is built in.
     pub(crate) fn is_custom_group(&self, group: &str) -> bool {
         let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
-        kinds.peek().is_some() && kinds.all(|kind| kind.builtin.is_none() && !reviews::is_review(kind))
+        kinds.peek().is_some()
+            && kinds.all(|kind| kind.builtin.is_none() && !reviews::is_review(kind))
     }
 
     /// Adds or replaces a custom kind.
@@ -110,14 +115,17 @@ impl Registry {
         Ok(())
     }
 
-    /// Whether there is a built-in kind of that name: another version of it would share its objects, and get around its
-    /// rules.
+    /// Whether there is a built-in kind of that name: another version of it would share its
+    /// objects, and get around its rules.
     pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
-        let is = |known: &Kind| known.builtin.is_some() && known.group() == group && known.plural() == plural;
+        let is = |known: &Kind| {
+            known.builtin.is_some() && known.group() == group && known.plural() == plural
+        };
         self.kinds.values().any(|known| is(known))
     }
 
-    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that ends.
+    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that
+    /// ends.
     pub(crate) fn serve(&mut self, name: &str, object: &Object, revision: u64) -> Option<Ended> {
         if self.definitions.get(name).is_some_and(|known| known.is(object)) {
             return None;
@@ -169,7 +177,11 @@ impl Registry {
     }
 
     /// All kinds of one group and version.
-    pub(crate) fn of_version(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Kind>> {
+    pub(crate) fn of_version(
+        &self,
+        group: &str,
+        version: &str,
+    ) -> impl Iterator<Item = &Arc<Kind>> {
         self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
     }
 

@@ -1,8 +1,8 @@
-//! A replica: a second API server in front of the same store, whose watch cache lags behind. [`lag`] says how far,
-//! [`reads`] which requests see it, [`pump`] brings the cache on.
+//! A replica: a second API server in front of the same store, whose watch cache lags behind.
+//! [`lag`] says how far, [`reads`] which requests see it, [`pump`] brings the cache on.
 //!
-//! Modelled after k8s.io/apiserver/pkg/storage/cacher: there, too, every API server has a cache of its own that follows
-//! etcd by watching it, and only some reads come from it.
+//! Modelled after k8s.io/apiserver/pkg/storage/cacher: there, too, every API server has a cache of
+//! its own that follows etcd by watching it, and only some reads come from it.
 
 mod lag;
 mod pump;
@@ -29,20 +29,21 @@ use crate::service::ApiService;
 use crate::signal::Signal;
 use crate::status::Status;
 
-/// A second API server on the same objects, as in a cluster with several of them, whose watch cache may lag behind:
-/// from [`EmbeddedApiServer::replica`]. A cheap handle: clones share one replica.
+/// A second API server on the same objects, as in a cluster with several of them, whose watch cache
+/// may lag behind: from [`EmbeddedApiServer::replica`]. A cheap handle: clones share one replica.
 ///
-/// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion` (`"0"`: whatever the
-/// cache has; a number: at least that one, for which it waits up to three seconds and then answers 504). What does not:
-/// Events, which no API server caches; lists and gets without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and change
-/// the newest state, on any API server. A watch that asks for initial events without a version waits until the cache
-/// has caught up with the moment it was asked.
+/// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion`
+/// (`"0"`: whatever the cache has; a number: at least that one, for which it waits up to three
+/// seconds and then answers 504). What does not: Events, which no API server caches; lists and gets
+/// without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and
+/// change the newest state, on any API server. A watch that asks for initial events without a
+/// version waits until the cache has caught up with the moment it was asked.
 ///
-/// Without a lag the cache follows at once, but not within the same step: as everywhere, a client that writes here and
-/// reads with `resourceVersion=0` there may see the past.
+/// Without a lag the cache follows at once, but not within the same step: as everywhere, a client
+/// that writes here and reads with `resourceVersion=0` there may see the past.
 ///
-/// It has a request log and faults of its own; users and their tokens are those of the server. A kind that becomes
-/// served is served by both at once.
+/// It has a request log and faults of its own; users and their tokens are those of the server. A
+/// kind that becomes served is served by both at once.
 #[derive(Debug, Clone)]
 #[doc(alias = "watch cache")]
 #[doc(alias = "stale read")]
@@ -59,10 +60,11 @@ pub(crate) struct Front {
 }
 
 impl EmbeddedApiServer {
-    /// A second API server in front of the same objects. It begins with all there is now, and follows without lag
-    /// until it is told to [stay behind](Replica::behind).
+    /// A second API server in front of the same objects. It begins with all there is now, and
+    /// follows without lag until it is told to [stay behind](Replica::behind).
     ///
-    /// Outside of a tokio runtime it begins to follow with its first request: writes from before count as made then.
+    /// Outside of a tokio runtime it begins to follow with its first request: writes from before
+    /// count as made then.
     #[must_use]
     pub fn replica(&self) -> Replica {
         Replica::of(self.shared())
@@ -87,18 +89,20 @@ impl Replica {
         Self(Arc::new(front))
     }
 
-    /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at once;
-    /// `Duration::MAX`: never. May be changed at any time; what the cache knows already it does not forget.
+    /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at
+    /// once; `Duration::MAX`: never. May be changed at any time; what the cache knows already
+    /// it does not forget.
     ///
-    /// Of more writes at once than the server's [history](crate::Builder::history) has the cache does not learn one by
-    /// one: it goes on to what came later, at most twice as long after it was made, and its watches begin anew with 410.
+    /// Of more writes at once than the server's [history](crate::Builder::history) has the cache
+    /// does not learn one by one: it goes on to what came later, at most twice as long after it
+    /// was made, and its watches begin anew with 410.
     pub fn behind(&self, lag: Duration) -> Self {
         self.0.lag.set(Lag::Time(lag));
         self.clone()
     }
 
-    /// From now on the cache learns of each write only when so many more have been made. May be changed at any time;
-    /// what the cache knows already it does not forget.
+    /// From now on the cache learns of each write only when so many more have been made. May be
+    /// changed at any time; what the cache knows already it does not forget.
     pub fn behind_revisions(&self, lag: u64) -> Self {
         self.0.lag.set(Lag::Revisions(lag));
         self.clone()
@@ -142,7 +146,8 @@ impl Replica {
     ///
     /// # Errors
     ///
-    /// [`ListenError`](crate::ListenError) if the address is unusable, not a loopback address, or in use.
+    /// [`ListenError`](crate::ListenError) if the address is unusable, not a loopback address, or
+    /// in use.
     ///
     /// # Cancel safety
     ///
@@ -166,7 +171,8 @@ impl Replica {
 }
 
 impl Front {
-    /// Follows, if it does not yet, or the runtime it did so on is gone. Without a tokio context it does not.
+    /// Follows, if it does not yet, or the runtime it did so on is gone. Without a tokio context it
+    /// does not.
     pub(crate) fn start(&self) {
         self.server.start_actors();
         let mut pump = self.pump.lock();

@@ -1,4 +1,5 @@
-//! What a request asks for (verb, resource, name ...), read from its method and URI alone. Knows no kinds and no bodies.
+//! What a request asks for (verb, resource, name ...), read from its method and URI alone. Knows no
+//! kinds and no bodies.
 
 use crate::query;
 use crate::route::old_watch;
@@ -49,7 +50,10 @@ impl Verb {
     /// Whether the verb changes something: create, update, patch, delete and deletecollection.
     #[must_use]
     pub const fn is_write(self) -> bool {
-        matches!(self, Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection)
+        matches!(
+            self,
+            Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection
+        )
     }
 
     /// The word used in rules, logs and JSON, as Kubernetes spells it.
@@ -88,8 +92,8 @@ impl fmt::Display for Verb {
 
 /// What a request asks for. Empty strings and `None` mean that the path does not say.
 ///
-/// The rules are those of `RequestInfoFactory.NewRequestInfo` in k8s.io/apiserver (pkg/endpoints/request/requestinfo.go),
-/// without the deprecated `/proxy/` path prefix.
+/// The rules are those of `RequestInfoFactory.NewRequestInfo` in k8s.io/apiserver
+/// (pkg/endpoints/request/requestinfo.go), without the deprecated `/proxy/` path prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestInfo {
@@ -150,7 +154,8 @@ impl RequestInfo {
         let mut parts = rest;
         if let ["namespaces", namespace, tail @ ..] = rest {
             self.namespace = Some((*namespace).to_owned());
-            // `/namespaces/x`, `/namespaces/x/status` and `/namespaces/x/finalize` are about the namespace itself.
+            // `/namespaces/x`, `/namespaces/x/status` and `/namespaces/x/finalize` are about the
+            // namespace itself.
             if let [first, ..] = tail
                 && !(tail.len() == 1 && matches!(*first, "status" | "finalize"))
             {
@@ -185,8 +190,8 @@ impl RequestInfo {
         }
     }
 
-    /// `leases.coordination.k8s.io`, `pods`, `pods/status`: resource, group and subresource in one word; the path when
-    /// the request is for no resource.
+    /// `leases.coordination.k8s.io`, `pods`, `pods/status`: resource, group and subresource in one
+    /// word; the path when the request is for no resource.
     #[must_use]
     pub fn qualified_resource(&self) -> String {
         if self.resource.is_empty() {
@@ -205,8 +210,8 @@ impl RequestInfo {
     }
 }
 
-/// Whether `pattern` names this resource: `leases` (any group, with all subresources), `leases.coordination.k8s.io`
-/// (that group), `pods/status` (that subresource alone).
+/// Whether `pattern` names this resource: `leases` (any group, with all subresources),
+/// `leases.coordination.k8s.io` (that group), `pods/status` (that subresource alone).
 pub(crate) fn resource_matches(
     pattern: &str,
     group: &str,

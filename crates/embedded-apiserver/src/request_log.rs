@@ -1,4 +1,5 @@
-//! Every request the server saw: exact counters that never drop, and a bounded ring of the newest entries.
+//! Every request the server saw: exact counters that never drop, and a bounded ring of the newest
+//! entries.
 
 mod select;
 mod trace;
@@ -23,8 +24,8 @@ use trace::Trace;
 /// How many entries are kept unless the builder says otherwise. An entry takes about 400 bytes.
 pub(crate) const DEFAULT_CAPACITY: usize = 65_536;
 
-/// Different (user, verb, resource) triples that are counted apart; a client that invents resources beyond that number
-/// is counted under [`OTHERS`].
+/// Different (user, verb, resource) triples that are counted apart; a client that invents resources
+/// beyond that number is counted under [`OTHERS`].
 const MAX_SERIES: usize = 8_192;
 /// The resource of what is not counted apart.
 const OTHERS: &str = "(other)";
@@ -52,7 +53,8 @@ pub struct Entry {
     pub seq: u64,
     /// When the request arrived, on tokio's clock (paused or not).
     pub at: Instant,
-    /// The server's clock when the request arrived: the wall time at the server's start, moved on by tokio's clock.
+    /// The server's clock when the request arrived: the wall time at the server's start, moved on
+    /// by tokio's clock.
     pub wall: SystemTime,
     /// Who asked.
     pub user: Arc<str>,
@@ -106,8 +108,8 @@ pub struct Series {
     pub verb: Verb,
     /// API group; empty for the core group.
     pub group: String,
-    /// Plural resource name; empty for paths that are no resource. `(other)`: of any, when 8,192 series were counted
-    /// apart already.
+    /// Plural resource name; empty for paths that are no resource. `(other)`: of any, when 8,192
+    /// series were counted apart already.
     pub resource: String,
     /// Subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,7 +201,12 @@ impl RequestLog {
     }
 
     /// Notes an arrival now. The guard notes the end. `content`: a hash of what was sent.
-    pub(crate) fn arrived(&self, user: &Arc<str>, request: &RequestInfo, content: u64) -> Recording {
+    pub(crate) fn arrived(
+        &self,
+        user: &Arc<str>,
+        request: &RequestInfo,
+        content: u64,
+    ) -> Recording {
         let mut ring = self.shared.ring.lock();
         // Read under the lock, so that the order of entries is the order of their instants.
         let now = tokio::time::Instant::now();
@@ -210,7 +217,8 @@ impl RequestLog {
         ring.next_seq += 1;
         let elapsed = self.shared.clock.elapsed(now);
         ring.trace.arrived(seq, elapsed, user, content);
-        let dropped = if ring.entries.len() >= ring.capacity { ring.entries.pop_front() } else { None };
+        let dropped =
+            if ring.entries.len() >= ring.capacity { ring.entries.pop_front() } else { None };
         if let Some(dropped) = &dropped {
             ring.forgotten_until = Some(dropped.at);
             ring.forgotten_wall = ring.forgotten_wall.max(Some(dropped.wall));
@@ -228,7 +236,15 @@ impl RequestLog {
         drop(ring);
         drop(dropped);
         self.shared.changed.notify_waiters();
-        Recording { log: self.clone(), seq, counts, at, fault: None, outcome: Outcome::Abandoned, answer: 0 }
+        Recording {
+            log: self.clone(),
+            seq,
+            counts,
+            at,
+            fault: None,
+            outcome: Outcome::Abandoned,
+            answer: 0,
+        }
     }
 
     /// The server's clock, in the terms of [`Entry::wall`].
@@ -237,13 +253,15 @@ impl RequestLog {
         self.shared.clock.now().into()
     }
 
-    /// A hash over everything that could be seen from outside so far, in order: who sent which request when, in whose
-    /// name, with which body, and what was answered when, down to each line of each watch and to the half of an answer
-    /// that breaks off. Times are those of tokio's clock.
+    /// A hash over everything that could be seen from outside so far, in order: who sent which
+    /// request when, in whose name, with which body, and what was answered when, down to each
+    /// line of each watch and to the half of an answer that breaks off. Times are those of
+    /// tokio's clock.
     ///
-    /// Two runs with the same seed, start time and requests, on one thread and under paused time, have the same hash,
-    /// whatever faults were planned; if theirs differ, something in the test or in what it tests is left to chance.
-    /// Hashes are comparable within one version of this crate.
+    /// Two runs with the same seed, start time and requests, on one thread and under paused time,
+    /// have the same hash, whatever faults were planned; if theirs differ, something in the
+    /// test or in what it tests is left to chance. Hashes are comparable within one version of
+    /// this crate.
     ///
     /// ```
     /// # use embedded_apiserver::EmbeddedApiServer;
@@ -271,7 +289,8 @@ impl RequestLog {
         self.all().verb(verb)
     }
 
-    /// Creates, updates, patches and deletes of a resource, its subresources included. See [`Selection::resource`] for the words.
+    /// Creates, updates, patches and deletes of a resource, its subresources included. See
+    /// [`Selection::resource`] for the words.
     pub fn writes_to(&self, resource: impl Into<String>) -> Selection {
         self.all().writes().resource(resource)
     }
@@ -281,13 +300,16 @@ impl RequestLog {
         self.all().reads().resource(resource)
     }
 
-    /// The counters by user, verb and resource, sorted. Exact since the server was built, whatever the ring forgot; see
-    /// [`Selection::counts`] for what happens beyond 8,192 of them.
+    /// The counters by user, verb and resource, sorted. Exact since the server was built, whatever
+    /// the ring forgot; see [`Selection::counts`] for what happens beyond 8,192 of them.
     #[must_use]
     pub fn counts(&self) -> Vec<(Series, Counts)> {
         let ring = self.shared.ring.lock();
-        let mut rows: Vec<_> =
-            ring.series.iter().map(|(series, &at)| (series.clone(), ring.counts[at].clone())).collect();
+        let mut rows: Vec<_> = ring
+            .series
+            .iter()
+            .map(|(series, &at)| (series.clone(), ring.counts[at].clone()))
+            .collect();
         drop(ring);
         rows.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         rows
@@ -320,7 +342,12 @@ impl Ring {
         let series = if self.series.len() < MAX_SERIES {
             series
         } else {
-            Series { group: String::new(), resource: OTHERS.to_owned(), subresource: None, ..series }
+            Series {
+                group: String::new(),
+                resource: OTHERS.to_owned(),
+                subresource: None,
+                ..series
+            }
         };
         let (counts, next) = (&mut self.counts, self.series.len());
         *self.series.entry(series).or_insert_with(|| {

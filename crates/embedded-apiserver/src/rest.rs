@@ -65,7 +65,8 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
     let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
     let mut deprecated = None;
     // Nothing is odd where nothing is encoded.
-    let encoded = request.uri().path_and_query().map(|path| path.as_str()).filter(|path| path.contains('%'));
+    let encoded =
+        request.uri().path_and_query().map(|path| path.as_str()).filter(|path| path.contains('%'));
     let encoded = encoded.map(str::to_owned);
     let refused = |status| match &encoded {
         Some(encoded) => odd_places::as_sent(encoded, status).into_response(),
@@ -83,8 +84,9 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
     dress.wear(response).await
 }
 
-/// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a request is refused for is
-/// looked at in the order in which the real server's filters and handlers do it: of several mistakes the first is said.
+/// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a
+/// request is refused for is looked at in the order in which the real server's filters and handlers
+/// do it: of several mistakes the first is said.
 async fn answer(
     core: &Arc<Core>,
     mut request: Request<Bytes>,
@@ -100,7 +102,8 @@ async fn answer(
     }
     let route = route::route(request.uri().path(), &core.registry.read());
     if matches!(route, Route::Nothing | Route::NoSuchResource)
-        && let Some(named) = builtin::unserved::named_by(request.uri().path(), &core.registry.read())
+        && let Some(named) =
+            builtin::unserved::named_by(request.uri().path(), &core.registry.read())
     {
         return Err(Status::not_implemented(&format!("the resource {named}")));
     }
@@ -131,7 +134,8 @@ async fn answer(
     }
     let call = Call { core, user: &user, target: &target, query: &query, request: &request };
     if target.subresource.as_deref() == Some("scale") {
-        let response = odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
+        let response =
+            odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
         return Ok(match table {
             Some(wish) => wish.grant(&rescale::SCALES, &core.clock, response),
             None => response,
@@ -147,8 +151,12 @@ async fn answer(
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, _) => write::create(call).map(|w| w.into_response(&target.kind, form)),
-        (&Method::PUT, Some(_)) => write::replace(call).map(|w| w.into_response(&target.kind, form)),
-        (&Method::PATCH, Some(_)) => write::patch(call).map(|w| w.into_response(&target.kind, form)),
+        (&Method::PUT, Some(_)) => {
+            write::replace(call).map(|w| w.into_response(&target.kind, form))
+        }
+        (&Method::PATCH, Some(_)) => {
+            write::patch(call).map(|w| w.into_response(&target.kind, form))
+        }
         (&Method::DELETE, Some(_)) => delete::delete(call, form),
         (&Method::DELETE, None) => delete::delete_collection(call, form).await,
         _ => Err(Status::method_not_allowed()),
@@ -164,10 +172,11 @@ async fn answer(
     })
 }
 
-/// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's default), and then the
-/// write was applied but its answer is lost.
+/// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's
+/// default), and then the write was applied but its answer is lost.
 const MAX_WARNINGS: usize = 64;
-/// The most characters of one warning, as kube-apiserver's (`truncateItemRunes` in pkg/endpoints/filters/warning.go).
+/// The most characters of one warning, as kube-apiserver's (`truncateItemRunes` in
+/// pkg/endpoints/filters/warning.go).
 const MAX_WARNING: usize = 256;
 
 /// What a write answers with.

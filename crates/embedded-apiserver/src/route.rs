@@ -87,23 +87,27 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
 
 /// A path that Go's server does not take, or a part of a query.
 pub(crate) fn is_malformed(path: &str) -> bool {
-    path.split('%')
-        .skip(1)
-        .any(|rest| !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
+    path.split('%').skip(1).any(|rest| {
+        !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 fn to_segments(segments: &[&str], registry: &Registry) -> Route {
     match *segments {
         ["" | "index.html"] => Route::Root,
         ["version"] => Route::Version,
-        ["healthz", ref check @ ..] => Route::Health { endpoint: "healthz", check: check.join("/") },
+        ["healthz", ref check @ ..] => {
+            Route::Health { endpoint: "healthz", check: check.join("/") }
+        }
         ["livez", ref check @ ..] => Route::Health { endpoint: "livez", check: check.join("/") },
         ["readyz", ref check @ ..] => Route::Health { endpoint: "readyz", check: check.join("/") },
         ["metrics", ..] => Route::NotImplemented("/metrics"),
         ["debug", ..] => Route::NotImplemented("/debug"),
         ["statusz"] => Route::NotImplemented("/statusz"),
         ["openid", "v1", "jwks"] => Route::NotImplemented("/openid/v1/jwks"),
-        [".well-known", "openid-configuration"] => Route::NotImplemented("/.well-known/openid-configuration"),
+        [".well-known", "openid-configuration"] => {
+            Route::NotImplemented("/.well-known/openid-configuration")
+        }
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["api", _, "watch"] | ["apis", _, _, "watch"] => Route::WatchOfNothing,
@@ -133,8 +137,8 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Route {
     Route::Resources { group: group.to_owned(), version: version.to_owned() }
 }
 
-/// What is not there in a group that is served: a Status says so, but of a group of custom kinds, which another part of
-/// the real server answers for, a plain text.
+/// What is not there in a group that is served: a Status says so, but of a group of custom kinds,
+/// which another part of the real server answers for, a plain text.
 fn nothing_of(registry: &Registry, group: &str) -> Route {
     if registry.is_custom_group(group) { Route::Nothing } else { Route::NoSuchResource }
 }
@@ -151,22 +155,24 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     if registry.of_version(group, version).next().is_none() {
         return Route::Nothing;
     }
-    let target = |namespace: Option<&str>, plural: &str, name: Option<&str>, subresource: Option<&str>| {
-        let kind = registry.find(group, version, plural)?;
-        // A kind of cluster scope has no path below a namespace; an object in a namespace none outside of one.
-        let fits = match (kind.is_namespaced(), namespace) {
-            (true, None) => name.is_none(),
-            (true, Some(_)) | (false, None) => true,
-            (false, Some(_)) => false,
+    let target =
+        |namespace: Option<&str>, plural: &str, name: Option<&str>, subresource: Option<&str>| {
+            let kind = registry.find(group, version, plural)?;
+            // A kind of cluster scope has no path below a namespace; an object in a namespace none
+            // outside of one.
+            let fits = match (kind.is_namespaced(), namespace) {
+                (true, None) => name.is_none(),
+                (true, Some(_)) | (false, None) => true,
+                (false, Some(_)) => false,
+            };
+            let owned = |text: Option<&str>| text.map(str::to_owned);
+            fits.then(|| Target {
+                kind,
+                namespace: owned(namespace),
+                name: owned(name),
+                subresource: owned(subresource.filter(|subresource| !subresource.is_empty())),
+            })
         };
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        fits.then(|| Target {
-            kind,
-            namespace: owned(namespace),
-            name: owned(name),
-            subresource: owned(subresource.filter(|subresource| !subresource.is_empty())),
-        })
-    };
     // What answers for custom kinds does not look at what comes after a subresource.
     let ends = |target: &Target, more: &[&str]| more.is_empty() || target.kind.is_custom();
     let found = match *rest {
@@ -174,14 +180,21 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             target(None, "namespaces", Some(""), Some(subresource))
         }
         ["namespaces", "", plural, ref more @ ..] => {
-            let found = target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
+            let found =
+                target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
             return match found {
                 Some(target) if !target.kind.is_custom() && more.len() < 3 => {
                     let part = |at: usize| more.get(at).map(|part| (*part).to_owned());
-                    Route::WithoutNamespace(Target { name: part(0), subresource: part(1), ..target })
+                    Route::WithoutNamespace(Target {
+                        name: part(0),
+                        subresource: part(1),
+                        ..target
+                    })
                 }
                 // What answers for custom kinds takes it for all namespaces.
-                Some(target) if target.kind.is_custom() && more.is_empty() => Route::Objects(target),
+                Some(target) if target.kind.is_custom() && more.is_empty() => {
+                    Route::Objects(target)
+                }
                 _ => nothing_of(registry, group),
             };
         }
@@ -191,7 +204,9 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         ["namespaces"] if group.is_empty() => target(None, "namespaces", None, None),
         ["namespaces", name] if group.is_empty() => target(None, "namespaces", Some(name), None),
         ["namespaces", namespace, plural] => target(Some(namespace), plural, None, None),
-        ["namespaces", namespace, plural, name] => target(Some(namespace), plural, Some(name), None),
+        ["namespaces", namespace, plural, name] => {
+            target(Some(namespace), plural, Some(name), None)
+        }
         ["namespaces", namespace, plural, name, subresource, ref more @ ..] => {
             target(Some(namespace), plural, Some(name), Some(subresource)).filter(|t| ends(t, more))
         }

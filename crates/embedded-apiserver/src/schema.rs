@@ -1,6 +1,6 @@
-//! The schema of a custom kind, read once from its definition: what values look like, which members are kept, which are
-//! filled in. Pure: values in, values and causes out. Whether a definition may say what it says is another room:
-//! `definition/`.
+//! The schema of a custom kind, read once from its definition: what values look like, which members
+//! are kept, which are filled in. Pure: values in, values and causes out. Whether a definition may
+//! say what it says is another room: `definition/`.
 
 mod check;
 mod correlation;
@@ -30,8 +30,8 @@ pub(crate) use crate::schema::pattern::Pattern;
 pub(crate) use crate::schema::prune::{prune, prune_nulls, prune_value};
 pub(crate) use crate::schema::render::{float_text, number_text, shown};
 
-/// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what is built by hand
-/// could.
+/// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what
+/// is built by hand could.
 const MAX_DEPTH: usize = 128;
 
 /// The type that a schema names.

@@ -1,4 +1,5 @@
-//! Label and field selectors: parsed once per request, matched against what is stored beside an object.
+//! Label and field selectors: parsed once per request, matched against what is stored beside an
+//! object.
 
 mod labels;
 
@@ -97,8 +98,8 @@ impl Selector {
     }
 }
 
-/// Whether a field selector may name the namespace: of a kind of cluster scope only where its fields are not told one by
-/// one, as they are for custom kinds.
+/// Whether a field selector may name the namespace: of a kind of cluster scope only where its
+/// fields are not told one by one, as they are for custom kinds.
 fn takes_namespace(kind: &Kind) -> bool {
     kind.is_namespaced() || (kind.builtin.is_some() && kind.selectable().is_empty())
 }
@@ -126,13 +127,18 @@ fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
         }
         let found = ["!=", "==", "="].into_iter().filter_map(|sign| Some((part.find(sign)?, sign)));
         // At the same place the longer sign wins; it is listed first.
-        let Some((at, sign)) = found.reduce(|best, next| if next.0 < best.0 { next } else { best }) else {
+        let Some((at, sign)) = found.reduce(|best, next| if next.0 < best.0 { next } else { best })
+        else {
             return Err(format!("invalid selector: '{text}'; can't understand '{part}'"));
         };
         let (path, value) =
             (part.get(..at).unwrap_or_default(), part.get(at + sign.len()..).unwrap_or_default());
         let value = unescape(value).map_err(|why| format!("invalid field selector: {why}"))?;
-        requirements.push(FieldRequirement { path: path.trim().to_owned(), value, equal: sign != "!=" });
+        requirements.push(FieldRequirement {
+            path: path.trim().to_owned(),
+            value,
+            equal: sign != "!=",
+        });
     }
     Ok(requirements)
 }

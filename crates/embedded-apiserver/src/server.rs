@@ -50,7 +50,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(options: Options, pipeline: Pipeline, clock: Clock, rng: fastrand::Rng) -> Self {
+    pub(crate) fn new(
+        options: Options,
+        pipeline: Pipeline,
+        clock: Clock,
+        rng: fastrand::Rng,
+    ) -> Self {
         let store = Store::new(options.history, rng);
         let access = Authorizer::new(options.rbac);
         let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
@@ -58,7 +63,8 @@ impl Core {
         Self { options, pipeline, clock, registry, openapi, store, access, admission }
     }
 
-    /// A core that serves the same kinds to the same users, with a store, a log and faults of its own.
+    /// A core that serves the same kinds to the same users, with a store, a log and faults of its
+    /// own.
     pub(crate) fn beside(&self) -> Self {
         let settings = Settings {
             tokens: self.pipeline.tokens.clone(),
@@ -68,17 +74,22 @@ impl Core {
         };
         let pipeline = settings.build(self.clock.clone());
         // What is written goes to the other store: nothing here asks for a random number.
-        let mut beside =
-            Self::new(self.options.clone(), pipeline, self.clock.clone(), fastrand::Rng::with_seed(0));
+        let mut beside = Self::new(
+            self.options.clone(),
+            pipeline,
+            self.clock.clone(),
+            fastrand::Rng::with_seed(0),
+        );
         beside.registry = Arc::clone(&self.registry);
         beside
     }
 
-    /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name is left out here
-    /// and reported by the first request that uses it.
+    /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name
+    /// is left out here and reported by the first request that uses it.
     pub(crate) fn create_namespaces(&self, more: Vec<String>) {
         let Some(kind) = self.registry.read().find("", "v1", "namespaces") else { return };
-        let always = ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
+        let always =
+            ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
         for name in always.into_iter().chain(more) {
             let object = json!({ "metadata": { "name": name } });
             if let Err(refused) = crate::rest::create_object(self, &kind, None, object, None) {
@@ -155,10 +166,12 @@ impl EmbeddedApiServer {
         ApiService::new(Arc::clone(&self.0))
     }
 
-    /// Serves a custom kind by the names and the scope of its Rust type, without a status subresource.
+    /// Serves a custom kind by the names and the scope of its Rust type, without a status
+    /// subresource.
     ///
     /// For one with a status subresource: `register_kind(Kind::of::<K>().status(true))`, or
-    /// [`register_definition`](Self::register_definition) with the type's own definition, which says it.
+    /// [`register_definition`](Self::register_definition) with the type's own definition, which
+    /// says it.
     ///
     /// # Errors
     ///
@@ -172,8 +185,9 @@ impl EmbeddedApiServer {
         self.register_kind(Kind::of::<K>())
     }
 
-    /// Serves a kind from now on, without schema, defaults or rules of its own. Any group will do: one of Kubernetes'
-    /// own kinds that is not built in here, too. Registering it again replaces what was known; its objects stay.
+    /// Serves a kind from now on, without schema, defaults or rules of its own. Any group will do:
+    /// one of Kubernetes' own kinds that is not built in here, too. Registering it again
+    /// replaces what was known; its objects stay.
     ///
     /// # Errors
     ///
@@ -182,13 +196,14 @@ impl EmbeddedApiServer {
         self.core().registry.write().register(kind)
     }
 
-    /// Creates a custom resource definition (`MyKind::crd()` with kube's derive), or replaces the one of its name: its
-    /// kinds are served from then on, by its schemas, as if a client had written it.
+    /// Creates a custom resource definition (`MyKind::crd()` with kube's derive), or replaces the
+    /// one of its name: its kinds are served from then on, by its schemas, as if a client had
+    /// written it.
     ///
     /// # Errors
     ///
-    /// [`InvalidKind`] with what the API says of a definition that it refuses: wrong names, a schema that is not
-    /// structural, something that this server does not implement.
+    /// [`InvalidKind`] with what the API says of a definition that it refuses: wrong names, a
+    /// schema that is not structural, something that this server does not implement.
     pub fn register_definition(
         &self,
         definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -226,15 +241,16 @@ impl EmbeddedApiServer {
         Admission::new(Arc::clone(self.core()))
     }
 
-    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as `user`, with the
-    /// user's token if the builder was given one. It holds the token: write it where only its reader can read it.
+    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as
+    /// `user`, with the user's token if the builder was given one. It holds the token: write it
+    /// where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
         crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user), None)
     }
 
-    /// Forgets the history up to now: a watch that resumes from before, and a page of an older list, get 410 Expired.
-    /// Watches that have seen everything go on.
+    /// Forgets the history up to now: a watch that resumes from before, and a page of an older
+    /// list, get 410 Expired. Watches that have seen everything go on.
     #[doc(alias = "etcd compaction")]
     pub fn compact(&self) {
         self.core().store.compact();

@@ -1,4 +1,5 @@
-//! The way in, as a tower service: reads the body, then sends the request through the pipeline to what stands behind it.
+//! The way in, as a tower service: reads the body, then sends the request through the pipeline to
+//! what stands behind it.
 
 use std::fmt;
 use std::future::Future;
@@ -30,14 +31,16 @@ const MAX_BODY: usize = 3 * 1024 * 1024;
 /// How long the body of a request of a socket may take: `--request-timeout` of kube-apiserver.
 const BODY: Duration = Duration::from_secs(60);
 
-/// The server as a [`tower::Service`]; from [`EmbeddedApiServer::service`](crate::EmbeddedApiServer::service).
+/// The server as a [`tower::Service`]; from
+/// [`EmbeddedApiServer::service`](crate::EmbeddedApiServer::service).
 ///
-/// Give it to `kube::Client::new`, or send it any [`http::Request`]. Always ready; clones share the server.
+/// Give it to `kube::Client::new`, or send it any [`http::Request`]. Always ready; clones share the
+/// server.
 ///
 /// # Cancel safety
 ///
-/// A call that is dropped before its answer may or may not have been applied, as with a real connection. A watch ends
-/// when its body is dropped.
+/// A call that is dropped before its answer may or may not have been applied, as with a real
+/// connection. A watch ends when its body is dropped.
 #[derive(Clone)]
 pub struct ApiService {
     behind: Behind,
@@ -49,7 +52,8 @@ pub struct ApiService {
 /// What answers the requests that have passed the pipeline, which it owns.
 #[derive(Clone)]
 enum Behind {
-    /// This crate's own API. `shared` keeps the server's actors running; an actor's own service has none.
+    /// This crate's own API. `shared` keeps the server's actors running; an actor's own service has
+    /// none.
     Embedded { core: Arc<Core>, shared: Option<Arc<Shared>> },
     /// The same API, in part from a cache.
     Replica(Arc<Front>),
@@ -68,7 +72,8 @@ impl Behind {
         }
     }
 
-    /// The same request, if its user may make it. Behind a proxy that is for the other server to say.
+    /// The same request, if its user may make it. Behind a proxy that is for the other server to
+    /// say.
     fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
         match self {
             Self::Embedded { core, .. } => access::admit(core, request),
@@ -99,7 +104,8 @@ impl ApiService {
         Self { behind: Behind::Replica(front), user: None, from_socket: false }
     }
 
-    /// A service for an actor of the server itself, which may do everything: it does not keep the server alive.
+    /// A service for an actor of the server itself, which may do everything: it does not keep the
+    /// server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
         let user = Some(User::new(name).group(crate::identity::MASTERS));
@@ -126,15 +132,16 @@ impl ApiService {
         self
     }
 
-    /// The user of a request that no token tells: the one it was made for, or in this process somebody who may do
-    /// everything.
+    /// The user of a request that no token tells: the one it was made for, or in this process
+    /// somebody who may do everything.
     fn user_of(&self, headers: &HeaderMap) -> Option<User> {
         let inside = match self.behind {
             Behind::Embedded { .. } | Behind::Replica(_) => !self.from_socket,
             #[cfg(feature = "proxy")]
             Behind::Upstream(_) => false,
         };
-        let nameless = || (inside && !headers.contains_key(header::AUTHORIZATION)).then(User::admin);
+        let nameless =
+            || (inside && !headers.contains_key(header::AUTHORIZATION)).then(User::admin);
         self.user.clone().or_else(nameless)
     }
 

@@ -1,5 +1,5 @@
-//! A value that many follow, woken by its changes in the order in which they began to wait, so that what comes of it
-//! repeats: `tokio::sync::watch` wakes its receivers in an order that it draws.
+//! A value that many follow, woken by its changes in the order in which they began to wait, so that
+//! what comes of it repeats: `tokio::sync::watch` wakes its receivers in an order that it draws.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ struct Shared<T> {
     changed: Notify,
 }
 
-/// The end that changes the value. When it is dropped, whoever waits hears that there is nothing more to come.
+/// The end that changes the value. When it is dropped, whoever waits hears that there is nothing
+/// more to come.
 #[derive(Debug)]
 pub(crate) struct Signal<T>(Arc<Shared<T>>);
 
@@ -43,7 +44,8 @@ impl<T> Signal<T> {
         }))
     }
 
-    /// Changes the value, and wakes those who follow if `change` says that it did. They are not to be called by it.
+    /// Changes the value, and wakes those who follow if `change` says that it did. They are not to
+    /// be called by it.
     pub(crate) fn change(&self, change: impl FnOnce(&mut T) -> bool) {
         let mut value = self.0.value.write();
         if !change(&mut value) {

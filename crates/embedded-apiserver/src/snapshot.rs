@@ -1,5 +1,6 @@
-//! Snapshots: everything a server holds as a folder of YAML, one file an object, to look at, to compare, to change by
-//! hand, and to start from. [`folder`] knows files, [`restore`] makes objects of what is in them.
+//! Snapshots: everything a server holds as a folder of YAML, one file an object, to look at, to
+//! compare, to change by hand, and to start from. [`folder`] knows files, [`restore`] makes objects
+//! of what is in them.
 
 mod folder;
 mod restore;
@@ -16,7 +17,8 @@ use crate::metadata;
 use crate::server::{Core, EmbeddedApiServer};
 use crate::store::state::Place;
 
-/// Why a snapshot is not written or read. Nothing has changed then: neither the server nor the folder.
+/// Why a snapshot is not written or read. Nothing has changed then: neither the server nor the
+/// folder.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -32,7 +34,8 @@ pub enum SnapshotError {
         /// The folder.
         folder: PathBuf,
     },
-    /// The folder to be written cannot be replaced as a whole: it is the current one, or has no name of its own.
+    /// The folder to be written cannot be replaced as a whole: it is the current one, or has no
+    /// name of its own.
     NotReplaceable {
         /// The folder.
         folder: PathBuf,
@@ -87,21 +90,25 @@ impl std::error::Error for SnapshotError {
 }
 
 impl EmbeddedApiServer {
-    /// Writes everything that the server holds, as it is at one revision, into a folder: one YAML file an object, in
-    /// `configmaps/NAMESPACE/NAME.yaml`, `leases.coordination.k8s.io/NAMESPACE/NAME.yaml`, `namespaces/NAME.yaml`.
-    /// Two snapshots of the same state are the same bytes. Returns the number of objects.
+    /// Writes everything that the server holds, as it is at one revision, into a folder: one YAML
+    /// file an object, in `configmaps/NAMESPACE/NAME.yaml`,
+    /// `leases.coordination.k8s.io/NAMESPACE/NAME.yaml`, `namespaces/NAME.yaml`. Two snapshots
+    /// of the same state are the same bytes. Returns the number of objects.
     ///
-    /// An earlier snapshot in that folder is replaced as a whole. If the process is killed meanwhile, wherever it was, a
-    /// [`load`](Self::load) finds the old one or the new one: beside the folder, if it was killed between the two
-    /// renames at the end; the next save cleans up. (Against a loss of power files are not synced.)
+    /// An earlier snapshot in that folder is replaced as a whole. If the process is killed
+    /// meanwhile, wherever it was, a [`load`](Self::load) finds the old one or the new one:
+    /// beside the folder, if it was killed between the two renames at the end; the next save
+    /// cleans up. (Against a loss of power files are not synced.)
     ///
-    /// Secrets are written as they are; so is what is being deleted. Objects of a definition are written in the version
-    /// that it stores, served or not. Each file ends with a line that tells whether it is still as it was saved. Names
-    /// that are too long for a file are cut, and told apart by a hash. Blocks while it writes.
+    /// Secrets are written as they are; so is what is being deleted. Objects of a definition are
+    /// written in the version that it stores, served or not. Each file ends with a line that
+    /// tells whether it is still as it was saved. Names that are too long for a file are cut,
+    /// and told apart by a hash. Blocks while it writes.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] if the folder holds something else, is the current one, or cannot be written.
+    /// [`SnapshotError`] if the folder holds something else, is the current one, or cannot be
+    /// written.
     #[doc(alias = "etcdctl snapshot save")]
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
         let (revision, objects) = everything(self.core());
@@ -110,18 +117,21 @@ impl EmbeddedApiServer {
         Ok(count)
     }
 
-    /// Puts the objects of a folder into the server: a [saved](Self::save) one, or manifests written by hand (any
-    /// `.yaml`, `.yml` and `.json` below it, several documents in a file and `List`s included). Returns their number.
+    /// Puts the objects of a folder into the server: a [saved](Self::save) one, or manifests
+    /// written by hand (any `.yaml`, `.yml` and `.json` below it, several documents in a file
+    /// and `List`s included). Returns their number.
     ///
-    /// Objects keep uid, resourceVersion, times, generation, owners and status where their files say them, and get
-    /// what is missing; they are defaulted and checked as in a create, unknown fields are refused. What is as it was
-    /// saved comes back even if a create would refuse it today: an object that is older than the schema of its kind, or
-    /// than the end of its namespace. Definitions come first, then namespaces. What has the same name is replaced,
-    /// everything else stays; a Service that wants the address or a port of the nodes of one that stays is refused. An
-    /// object without a namespace goes to `default`. Kinds that are registered in Rust must be registered before.
+    /// Objects keep uid, resourceVersion, times, generation, owners and status where their files
+    /// say them, and get what is missing; they are defaulted and checked as in a create,
+    /// unknown fields are refused. What is as it was saved comes back even if a create would
+    /// refuse it today: an object that is older than the schema of its kind, or than the end of
+    /// its namespace. Definitions come first, then namespaces. What has the same name is replaced,
+    /// everything else stays; a Service that wants the address or a port of the nodes of one that
+    /// stays is refused. An object without a namespace goes to `default`. Kinds that are
+    /// registered in Rust must be registered before.
     ///
-    /// To clients it is what restoring etcd from a backup is: watches of the kinds that were loaded end with 410
-    /// Expired, and begin anew. Blocks while it reads.
+    /// To clients it is what restoring etcd from a backup is: watches of the kinds that were loaded
+    /// end with 410 Expired, and begin anew. Blocks while it reads.
     ///
     /// # Errors
     ///
@@ -164,24 +174,30 @@ fn everything(core: &Core) -> (u64, Vec<Saved>) {
                     path.push(stored.key.namespace().to_owned());
                 }
                 path.push(stored.key.name().to_owned());
-                all.push(Saved { path, object: Value::Object(object), unsaid: stored.leaves_unsaid() });
+                all.push(Saved {
+                    path,
+                    object: Value::Object(object),
+                    unsaid: stored.leaves_unsaid(),
+                });
             }
         }
         (inner.state.revision(), all)
     })
 }
 
-/// The file that says that a folder is a snapshot, of which revision, and of the files of which objects something goes
-/// without saying.
+/// The file that says that a folder is a snapshot, of which revision, and of the files of which
+/// objects something goes without saying.
 fn mark(revision: u64, unsaid: &[String]) -> Value {
-    let mut mark = json!({ "apiVersion": folder::FORMAT, "kind": "Snapshot", "revision": revision });
+    let mut mark =
+        json!({ "apiVersion": folder::FORMAT, "kind": "Snapshot", "revision": revision });
     if !unsaid.is_empty() {
         mark["unsaid"] = unsaid.into();
     }
     mark
 }
 
-/// The highest revision that is taken from a file: a server that goes on from there does not come to the end of numbers.
+/// The highest revision that is taken from a file: a server that goes on from there does not come
+/// to the end of numbers.
 const MAX_REVISION: u64 = 1 << 62;
 
 /// How an error names an object.

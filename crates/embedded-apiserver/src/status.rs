@@ -66,25 +66,36 @@ impl Status {
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} {} not found", kind.qualified_plural(), quoted(name)))
-            .about(kind, name)
+        Self::new(
+            404,
+            "NotFound",
+            format!("{} {} not found", kind.qualified_plural(), quoted(name)),
+        )
+        .about(kind, name)
     }
 
     /// A path that names no resource of the group.
     pub(crate) fn no_such_resource() -> Self {
-        let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
+        let mut status =
+            Self::new(404, "NotFound", "the server could not find the requested resource");
         status.details = Some(json!({}));
         status
     }
 
     pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
-        Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", kind.qualified_plural()))
-            .about(kind, name)
+        Self::new(
+            409,
+            "AlreadyExists",
+            format!("{} \"{name}\" already exists", kind.qualified_plural()),
+        )
+        .about(kind, name)
     }
 
     pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let message =
-            format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_plural());
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            kind.qualified_plural()
+        );
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
@@ -100,8 +111,8 @@ impl Status {
         Self::new(403, "Forbidden", message).about(kind, name)
     }
 
-    /// What an authorizer refuses: `NewForbidden` of apimachinery, about a resource that need not exist, or about a
-    /// path (then all three are empty).
+    /// What an authorizer refuses: `NewForbidden` of apimachinery, about a resource that need not
+    /// exist, or about a path (then all three are empty).
     pub(crate) fn refused(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let dot = if group.is_empty() { "" } else { "." };
         let message = match (resource, name) {
@@ -125,15 +136,17 @@ impl Status {
 
     /// An object of a kind that need not be served.
     pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
-        let mut status = Self::new(404, "NotFound", format!("{resource}.{group} {name:?} not found"));
+        let mut status =
+            Self::new(404, "NotFound", format!("{resource}.{group} {name:?} not found"));
         status.details = Some(json!({ "name": name, "group": group, "kind": resource }));
         status
     }
 
     /// A create in a namespace that is being deleted.
     pub(crate) fn namespace_terminating(kind: &Kind, name: &str, namespace: &str) -> Self {
-        let why =
-            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
         let mut status = Self::forbidden(kind, name, &why);
         if let Some(details) = &mut status.details {
             details["causes"] = json!([{
@@ -161,8 +174,8 @@ impl Status {
         self
     }
 
-    /// An object of a custom kind that says that it is of another one, or of another version. `more`: what else is wrong
-    /// with it.
+    /// An object of a custom kind that says that it is of another one, or of another version.
+    /// `more`: what else is wrong with it.
     pub(crate) fn of_other_kind(
         kind: &Kind,
         (other_kind, other_version): (Option<&str>, Option<&str>),
@@ -192,9 +205,11 @@ impl Status {
             Some(version) => version.split_once('/').map_or("", |(group, _)| group),
             None => kind.group(),
         };
-        let (of, dot) = (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
+        let (of, dot) =
+            (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
         let what = causes.text();
-        let mut status = Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
+        let mut status =
+            Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
         let members = [("name", name), ("group", group), ("kind", of)];
         let members = members.into_iter().filter(|(_, value)| !value.is_empty());
         let mut details: serde_json::Map<_, _> =
@@ -204,7 +219,8 @@ impl Status {
         status
     }
 
-    /// A delete whose precondition does not hold: the real server names the kind there, not the resource.
+    /// A delete whose precondition does not hold: the real server names the kind there, not the
+    /// resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
         // Both groups of Event delete in the name of one.
         let in_core = event::is_events_v1(kind);
@@ -220,14 +236,16 @@ impl Status {
         status
     }
 
-    /// An update without a version, of a kind that wants one: the real server names the resource there, not the kind.
+    /// An update without a version, of a kind that wants one: the real server names the resource
+    /// there, not the kind.
     pub(crate) fn version_required(kind: &Kind, name: &str) -> Self {
         let why = "Invalid value: 0: must be specified for an update";
         let field = "metadata.resourceVersion";
         let message = format!("{} \"{name}\" is invalid: {field}: {why}", kind.qualified_plural());
         let mut status = Self::new(422, "Invalid", message).about(kind, name);
         if let Some(details) = &mut status.details {
-            details["causes"] = json!([{ "reason": "FieldValueInvalid", "message": why, "field": field }]);
+            details["causes"] =
+                json!([{ "reason": "FieldValueInvalid", "message": why, "field": field }]);
         }
         status
     }
@@ -276,7 +294,8 @@ impl Status {
     /// As `invalid_options`, with everything that is wrong.
     pub(crate) fn contradictory_options(options: &str, causes: &[Cause]) -> Self {
         let what = Cause::texts(causes);
-        let mut status = Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
+        let mut status =
+            Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
         status.details = Some(json!({
             "group": "meta.k8s.io",
             "kind": options,
@@ -298,7 +317,8 @@ impl Status {
 
     /// One that crosses a bound of this server: the same, and why.
     pub(crate) fn out_of_bounds(why: &str) -> Self {
-        let causes = json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
+        let causes =
+            json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
         Self { details: Some(causes), ..Self::unprocessable() }
     }
 
@@ -328,7 +348,8 @@ impl Status {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful), before anybody else looks.
+    /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful),
+    /// before anybody else looks.
     pub(crate) fn no_representation(available: &str) -> Self {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
         let mut status = Self::new(406, "NotAcceptable", message);
@@ -358,7 +379,11 @@ impl Status {
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {
-        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
+        Self::new(
+            413,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: limit is {limit}"),
+        )
     }
 
     /// What the real server answers for errors it has no reason for.
@@ -379,7 +404,9 @@ impl Status {
 
     /// More levels than can be read.
     pub(crate) fn too_deep() -> Self {
-        Self::not_implemented(&format!("JSON or YAML that is nested deeper than {READABLE_DEPTH} levels"))
+        Self::not_implemented(&format!(
+            "JSON or YAML that is nested deeper than {READABLE_DEPTH} levels"
+        ))
     }
 
     /// A watch from, or a list at, a revision whose history is gone.

@@ -1,4 +1,5 @@
-//! The store's shell: one lock around the state, wake-ups after it, and a signal for those who wait for a revision.
+//! The store's shell: one lock around the state, wake-ups after it, and a signal for those who wait
+//! for a revision.
 
 pub(crate) mod audience;
 pub(crate) mod lines;
@@ -83,7 +84,11 @@ impl Store {
     pub(crate) fn new(window: Window, rng: fastrand::Rng) -> Self {
         let state = State::new(window);
         let newest = Signal::new(state.revision());
-        Self { inner: Mutex::new(Inner { state, rng, turn: None }), lines: Mutex::default(), newest }
+        Self {
+            inner: Mutex::new(Inner { state, rng, turn: None }),
+            lines: Mutex::default(),
+            newest,
+        }
     }
 
     /// Runs one write under the lock, and afterwards wakes the watches that it concerns.
@@ -127,7 +132,9 @@ impl Store {
         let (objects, revision, refused) = match from {
             Beginning::Objects => (state.snapshot(place, None)?, now, None),
             Beginning::Now => (Vec::new(), now, None),
-            Beginning::After(revision) => (Vec::new(), revision, state.can_resume(table, revision).err()),
+            Beginning::After(revision) => {
+                (Vec::new(), revision, state.can_resume(table, revision).err())
+            }
         };
         let seat = state.take_seat(table, interest, revision);
         Ok(Seated { seat, objects, revision, refused })
@@ -155,7 +162,12 @@ impl Store {
     }
 
     /// An event line: as another watch has written it a moment ago, or as `write` does.
-    pub(crate) fn line(&self, line: Line, prefix: &Arc<str>, write: impl FnOnce() -> Bytes) -> Bytes {
+    pub(crate) fn line(
+        &self,
+        line: Line,
+        prefix: &Arc<str>,
+        write: impl FnOnce() -> Bytes,
+    ) -> Bytes {
         if let Some(known) = self.lines.lock().get(&line, prefix) {
             return known;
         }

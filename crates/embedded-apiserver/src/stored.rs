@@ -1,4 +1,5 @@
-//! One version of one object: shared compact JSON bytes with what selectors need parsed beside them.
+//! One version of one object: shared compact JSON bytes with what selectors need parsed beside
+//! them.
 
 mod key;
 mod pairs;
@@ -17,8 +18,8 @@ use crate::kind::Kind;
 pub(crate) use crate::stored::key::Key;
 use crate::stored::pairs::Pairs;
 
-/// A version of an object, never changed again. Small, because there may be hundreds of thousands: what is in the
-/// text already is told by where it is there.
+/// A version of an object, never changed again. Small, because there may be hundreds of thousands:
+/// what is in the text already is told by where it is there.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
@@ -26,7 +27,8 @@ pub(crate) struct Stored {
     labels: Pairs,
     /// Values of the selectable fields, by path.
     fields: Pairs,
-    /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace included.
+    /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace
+    /// included.
     body: Box<[u8]>,
     places: Places,
     /// It has a deletionTimestamp.
@@ -44,7 +46,8 @@ struct Places {
     uid: (u32, u32),
     /// The digits of the resourceVersion.
     version: (u32, u32),
-    /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0: nobody owns anything.
+    /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0:
+    /// nobody owns anything.
     managed: u32,
 }
 
@@ -58,12 +61,13 @@ pub(crate) enum Form {
 }
 
 const MANAGED_FIELDS: &str = ",\"managedFields\":";
-const METADATA_PREFIX: &str = "\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",";
+const METADATA_PREFIX: &str =
+    "\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",";
 
 impl Stored {
-    /// Takes an object without apiVersion, kind and managedFields, and writes it down at a revision (0: none, for a dry
-    /// run). `managed`: the managedFields as JSON, or nothing. They are kept as text: only writes look into them, and
-    /// the order of their members is theirs.
+    /// Takes an object without apiVersion, kind and managedFields, and writes it down at a revision
+    /// (0: none, for a dry run). `managed`: the managedFields as JSON, or nothing. They are
+    /// kept as text: only writes look into them, and the order of their members is theirs.
     pub(crate) fn new(
         kind: &Kind,
         key: Key,
@@ -79,7 +83,8 @@ impl Stored {
         }
         let ending = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
         let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
-        let labels = labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
+        let labels =
+            labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
         let (body, places) = write_down(object, managed);
         let fields = if kind.selectable().is_empty() {
             Pairs::default()
@@ -136,7 +141,8 @@ impl Stored {
             rest = managed.end.saturating_sub(1);
         }
         json.extend_from_slice(self.body.get(rest..).unwrap_or_default());
-        // What was written by `new` can be read: an empty object here would be a bug of `new`, seen by its tests.
+        // What was written by `new` can be read: an empty object here would be a bug of `new`, seen
+        // by its tests.
         match go_json::read(&json) {
             Ok(Value::Object(object)) => object,
             _ => Map::new(),
@@ -146,7 +152,9 @@ impl Stored {
     /// The same content at another revision: the text with other digits in it.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
         let old = range(self.places.version);
-        if let Some(definition) = kind.definition().filter(|definition| definition.converts(self.revision)) {
+        if let Some(definition) =
+            kind.definition().filter(|definition| definition.converts(self.revision))
+        {
             let mut object = self.object();
             definition.shown(&mut object, self.revision);
             return Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
@@ -156,7 +164,8 @@ impl Stored {
         }
         let digits = revision.to_string();
         let (before, after) = (self.body.get(..old.start), self.body.get(old.end..));
-        let body = [before.unwrap_or_default(), digits.as_bytes(), after.unwrap_or_default()].concat();
+        let body =
+            [before.unwrap_or_default(), digits.as_bytes(), after.unwrap_or_default()].concat();
         let moved = |place: u32| {
             if place < self.places.version.1 {
                 return place;
@@ -224,8 +233,8 @@ impl Stored {
         }
     }
 
-    /// Writes the object as an item of a list: the real server leaves apiVersion and kind out there for kinds that
-    /// are built in.
+    /// Writes the object as an item of a list: the real server leaves apiVersion and kind out there
+    /// for kinds that are built in.
     pub(crate) fn write_item(&self, kind: &Kind, form: Form, out: &mut BytesMut) {
         if form == Form::Full && kind.builtin.is_some() {
             out.put_u8(b'{');

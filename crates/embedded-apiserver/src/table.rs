@@ -1,4 +1,5 @@
-//! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that prefer that.
+//! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that
+//! prefer that.
 
 mod age;
 mod columns;
@@ -56,7 +57,12 @@ impl Wish {
     }
 
     /// The answer as a table; what holds no objects of the kind stays as it is.
-    pub(crate) fn grant(self, kind: &Arc<Kind>, clock: &Clock, response: Response<Body>) -> Response<Body> {
+    pub(crate) fn grant(
+        self,
+        kind: &Arc<Kind>,
+        clock: &Clock,
+        response: Response<Body>,
+    ) -> Response<Body> {
         let (mut parts, body) = response.into_parts();
         let printer = Printer { kind: Arc::clone(kind), include: self.include };
         if body.is_stream() {
@@ -64,7 +70,8 @@ impl Wish {
             let mut first = true;
             let lines = body.into_stream().map(move |line| {
                 let line = line?;
-                let Some(table) = printer.event(&line, std::mem::take(&mut first), clock.now()) else {
+                let Some(table) = printer.event(&line, std::mem::take(&mut first), clock.now())
+                else {
                     return Ok(line);
                 };
                 Ok(format!("{table}\n").into())
@@ -75,7 +82,9 @@ impl Wish {
         let Some(Some(Ok(bytes))) = body.into_stream().next().now_or_never() else {
             return Response::from_parts(parts, Body::empty());
         };
-        let table = serde_json::from_slice(&bytes).ok().and_then(|value| printer.answer(value, clock.now()));
+        let table = serde_json::from_slice(&bytes)
+            .ok()
+            .and_then(|value| printer.answer(value, clock.now()));
         let Some(table) = table else { return Response::from_parts(parts, Body::full(bytes)) };
         parts.headers.remove(http::header::CONTENT_LENGTH);
         Response::from_parts(parts, Body::full(table.to_string()))
@@ -139,7 +148,13 @@ impl Printer {
         Some(event)
     }
 
-    fn table(&self, objects: Vec<Value>, metadata: Value, with_columns: bool, now: Timestamp) -> Value {
+    fn table(
+        &self,
+        objects: Vec<Value>,
+        metadata: Value,
+        with_columns: bool,
+        now: Timestamp,
+    ) -> Value {
         let columns = columns::of(&self.kind);
         let of_kind = self.kind.definition();
         let definitions = with_columns.then(|| match of_kind {
@@ -147,8 +162,10 @@ impl Printer {
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
         // The way of printing that has nothing but names makes no list for none.
-        let plain =
-            matches!(self.kind.builtin, Some(Builtin::Role | Builtin::ClusterRole | Builtin::Definition));
+        let plain = matches!(
+            self.kind.builtin,
+            Some(Builtin::Role | Builtin::ClusterRole | Builtin::Definition)
+        );
         let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
             let cells: Vec<Value> = match of_kind {
@@ -171,10 +188,12 @@ impl Printer {
         })
     }
 
-    /// What the row of a Pod that has ended is marked with (`podSuccessConditions`, `podFailedConditions` of
-    /// pkg/printers/internalversion).
+    /// What the row of a Pod that has ended is marked with (`podSuccessConditions`,
+    /// `podFailedConditions` of pkg/printers/internalversion).
     fn ended(&self, object: &Value) -> Option<Value> {
-        let phase = object["status"]["phase"].as_str().filter(|_| self.kind.builtin == Some(Builtin::Pod))?;
+        let phase = object["status"]["phase"]
+            .as_str()
+            .filter(|_| self.kind.builtin == Some(Builtin::Pod))?;
         let message = match phase {
             "Succeeded" => "The pod has completed successfully.",
             "Failed" => "The pod failed.",

@@ -69,10 +69,16 @@ impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificates { why } => {
-                write!(f, "cannot read the certificates: {why}; give PEM, the server's own certificate first")
+                write!(
+                    f,
+                    "cannot read the certificates: {why}; give PEM, the server's own certificate first"
+                )
             }
             Self::Key { why } => {
-                write!(f, "cannot read the private key: {why}; give PEM of PKCS #8, PKCS #1 or SEC 1")
+                write!(
+                    f,
+                    "cannot read the private key: {why}; give PEM of PKCS #8, PKCS #1 or SEC 1"
+                )
             }
             Self::Mismatch { why } => {
                 write!(
@@ -88,8 +94,8 @@ impl fmt::Display for TlsError {
 impl std::error::Error for TlsError {}
 
 impl Tls {
-    /// An authority of this server's own and a certificate by it for `localhost`, `127.0.0.1` and `::1`. The keys are
-    /// made anew each time, and are kept in memory alone.
+    /// An authority of this server's own and a certificate by it for `localhost`, `127.0.0.1` and
+    /// `::1`. The keys are made anew each time, and are kept in memory alone.
     ///
     /// # Errors
     ///
@@ -99,7 +105,8 @@ impl Tls {
         let mut authority = CertificateParams::new(Vec::new()).map_err(making)?;
         authority.distinguished_name.push(DnType::CommonName, "embedded-apiserver");
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        authority.key_usages =
+            vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
         let authority_key = KeyPair::generate().map_err(making)?;
         let authority_pem = authority.self_signed(&authority_key).map_err(making)?.pem();
         let names = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
@@ -112,8 +119,9 @@ impl Tls {
         Self::from_pem(&own_pem, &own_key.serialize_pem(), &authority_pem)
     }
 
-    /// Certificates and key as text: the server's own certificate, with what stands between it and the authority
-    /// behind it; its private key; and the authority's certificate, which goes into kubeconfigs.
+    /// Certificates and key as text: the server's own certificate, with what stands between it and
+    /// the authority behind it; its private key; and the authority's certificate, which goes
+    /// into kubeconfigs.
     ///
     /// # Errors
     ///
@@ -131,7 +139,8 @@ impl Tls {
         read(authority)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
             .map_err(|error| TlsError::Key { why: error.to_string() })?;
-        let mismatch = |error: tokio_rustls::rustls::Error| TlsError::Mismatch { why: error.to_string() };
+        let mismatch =
+            |error: tokio_rustls::rustls::Error| TlsError::Mismatch { why: error.to_string() };
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
         let mut config = builder
             .with_safe_default_protocol_versions()

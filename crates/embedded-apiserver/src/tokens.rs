@@ -9,7 +9,8 @@ use std::fmt;
 #[derive(Clone, Default)]
 pub(crate) struct Tokens {
     users: BTreeMap<String, User>,
-    /// Whether a request without credentials is anonymous though there are tokens: somebody else says what it may do.
+    /// Whether a request without credentials is anonymous though there are tokens: somebody else
+    /// says what it may do.
     pub(crate) admit_anonymous: bool,
 }
 
@@ -35,9 +36,9 @@ impl Tokens {
 
     /// The user of a request over a socket.
     ///
-    /// Beside `Authorization: Bearer` the token is taken as the password of `Basic`, with the user's name: client-go
-    /// and kubectl send no bearer token over plain HTTP (clientcmd reads it only for TLS), but they do send the user
-    /// part of the URL.
+    /// Beside `Authorization: Bearer` the token is taken as the password of `Basic`, with the
+    /// user's name: client-go and kubectl send no bearer token over plain HTTP (clientcmd reads
+    /// it only for TLS), but they do send the user part of the URL.
     pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<User, Unauthorized> {
         if self.users.is_empty() {
             return Ok(User::anonymous());

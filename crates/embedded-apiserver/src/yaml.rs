@@ -1,29 +1,36 @@
-//! YAML in and out: every document becomes JSON text before anything else sees it, and JSON becomes YAML on its way out.
+//! YAML in and out: every document becomes JSON text before anything else sees it, and JSON becomes
+//! YAML on its way out.
 
 use std::fmt;
 use std::thread;
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
 use crate::go_json;
 use crate::json_syntax::READABLE_DEPTH;
 
-/// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization: more than a worker's
-/// stack has for a document of that depth.
+/// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization:
+/// more than a worker's stack has for a document of that depth.
 const STACK: usize = 16 << 20;
 
 /// Runs what goes as deep as the document, where there is room for it.
 fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
     thread::scope(|scope| {
-        let room = thread::Builder::new().name("yaml".to_owned()).stack_size(STACK).spawn_scoped(scope, run);
+        let room = thread::Builder::new()
+            .name("yaml".to_owned())
+            .stack_size(STACK)
+            .spawn_scoped(scope, run);
         let ended = room.map_err(|error| format!("no thread to read it: {error}"))?.join();
         ended.unwrap_or_else(|_| Err("it cannot be read".to_owned()))
     })
 }
 
-/// The first document as JSON text; a member that comes twice is there twice. A document without anything is `null`.
+/// The first document as JSON text; a member that comes twice is there twice. A document without
+/// anything is `null`.
 pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     deep(|| {
         let mut reader = yaml;
@@ -40,7 +47,8 @@ pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Whether a document is refused for more levels than can be read here, of which the real server reads more.
+/// Whether a document is refused for more levels than can be read here, of which the real server
+/// reads more.
 pub(crate) fn is_too_deep(why: &str) -> bool {
     why.starts_with("budget breached: Depth") || why.starts_with("recursion limit exceeded")
 }

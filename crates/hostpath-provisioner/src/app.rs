@@ -58,12 +58,14 @@ impl fmt::Debug for Assembly<'_> {
 /// # Errors
 /// When numbers do not fit together that the flags' checks let pass.
 pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
-    let Assembly { settings, client, elector, root, events, metrics, permissions, admin } = assembly;
+    let Assembly { settings, client, elector, root, events, metrics, permissions, admin } =
+        assembly;
     let pause = Pause::new(metrics.clone());
     let mut builder = Manager::builder()
         .grace(settings.drain_grace)
         .loss_grace(settings.stop_margin / 2)
-        // A list that is refused, or a server that is away, ends by itself one day; readiness tells until then.
+        // A list that is refused, or a server that is away, ends by itself one day; readiness tells
+        // until then.
         .sync_timeout(Duration::MAX);
     if let Some(elector) = elector {
         builder = builder.election(elector);
@@ -75,8 +77,10 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     }
     let mut manager = builder.build()?;
     let caches = Caches {
-        claims: manager
-            .cache_with(Api::all(client.clone()), slim().index(BY_UID, uid_of::<PersistentVolumeClaim>)),
+        claims: manager.cache_with(
+            Api::all(client.clone()),
+            slim().index(BY_UID, uid_of::<PersistentVolumeClaim>),
+        ),
         volumes: manager.cache_with(Api::all(client.clone()), slim::<PersistentVolume>()),
         classes: manager.cache_with(Api::all(client.clone()), slim::<StorageClass>()),
     };
@@ -106,14 +110,16 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .source(caches.claims.trigger(claims_to_look_at))
         // A claim that waits for its class looks again when the class comes or changes.
         .source(caches.classes.trigger(move |change: &Change<StorageClass>| {
-            let ours = change.object().is_some_and(|object| object.metadata.name.as_ref() == Some(&class));
+            let ours =
+                change.object().is_some_and(|object| object.metadata.name.as_ref() == Some(&class));
             let all = if ours { pending.list() } else { Vec::new() };
             all.iter()
                 .filter(|claim| is_unbound(claim))
                 .filter_map(|claim| claim.metadata.uid.clone())
                 .collect::<Vec<_>>()
         }))
-        // So does one whose volume went before they were bound, or whose volume's name was another's until now.
+        // So does one whose volume went before they were bound, or whose volume's name was
+        // another's until now.
         .source(caches.volumes.trigger(claim_without_volume))
         .workers(settings.workers)
         .limiter(limiter.clone());
@@ -156,7 +162,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     Ok(manager)
 }
 
-/// All that may wait for a permission, but for the election, which tries again by itself within three renew intervals.
+/// All that may wait for a permission, but for the election, which tries again by itself within
+/// three renew intervals.
 struct Waiting {
     context: Weak<Context>,
     claims: Handle<String>,
@@ -164,7 +171,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Keys that stand in back-off or were given up run at once; each finds out by itself whether there is anything to do.
+    /// Keys that stand in back-off or were given up run at once; each finds out by itself whether
+    /// there is anything to do.
     fn try_again(&self, mended: Mended) {
         let Some(context) = self.context.upgrade() else { return };
         let Caches { claims, volumes, classes } = &context.caches;
@@ -180,7 +188,9 @@ impl Waiting {
         context.all_begun().into_iter().for_each(|uid| self.claims.add(uid));
         let unsettled = volumes.list();
         let unsettled = unsettled.iter().filter(|volume| is_unsettled(volume));
-        unsettled.filter_map(|volume| volume.metadata.name.clone()).for_each(|name| self.volumes.add(name));
+        unsettled
+            .filter_map(|volume| volume.metadata.name.clone())
+            .for_each(|name| self.volumes.add(name));
     }
 }
 
@@ -210,7 +220,8 @@ fn is_unsettled(volume: &PersistentVolume) -> bool {
     volume.metadata.deletion_timestamp.is_some() || phase != Some("Bound") || !has_finalizer(volume)
 }
 
-/// The UIDs that a change of a claim names. Our own note is no change, or a failing claim would be tried again at once.
+/// The UIDs that a change of a claim names. Our own note is no change, or a failing claim would be
+/// tried again at once.
 fn claims_to_look_at(change: &Change<PersistentVolumeClaim>) -> Option<String> {
     if let (Some(old), Some(new)) = (&change.old, &change.new)
         && !changed(old, new)
@@ -220,8 +231,8 @@ fn claims_to_look_at(change: &Change<PersistentVolumeClaim>) -> Option<String> {
     change.object().and_then(|claim| claim.metadata.uid.clone())
 }
 
-/// The claim that may want a volume now that this one is gone. One that was bound to it does not: it had its volume, and what our
-/// cache still shows of it may be from before.
+/// The claim that may want a volume now that this one is gone. One that was bound to it does not:
+/// it had its volume, and what our cache still shows of it may be from before.
 fn claim_without_volume(change: &Change<PersistentVolume>) -> Option<String> {
     let gone = change.old.as_deref().filter(|_| change.new.is_none())?;
     let uid = claim_uid_of(gone.metadata.name.as_deref()?)?;

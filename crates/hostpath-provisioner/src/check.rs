@@ -1,4 +1,5 @@
-//! What must be right before anything is started or written: the kubeconfig, the server, the class, the port, the root.
+//! What must be right before anything is started or written: the kubeconfig, the server, the class,
+//! the port, the root.
 
 use std::fs;
 use std::future::Future;
@@ -46,8 +47,10 @@ pub(crate) async fn kube_config(
             let remedy = "give a kubeconfig file that kubectl can use";
             let read = Kubeconfig::read_from(path)
                 .map_err(|error| InputError::new(&*thing, chain(&error), remedy))?;
-            let options =
-                KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+            let options = KubeConfigOptions {
+                context: context.map(str::to_owned),
+                ..KubeConfigOptions::default()
+            };
             kube::Config::from_custom_kubeconfig(read, &options)
                 .await
                 .map_err(|error| InputError::new(&*thing, chain(&error), remedy))?
@@ -62,21 +65,31 @@ pub(crate) async fn kube_config(
     };
     direct(&mut config, |name| std::env::var(name).ok())?;
     config.connect_timeout = Some(api_timeout);
-    // Our queues try again, and they count and tell it; a retry below them would be hidden from both.
+    // Our queues try again, and they count and tell it; a retry below them would be hidden from
+    // both.
     config.default_retry = false;
     Ok(config)
 }
 
-/// Lets go of a proxy where `NO_PROXY` excepts the server, and refuses any other: the client is built without support for proxies.
+/// Lets go of a proxy where `NO_PROXY` excepts the server, and refuses any other: the client is
+/// built without support for proxies.
 ///
-/// `variable` reads the environment. Of `NO_PROXY`'s forms it knows `*`, hosts, addresses and domains, not address ranges.
-fn direct(config: &mut kube::Config, variable: impl Fn(&str) -> Option<String>) -> Result<(), InputError> {
+/// `variable` reads the environment. Of `NO_PROXY`'s forms it knows `*`, hosts, addresses and
+/// domains, not address ranges.
+fn direct(
+    config: &mut kube::Config,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<(), InputError> {
     let Some(proxy) = config.proxy_url.take() else { return Ok(()) };
     let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
-    let is_it = |name: &&str| variable(name).is_some_and(|value| value.parse().ok().as_ref() == Some(&proxy));
+    let is_it = |name: &&str| {
+        variable(name).is_some_and(|value| value.parse().ok().as_ref() == Some(&proxy))
+    };
     let from = ["HTTPS_PROXY", "https_proxy"].into_iter().find(set).filter(is_it);
-    let host = config.cluster_url.host().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
-    let no_proxy = ["NO_PROXY", "no_proxy"].into_iter().find(set).and_then(&variable).unwrap_or_default();
+    let host =
+        config.cluster_url.host().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
+    let no_proxy =
+        ["NO_PROXY", "no_proxy"].into_iter().find(set).and_then(&variable).unwrap_or_default();
     if from.is_some() && is_excepted(&no_proxy, &host) {
         return Ok(());
     }
@@ -95,7 +108,8 @@ fn direct(config: &mut kube::Config, variable: impl Fn(&str) -> Option<String>) 
 fn is_excepted(no_proxy: &str, host: &str) -> bool {
     no_proxy.split(',').map(|entry| entry.trim().to_ascii_lowercase()).any(|entry| {
         let entry = entry.trim_start_matches("*.").trim_start_matches('.').trim_matches(['[', ']']);
-        let inside = host.strip_suffix(entry).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        let inside =
+            host.strip_suffix(entry).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
         !entry.is_empty() && (entry == "*" || inside)
     })
 }
@@ -113,7 +127,11 @@ pub(crate) fn shown_url(url: &http::Uri) -> String {
 ///
 /// # Errors
 /// When it does not answer in time, or refuses us.
-pub(crate) async fn server(client: &Client, url: &str, patience: Patience) -> Result<(), InputError> {
+pub(crate) async fn server(
+    client: &Client,
+    url: &str,
+    patience: Patience,
+) -> Result<(), InputError> {
     let thing = format!("API server {url}");
     ask(patience, || client.apiserver_version())
         .await
@@ -124,9 +142,11 @@ pub(crate) async fn server(client: &Client, url: &str, patience: Patience) -> Re
             other => Err(other),
         })
         .map_err(|error| match error {
-            Unanswered::Refused(status) => {
-                InputError::new(thing, status.to_string(), "check the credentials in the kubeconfig")
-            }
+            Unanswered::Refused(status) => InputError::new(
+                thing,
+                status.to_string(),
+                "check the credentials in the kubeconfig",
+            ),
             Unanswered::Silent(why) => InputError::new(
                 thing,
                 format!("not reached within {:?}: {why}", patience.whole),
@@ -174,9 +194,9 @@ pub(crate) async fn class(
             "name a class of ours, or give --provisioner-name",
         ));
     }
-    Parameters::parse(class.parameters.as_ref())
-        .map(drop)
-        .map_err(|error| InputError::new(&*thing, error, "make the class anew with right parameters"))
+    Parameters::parse(class.parameters.as_ref()).map(drop).map_err(|error| {
+        InputError::new(&*thing, error, "make the class anew with right parameters")
+    })
 }
 
 /// Takes the port for metrics.
@@ -193,15 +213,16 @@ pub(crate) fn port(address: SocketAddr) -> Result<AdminServer, InputError> {
     })
 }
 
-/// Looks at the root: a folder or one that can be made, ours, writable, with room. Leaves nothing behind.
+/// Looks at the root: a folder or one that can be made, ours, writable, with room. Leaves nothing
+/// behind.
 ///
 /// # Errors
 /// When it is not.
 pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
     let thing = format!("--root {}", root.path().display());
     let existing = existing_part(root.path());
-    let metadata =
-        fs::metadata(&existing).map_err(|error| InputError::new(&*thing, error, "give another folder"))?;
+    let metadata = fs::metadata(&existing)
+        .map_err(|error| InputError::new(&*thing, error, "give another folder"))?;
     if !metadata.is_dir() {
         let wrong = format!("{} is not a folder", existing.display());
         return Err(InputError::new(&*thing, wrong, "give a folder, or move that away"));
@@ -225,9 +246,10 @@ pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
     let probe = existing.join(format!(".hostpath-provisioner-probe-{:016x}", fastrand::u64(..)));
     fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|error| {
         let (wrong, remedy) = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                ("the file system is full".to_owned(), "make room on it, or give a folder on another")
-            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => (
+                "the file system is full".to_owned(),
+                "make room on it, or give a folder on another",
+            ),
             _ => (
                 format!("cannot write in {}: {error}", existing.display()),
                 "give a folder this account may write in",
@@ -237,7 +259,8 @@ pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
     })
 }
 
-/// Whether there is no room for another directory. File systems without a fixed number of files or of blocks say 0 of 0.
+/// Whether there is no room for another directory. File systems without a fixed number of files or
+/// of blocks say 0 of 0.
 fn is_full(room: &rustix::fs::StatVfs) -> bool {
     let no_files = room.f_files > 0 && room.f_favail == 0;
     let no_room = room.f_blocks > 0 && room.f_bavail.saturating_mul(room.f_frsize) < ROOM_MIN_BYTES;
@@ -252,7 +275,8 @@ fn existing_part(path: &Path) -> PathBuf {
         .to_path_buf()
 }
 
-/// Whether a path may exist, but cannot be looked at: below a file, or a folder that is closed to us.
+/// Whether a path may exist, but cannot be looked at: below a file, or a folder that is closed to
+/// us.
 fn is_hidden(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
@@ -264,7 +288,8 @@ enum Unanswered {
     Silent(String),
 }
 
-/// Asks until there is an answer that will not change by itself. One request that is never answered does not use up the patience.
+/// Asks until there is an answer that will not change by itself. One request that is never answered
+/// does not use up the patience.
 async fn ask<T, F>(patience: Patience, mut request: impl FnMut() -> F) -> Result<T, Unanswered>
 where
     F: Future<Output = Result<T, kube::Error>>,
@@ -288,10 +313,12 @@ where
     }
 }
 
-/// An error with what caused it: of each the first line. Further lines of a YAML error quote the file, a token of it maybe.
+/// An error with what caused it: of each the first line. Further lines of a YAML error quote the
+/// file, a token of it maybe.
 fn chain(error: &dyn std::error::Error) -> String {
-    let first_line =
-        |error: &dyn std::error::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
+    let first_line = |error: &dyn std::error::Error| {
+        error.to_string().lines().next().unwrap_or_default().to_owned()
+    };
     let mut text = first_line(error);
     let mut source = error.source();
     while let Some(cause) = source {
@@ -334,11 +361,17 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         symlink(folder.path().join("nowhere"), folder.path().join("dangling")).unwrap();
-        for bad in
-            [file.clone(), file.join("below"), folder.path().join("dangling"), PathBuf::from("/proc/here")]
-        {
+        for bad in [
+            file.clone(),
+            file.join("below"),
+            folder.path().join("dangling"),
+            PathBuf::from("/proc/here"),
+        ] {
             let line = check(&bad).expect_err(&bad.display().to_string()).to_string();
-            assert!(line.starts_with(&format!("--root {}", bad.display())) && line.contains("; "), "{line}");
+            assert!(
+                line.starts_with(&format!("--root {}", bad.display())) && line.contains("; "),
+                "{line}"
+            );
         }
     }
 
@@ -444,17 +477,23 @@ mod tests {
             }
         };
         for no_proxy in ["", "other.org", "le.org", "pi.example.org,10.0.0.1"] {
-            let line = direct(&mut with_proxy(), |name| set(name, no_proxy)).unwrap_err().to_string();
+            let line =
+                direct(&mut with_proxy(), |name| set(name, no_proxy)).unwrap_err().to_string();
             assert!(line.contains("https_proxy") && line.contains("not supported"), "{line}");
-            assert!(line.contains("add api.example.org to NO_PROXY") && !line.contains("secret"), "{line}");
+            assert!(
+                line.contains("add api.example.org to NO_PROXY") && !line.contains("secret"),
+                "{line}"
+            );
         }
-        for no_proxy in ["*", "x, api.example.org", ".example.org", "*.example.org", "EXAMPLE.ORG"] {
+        for no_proxy in ["*", "x, api.example.org", ".example.org", "*.example.org", "EXAMPLE.ORG"]
+        {
             let mut config = with_proxy();
             direct(&mut config, |name| set(name, no_proxy)).unwrap();
             assert_eq!(config.proxy_url, None, "{no_proxy}");
         }
         let line = direct(&mut with_proxy(), |_| None).unwrap_err().to_string();
         assert!(line.starts_with("proxy-url in the kubeconfig"), "{line}");
-        direct(&mut kube::Config::new("https://api".parse().unwrap()), |name| set(name, "")).unwrap();
+        direct(&mut kube::Config::new("https://api".parse().unwrap()), |name| set(name, ""))
+            .unwrap();
     }
 }

@@ -9,7 +9,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::input::InputError;
 use crate::names::PROVISIONER;
 
-/// Gives every claim of a StorageClass a directory below --root and a PersistentVolume, and takes them back.
+/// Gives every claim of a StorageClass a directory below --root and a PersistentVolume, and takes
+/// them back.
 #[derive(Debug, Parser)]
 #[command(
     name = "hostpath-provisioner",
@@ -58,7 +59,8 @@ pub struct RunArgs {
     /// The name that StorageClass.provisioner must have
     #[arg(long, value_name = "NAME", default_value = PROVISIONER)]
     pub provisioner_name: String,
-    /// The label of the nodes on which the folder of --root is; pods with volumes of ours then go only to these
+    /// The label of the nodes on which the folder of --root is; pods with volumes of ours then go
+    /// only to these
     #[arg(long, value_name = "KEY=VALUE")]
     pub node_label: Option<String>,
     /// Workers of each of the two queues, 1 to 256
@@ -66,12 +68,18 @@ pub struct RunArgs {
     pub workers: usize,
 
     /// The Lease by which replicas take turns
-    #[arg(long, value_name = "NAME", default_value = "hostpath-provisioner", help_heading = "Election")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "hostpath-provisioner",
+        help_heading = "Election"
+    )]
     pub lease_name: String,
     /// The Lease's namespace; the pod's own unless given, "default" outside of a cluster
     #[arg(long, value_name = "NAMESPACE", help_heading = "Election")]
     pub lease_namespace: Option<String>,
-    /// This replica's identity, unique among all; the host's name and some random digits unless given
+    /// This replica's identity, unique among all; the host's name and some random digits unless
+    /// given
     #[arg(long, value_name = "ID", help_heading = "Election")]
     pub identity: Option<String>,
     /// How long a lease lasts, in whole seconds; 5s unless given
@@ -124,7 +132,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration, help_heading = "Retries")]
     pub sweep_interval: Duration,
 
-    /// Where /metrics, /livez and /readyz are served, as in 127.0.0.1:9090; port 0 picks a free one; off unless given
+    /// Where /metrics, /livez and /readyz are served, as in 127.0.0.1:9090; port 0 picks a free
+    /// one; off unless given
     #[arg(long, value_name = "ADDRESS", help_heading = "Watching it")]
     pub metrics_addr: Option<String>,
     /// The form of the log
@@ -136,7 +145,8 @@ pub struct RunArgs {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    humantime::parse_duration(text).map_err(|error| format!("{error} (write it as in 500ms, 10s or 5m)"))
+    humantime::parse_duration(text)
+        .map_err(|error| format!("{error} (write it as in 500ms, 10s or 5m)"))
 }
 
 /// What the command line asks for.
@@ -205,13 +215,22 @@ mod tests {
                 &["run", "--root", "/x", "--storage-class", "c", "--drain-grace", "10"],
                 &["--drain-grace", "'10'", "10s"],
             ),
-            (&["run", "--root", "/x", "--storage-class", "c", "--retry-base=-1s"], &["--retry-base", "-1s"]),
-            (&["run", "--root", "/x", "--storage-class", "c", "--workers", "many"], &["--workers", "many"]),
+            (
+                &["run", "--root", "/x", "--storage-class", "c", "--retry-base=-1s"],
+                &["--retry-base", "-1s"],
+            ),
+            (
+                &["run", "--root", "/x", "--storage-class", "c", "--workers", "many"],
+                &["--workers", "many"],
+            ),
             (
                 &["run", "--root", "/x", "--storage-class", "c", "--log-format", "xml"],
                 &["--log-format", "xml", "json"],
             ),
-            (&["run", "--root", "/x", "--storage-class", "c", "--workers", "-1"], &["--workers", "-1"]),
+            (
+                &["run", "--root", "/x", "--storage-class", "c", "--workers", "-1"],
+                &["--workers", "-1"],
+            ),
             (&["run", "--root", "/x", "--storage-class", "c", "--bogus"], &["--bogus"]),
             (&["walk"], &["walk"]),
             (&[], &["run"]),
@@ -227,7 +246,9 @@ mod tests {
     #[test]
     fn help_and_version_are_no_errors() {
         for flag in ["--version", "--help"] {
-            assert!(matches!(read(&[flag]), Ok(Asked::Print(text)) if text.contains("hostpath-provisioner")));
+            assert!(
+                matches!(read(&[flag]), Ok(Asked::Print(text)) if text.contains("hostpath-provisioner"))
+            );
         }
         assert!(matches!(read(&["run", "--help"]), Ok(Asked::Print(_))));
     }

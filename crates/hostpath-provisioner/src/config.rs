@@ -1,4 +1,5 @@
-//! The flags checked, one by one and together, into what the program runs by. No I/O but the pod's own namespace.
+//! The flags checked, one by one and together, into what the program runs by. No I/O but the pod's
+//! own namespace.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -87,7 +88,8 @@ impl Settings {
                 "choose a --retry-max that is at least as long",
             ));
         }
-        for (flag, value) in [("--retry-qps", args.retry_qps), ("--retry-burst", args.retry_burst)] {
+        for (flag, value) in [("--retry-qps", args.retry_qps), ("--retry-burst", args.retry_burst)]
+        {
             if !(1..=RETRIES_MAX).contains(&value) {
                 return Err(out_of_range(flag, value, 1, RETRIES_MAX));
             }
@@ -146,13 +148,15 @@ fn election(args: &RunArgs) -> Result<lease_election::Config, InputError> {
         .renew_interval(args.renew_interval.unwrap_or_else(|| preset.renew_interval()))
         .request_timeout(args.lease_request_timeout.unwrap_or_else(|| preset.request_timeout()))
         .stop_margin(stop_margin)
-        // The manager drops what outlasts the grace; the rest is blocking work, which is waited for a little longer.
+        // The manager drops what outlasts the grace; the rest is blocking work, which is waited for
+        // a little longer.
         .drain_timeout(args.drain_grace.saturating_add(stop_margin))
         .build()
         .map_err(|error| refused(args, error))
 }
 
-/// Names the flag whose value it is; and if that was not given, those that were, because one of them does not go with the preset.
+/// Names the flag whose value it is; and if that was not given, those that were, because one of
+/// them does not go with the preset.
 fn refused(args: &RunArgs, error: lease_election::ConfigError) -> InputError {
     let flag = match error.field {
         "namespace" => "--lease-namespace".to_owned(),
@@ -169,7 +173,9 @@ fn refused(args: &RunArgs, error: lease_election::ConfigError) -> InputError {
             if given.iter().any(|(of, ..)| *of == field) {
                 given.retain(|(of, ..)| *of == field);
             }
-            let given = given.iter().map(|(_, flag, time)| format!("{flag} {:?}", time.unwrap_or_default()));
+            let given = given
+                .iter()
+                .map(|(_, flag, time)| format!("{flag} {:?}", time.unwrap_or_default()));
             given.collect::<Vec<_>>().join(" ")
         }
     };
@@ -212,7 +218,9 @@ fn check_name(flag: &str, name: &str) -> Result<(), InputError> {
         !label.is_empty()
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
     };
     if name.len() <= 253 && name.split('.').all(label) {
         return Ok(());
@@ -227,7 +235,9 @@ fn check_name(flag: &str, name: &str) -> Result<(), InputError> {
 /// What stands behind the slash of a qualified name, and, if it is not empty, a label's value.
 fn is_plain(part: &str) -> bool {
     (1..=63).contains(&part.len())
-        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
         && part.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
         && part.as_bytes().last().is_some_and(u8::is_ascii_alphanumeric)
 }
@@ -288,7 +298,10 @@ mod tests {
     fn the_defaults_are_upstreams_where_the_issue_says_nothing_else() {
         let settings = check(&["--lease-namespace", "ns"]).unwrap();
         assert_eq!(settings.workers.get(), 4);
-        assert_eq!((settings.limits.provision_threshold, settings.limits.delete_threshold), (15, 15));
+        assert_eq!(
+            (settings.limits.provision_threshold, settings.limits.delete_threshold),
+            (15, 15)
+        );
         assert_eq!(
             (settings.retries.base, settings.retries.max),
             (Duration::from_secs(1), Duration::from_secs(300))
@@ -311,8 +324,12 @@ mod tests {
             ]
         };
         let fast = lease_election::Config::builder("ns", "lease").fast().build().unwrap();
-        let [lease, renew, request, margin] =
-            [fast.lease_duration(), fast.renew_interval(), fast.request_timeout(), fast.stop_margin()];
+        let [lease, renew, request, margin] = [
+            fast.lease_duration(),
+            fast.renew_interval(),
+            fast.request_timeout(),
+            fast.stop_margin(),
+        ];
         assert_eq!(times(&[]), [lease, renew, request, margin]);
         assert_eq!(times(&["--lease-duration", "15s"]), [ms(15_000), renew, request, margin]);
         assert_eq!(times(&["--renew-interval", "1500ms"]), [lease, ms(1500), request, margin]);
@@ -344,7 +361,8 @@ mod tests {
             assert!(line.contains(bound), "{bound} is not in: {line}");
         }
         // Two that do not go together are both named, and one that was not given is not.
-        let line = check(&["--lease-duration", "15s", "--stop-margin", "14s"]).unwrap_err().to_string();
+        let line =
+            check(&["--lease-duration", "15s", "--stop-margin", "14s"]).unwrap_err().to_string();
         assert!(line.starts_with("--lease-duration 15s --stop-margin 14s: "), "{line}");
     }
 
@@ -369,10 +387,19 @@ mod tests {
 
     #[test]
     fn retry_flags_reach_the_settings() {
-        let settings =
-            check(&["--retry-base", "3s", "--retry-max", "7s", "--retry-qps", "2", "--retry-burst", "9"])
-                .unwrap();
-        let wanted = Retries { base: Duration::from_secs(3), max: Duration::from_secs(7), qps: 2, burst: 9 };
+        let settings = check(&[
+            "--retry-base",
+            "3s",
+            "--retry-max",
+            "7s",
+            "--retry-qps",
+            "2",
+            "--retry-burst",
+            "9",
+        ])
+        .unwrap();
+        let wanted =
+            Retries { base: Duration::from_secs(3), max: Duration::from_secs(7), qps: 2, burst: 9 };
         assert_eq!(settings.retries, wanted);
     }
 
@@ -414,19 +441,24 @@ mod tests {
             ("--lease-request-timeout", "20s"),
             ("--stop-margin", "20s"),
         ] {
-            let line =
-                check(&[flag, value]).expect_err(&format!("{flag} {value:?} was accepted")).to_string();
+            let line = check(&[flag, value])
+                .expect_err(&format!("{flag} {value:?} was accepted"))
+                .to_string();
             assert!(line.starts_with(flag), "{flag} {value:?}: {line}");
-            assert!(line.contains(';') || line.contains("choose") || line.contains("use"), "{line}");
+            assert!(
+                line.contains(';') || line.contains("choose") || line.contains("use"),
+                "{line}"
+            );
             assert!(!line.contains('\n'), "{line}");
         }
     }
 
     #[test]
     fn a_label_is_a_key_and_a_value_that_may_be_empty() {
-        for (text, key, value) in
-            [("hostpath.wq-rs.dev/root=true", "hostpath.wq-rs.dev/root", "true"), ("root=", "root", "")]
-        {
+        for (text, key, value) in [
+            ("hostpath.wq-rs.dev/root=true", "hostpath.wq-rs.dev/root", "true"),
+            ("root=", "root", ""),
+        ] {
             let label = check(&["--node-label", text]).unwrap().node_label;
             assert_eq!(label, Some((key.to_owned(), value.to_owned())));
         }

@@ -1,4 +1,5 @@
-//! What both controllers work with: the server, the disk, the caches, and the work that has been begun for claims.
+//! What both controllers work with: the server, the disk, the caches, and the work that has been
+//! begun for claims.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -118,7 +119,8 @@ pub(crate) struct Context {
     on_disk: Arc<Mutex<HashSet<String>>>,
     /// The term that this process has begun on the root.
     begun_term: Mutex<Option<Fence>>,
-    /// Held while the server's revision is compared with the disk's, so that no read revision is compared with a later note.
+    /// Held while the server's revision is compared with the disk's, so that no read revision is
+    /// compared with a later note.
     compares: tokio::sync::Mutex<()>,
 }
 
@@ -133,7 +135,8 @@ impl fmt::Debug for Context {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { us, owner, identity, root, client, caches, limits, events, metrics, pause } = parts;
+        let Parts { us, owner, identity, root, client, caches, limits, events, metrics, pause } =
+            parts;
         let (begun, on_disk, begun_term, compares) = Default::default();
         Self {
             us,
@@ -193,9 +196,12 @@ impl Context {
     ) -> Result<T, Refused> {
         match tokio::time::timeout(self.limits.api_timeout, request).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(Refused { code: code(&error), problem: Problem::of_api(what, &error) }),
+            Ok(Err(error)) => {
+                Err(Refused { code: code(&error), problem: Problem::of_api(what, &error) })
+            }
             Err(_) => {
-                let message = format!("cannot {what}: no answer within {:?}", self.limits.api_timeout);
+                let message =
+                    format!("cannot {what}: no answer within {:?}", self.limits.api_timeout);
                 Err(Refused { code: 0, problem: Problem::passing(Reason::ApiFailed, &message) })
             }
         }
@@ -217,8 +223,8 @@ impl Context {
     /// Work on the disk for one claim, on a thread that may block.
     ///
     /// # Cancel safety
-    /// The work goes on when the future is dropped; the lease is not given back before it ended, and no second work for
-    /// the same claim begins meanwhile.
+    /// The work goes on when the future is dropped; the lease is not given back before it ended,
+    /// and no second work for the same claim begins meanwhile.
     pub(crate) async fn on_disk<K, T: Send + 'static>(
         self: &Arc<Self>,
         request: &Request<K>,
@@ -239,23 +245,36 @@ impl Context {
         });
         match work.await {
             Ok(done) => done.map_err(Problem::from),
-            Err(_) => Err(Problem::passing(Reason::DirectoryFailed, "the work on the directory broke off")),
+            Err(_) => Err(Problem::passing(
+                Reason::DirectoryFailed,
+                "the work on the directory broke off",
+            )),
         }
     }
 }
 
 impl Context {
-    /// Compares the server's revision with the greatest that the root has seen. Comes before each removal.
-    pub(crate) async fn compare(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {
+    /// Compares the server's revision with the greatest that the root has seen. Comes before each
+    /// removal.
+    pub(crate) async fn compare(
+        self: &Arc<Self>,
+        term: &Term,
+        tracker: &TaskTracker,
+    ) -> Result<(), Problem> {
         let _alone = self.compares.lock().await;
         self.compare_revision(term, tracker).await
     }
 
-    async fn compare_revision(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {
+    async fn compare_revision(
+        self: &Arc<Self>,
+        term: &Term,
+        tracker: &TaskTracker,
+    ) -> Result<(), Problem> {
         // A list says which revision the server is at, however short it is.
         let (volumes, one) = (self.volumes_api(), ListParams::default().limit(1));
         let listed = self.ask("list the PersistentVolumes", volumes.list(&one)).await?;
-        let revision = listed.metadata.resource_version.and_then(|version| version.parse::<u64>().ok());
+        let revision =
+            listed.metadata.resource_version.and_then(|version| version.parse::<u64>().ok());
         let (context, term) = (Arc::clone(self), term.clone());
         let work = tracker.spawn_blocking(move || {
             begin_term(&context, &term, false)?;
@@ -266,7 +285,9 @@ impl Context {
         });
         match work.await {
             Ok(done) => Ok(done?),
-            Err(_) => Err(Problem::passing(Reason::DirectoryFailed, "the work on the disk broke off")),
+            Err(_) => {
+                Err(Problem::passing(Reason::DirectoryFailed, "the work on the disk broke off"))
+            }
         }
     }
 }
@@ -303,11 +324,17 @@ fn code(error: &kube::Error) -> u16 {
     }
 }
 
-/// Makes this term the root's, before the first effect of the term; `again` also if it was done already, in case the record got lost.
-pub(crate) fn begin_term(context: &Context, term: &Term, again: bool) -> Result<(), DirectoryError> {
+/// Makes this term the root's, before the first effect of the term; `again` also if it was done
+/// already, in case the record got lost.
+pub(crate) fn begin_term(
+    context: &Context,
+    term: &Term,
+    again: bool,
+) -> Result<(), DirectoryError> {
     let mut begun = context.begun_term.lock();
     if begun.as_ref() == Some(term.fence()) {
-        // A later one has begun since, if so, and the next step finds that out. An earlier one may have written last.
+        // A later one has begun since, if so, and the next step finds that out. An earlier one may
+        // have written last.
         let is_over = |record: TermRecord| is_older(term.fence(), &record.fence);
         if !again || context.root.read_term()?.is_some_and(is_over) {
             return Ok(());
@@ -331,8 +358,11 @@ pub(crate) fn term_of_task(task: &LeaderTask) -> Term {
 
 fn term_of_leadership(leadership: &lease_election::Leadership) -> Term {
     let token = leadership.fence();
-    let fence =
-        Fence { uid: token.uid, resource_version: token.resource_version, transitions: token.transitions };
+    let fence = Fence {
+        uid: token.uid,
+        resource_version: token.resource_version,
+        transitions: token.transitions,
+    };
     let leadership = leadership.clone();
     Term::new(fence, move || leadership.is_valid())
 }
@@ -363,7 +393,9 @@ pub(crate) async fn within<T>(
     }
     match tokio::time::timeout(limit, operation).await {
         Ok(done) => done,
-        Err(_) => Err(Problem::passing(Reason::TimedOut, &format!("{what} took longer than {limit:?}"))),
+        Err(_) => {
+            Err(Problem::passing(Reason::TimedOut, &format!("{what} took longer than {limit:?}")))
+        }
     }
 }
 
@@ -375,7 +407,9 @@ struct Busy {
 
 impl Busy {
     fn begin(all: &Arc<Mutex<HashSet<String>>>, uid: &str) -> Option<Self> {
-        all.lock().insert(uid.to_owned()).then(|| Self { all: Arc::clone(all), uid: uid.to_owned() })
+        all.lock()
+            .insert(uid.to_owned())
+            .then(|| Self { all: Arc::clone(all), uid: uid.to_owned() })
     }
 }
 

@@ -1,9 +1,10 @@
-//! The directories below the root: made, adopted, kept and taken back so that a crash between any two steps can be
-//! repaired from what is on the disk. Blocking; nothing here knows the API server.
+//! The directories below the root: made, adopted, kept and taken back so that a crash between any
+//! two steps can be repaired from what is on the disk. Blocking; nothing here knows the API server.
 //!
-//! A directory is built in the state folder, with its marker inside and on the disk, and then moved to its name with a
-//! rename that never replaces anything: it exists whole or not at all. It goes the same way back: one rename into the
-//! trash, then the removal. Every folder below the root is opened without following symbolic links, and on the root's mount.
+//! A directory is built in the state folder, with its marker inside and on the disk, and then moved
+//! to its name with a rename that never replaces anything: it exists whole or not at all. It goes
+//! the same way back: one rename into the trash, then the removal. Every folder below the root is
+//! opened without following symbolic links, and on the root's mount.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -46,7 +47,8 @@ const RESTARTS: u32 = 8;
 
 /// The root of all directories.
 ///
-/// Cheap to clone. All methods block on the file system; none may be called on an async worker thread.
+/// Cheap to clone. All methods block on the file system; none may be called on an async worker
+/// thread.
 #[derive(Clone)]
 pub struct Root {
     shared: Arc<Shared>,
@@ -56,13 +58,14 @@ struct Shared {
     path: PathBuf,
     /// Staging entries that are being filled by this process, which a sweep leaves alone.
     making: Mutex<HashSet<String>>,
-    /// Shared while a directory is put into the folders of its subdir, exclusive while an empty one of them is removed:
-    /// otherwise makers would find them gone again and again.
+    /// Shared while a directory is put into the folders of its subdir, exclusive while an empty
+    /// one of them is removed: otherwise makers would find them gone again and again.
     folders: RwLock<()>,
     probe: Option<Probe>,
 }
 
-/// Called around each step on the disk with its name and whether it was taken; an error stops the work there. For tests that crash a replica.
+/// Called around each step on the disk with its name and whether it was taken; an error stops the
+/// work there. For tests that crash a replica.
 pub type Probe = Box<dyn Fn(&'static str, Moment) -> io::Result<()> + Send + Sync>;
 
 /// On which side of a step a [`Probe`] is called.
@@ -95,10 +98,12 @@ pub enum Removed {
 /// On whose word a directory is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authority {
-    /// A PersistentVolume of ours names the directory: a missing or unreadable marker does not matter, tenants can delete it.
+    /// A PersistentVolume of ours names the directory: a missing or unreadable marker does not
+    /// matter, tenants can delete it.
     Volume,
-    /// Only the marker inside says that it is ours, so it must be there and name the claim. Nothing else may be there: no pod
-    /// can write before there is a volume, so data means that the server has forgotten one.
+    /// Only the marker inside says that it is ours, so it must be there and name the claim. Nothing
+    /// else may be there: no pod can write before there is a volume, so data means that the
+    /// server has forgotten one.
     Marker,
 }
 
@@ -129,7 +134,12 @@ impl Root {
     fn build(path: &Path, probe: Option<Probe>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         Ok(Self {
-            shared: Arc::new(Shared { path, making: Mutex::default(), folders: RwLock::default(), probe }),
+            shared: Arc::new(Shared {
+                path,
+                making: Mutex::default(),
+                folders: RwLock::default(),
+                probe,
+            }),
         })
     }
 
@@ -139,7 +149,8 @@ impl Root {
         &self.shared.path
     }
 
-    /// Notes, outside of the tenant's reach, that a directory outlives its volume (or no longer does): no sweep touches it then.
+    /// Notes, outside of the tenant's reach, that a directory outlives its volume (or no longer
+    /// does): no sweep touches it then.
     ///
     /// # Errors
     /// When the disk refuses or the term is over.
@@ -160,7 +171,8 @@ impl Root {
         let folder = self.open_state_raw(RETAINED_FOLDER)?;
         let done = if retained {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            rustix::fs::openat(&folder, location.name(), flags, Mode::from_raw_mode(0o600)).map(drop)
+            rustix::fs::openat(&folder, location.name(), flags, Mode::from_raw_mode(0o600))
+                .map(drop)
         } else {
             match rustix::fs::unlinkat(&folder, location.name(), AtFlags::empty()) {
                 Err(Errno::NOENT) => return Ok(()),
@@ -186,25 +198,36 @@ impl Root {
     }
 
     /// The folder around a directory; `None` when it does not exist and is not to be made.
-    fn open_parent(&self, location: &Location, make: bool) -> Result<Option<OwnedFd>, DirectoryError> {
+    fn open_parent(
+        &self,
+        location: &Location,
+        make: bool,
+    ) -> Result<Option<OwnedFd>, DirectoryError> {
         self.open_folders(location.subdir(), make)
     }
 
-    fn open_folders(&self, components: &[String], make: bool) -> Result<Option<OwnedFd>, DirectoryError> {
+    fn open_folders(
+        &self,
+        components: &[String],
+        make: bool,
+    ) -> Result<Option<OwnedFd>, DirectoryError> {
         let mut path = self.path().to_path_buf();
-        let mut folder = open_root(&path)
-            .map_err(|error| DirectoryError::io(&path, "the root cannot be opened", error.into()))?;
+        let mut folder = open_root(&path).map_err(|error| {
+            DirectoryError::io(&path, "the root cannot be opened", error.into())
+        })?;
         let mount = Mount::of_path(&folder, &path)?;
         for component in components {
             path.push(component);
-            let cannot =
-                |error: Errno| DirectoryError::io(&path, "the folder cannot be opened", error.into());
+            let cannot = |error: Errno| {
+                DirectoryError::io(&path, "the folder cannot be opened", error.into())
+            };
             let next = match walk::open_folder(&folder, component) {
                 Err(Errno::NOENT) if make => {
                     let made = self.step("make-subdir", &path, || {
                         match rustix::fs::mkdirat(&folder, component, Mode::from_raw_mode(0o755)) {
                             Err(Errno::EXIST) => Ok(()),
-                            // The folder around it was pruned under our feet; the caller begins anew.
+                            // The folder around it was pruned under our feet; the caller begins
+                            // anew.
                             Err(Errno::NOENT) => Ok(()),
                             other => other,
                         }
@@ -271,7 +294,9 @@ impl Root {
         path: &Path,
         take: impl FnOnce() -> Result<T, DirectoryError>,
     ) -> Result<T, DirectoryError> {
-        let probe = |moment| self.probe(name, moment).map_err(|error| DirectoryError::io(path, name, error));
+        let probe = |moment| {
+            self.probe(name, moment).map_err(|error| DirectoryError::io(path, name, error))
+        };
         probe(Moment::Before)?;
         let value = take()?;
         probe(Moment::After)?;

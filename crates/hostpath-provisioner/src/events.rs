@@ -1,4 +1,5 @@
-//! Kubernetes Events: handed over without waiting, written by one task, a few at a time, and never a reason for work to fail.
+//! Kubernetes Events: handed over without waiting, written by one task, a few at a time, and never
+//! a reason for work to fail.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,7 +20,8 @@ use tokio::sync::mpsc;
 use crate::metrics::Metrics;
 use crate::outcome::shown;
 
-/// Lanes in which Events are written at the same time. All that are about one object go through one lane, in order.
+/// Lanes in which Events are written at the same time. All that are about one object go through one
+/// lane, in order.
 const LANES: usize = 4;
 /// Events of a lane that may wait to be written; more are dropped and counted.
 const WAITING_MAX: usize = 256;
@@ -79,14 +81,16 @@ pub struct Events {
 }
 
 impl Events {
-    /// The place to leave Events, and the task that writes them until every clone of the place is gone.
+    /// The place to leave Events, and the task that writes them until every clone of the place is
+    /// gone.
     pub fn new(
         client: Client,
         provisioner: &str,
         identity: &str,
         metrics: Metrics,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (lanes, receivers): (Vec<_>, Vec<_>) = (0..LANES).map(|_| mpsc::channel(WAITING_MAX)).unzip();
+        let (lanes, receivers): (Vec<_>, Vec<_>) =
+            (0..LANES).map(|_| mpsc::channel(WAITING_MAX)).unzip();
         let writers = receivers.into_iter().map(|receiver| {
             let writer = Writer {
                 client: client.clone(),
@@ -176,7 +180,10 @@ impl Writer {
         };
         let params = PostParams::default();
         // One of this name is the first attempt's, of which only the answer was lost.
-        if !matches!(twice(|| api.create(&params, &event)).await, Written::Yes | Written::Refused(409)) {
+        if !matches!(
+            twice(|| api.create(&params, &event)).await,
+            Written::Yes | Written::Refused(409)
+        ) {
             return false;
         }
         if self.remembered.len() >= REMEMBERED_MAX {
@@ -232,7 +239,8 @@ fn is_final(status: &kube::core::Status) -> bool {
 fn event_name(about: &str, at: Timestamp) -> String {
     let moment = format!(".{:x}", at.as_nanosecond());
     let room = NAME_MAX.saturating_sub(moment.len());
-    let end = (0..=room.min(about.len())).rev().find(|end| about.is_char_boundary(*end)).unwrap_or(0);
+    let end =
+        (0..=room.min(about.len())).rev().find(|end| about.is_char_boundary(*end)).unwrap_or(0);
     // A part that ends in one of these is no name.
     let about = about.get(..end).unwrap_or_default().trim_end_matches(['.', '-']);
     format!("{about}{moment}")

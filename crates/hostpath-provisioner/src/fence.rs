@@ -15,7 +15,8 @@ pub struct Term {
 }
 
 impl Term {
-    /// A term with this token; `valid` is asked before each effect and must never become true again once it was false.
+    /// A term with this token; `valid` is asked before each effect and must never become true again
+    /// once it was false.
     #[must_use]
     pub fn new(fence: Fence, valid: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self { fence, valid: Arc::new(valid) }

@@ -15,7 +15,11 @@ pub struct InputError {
 impl InputError {
     /// `thing` as the user wrote it, what is `wrong` with it, and the `remedy`.
     #[must_use]
-    pub fn new(thing: impl Into<String>, wrong: impl fmt::Display, remedy: impl Into<String>) -> Self {
+    pub fn new(
+        thing: impl Into<String>,
+        wrong: impl fmt::Display,
+        remedy: impl Into<String>,
+    ) -> Self {
         Self { thing: thing.into(), wrong: shown(&wrong.to_string()), remedy: remedy.into() }
     }
 }

@@ -1,8 +1,9 @@
 //! Gives every claim of its class a directory and a PersistentVolume, and takes them back.
 //!
-//! The program is in `main.rs`; this library is what it is made of, so that tests and the demo can name the same things.
-//! A directory and its marker are the [`Root`]'s business, what is to be done about a claim or a volume is decided by pure
-//! functions ([`claims`], [`volumes`]), and [`assemble`] puts both under one manager.
+//! The program is in `main.rs`; this library is what it is made of, so that tests and the demo can
+//! name the same things. A directory and its marker are the [`Root`]'s business, what is to be done
+//! about a claim or a volume is decided by pure functions ([`claims`], [`volumes`]), and
+//! [`assemble`] puts both under one manager.
 #![forbid(unsafe_code)]
 
 mod names;
@@ -34,8 +35,8 @@ pub use self::cli::{Asked, Cli, Command, LogFormat, RunArgs};
 pub use self::config::Settings;
 pub use self::context::Limits;
 pub use self::directory::{
-    Authority, Cleared, DirectoryError, Ensured, Listed, Listing, Moment, Owner, Probe, Removed, Root,
-    TermRecord, Trouble,
+    Authority, Cleared, DirectoryError, Ensured, Listed, Listing, Moment, Owner, Probe, Removed,
+    Root, TermRecord, Trouble,
 };
 pub use self::events::{Events, Told};
 pub use self::fence::{Term, TermOver};
@@ -44,9 +45,9 @@ pub use self::location::{InvalidLocation, Location, SUBDIR_MAX_DEPTH};
 pub use self::marker::{Fence, InvalidMarker, MARKER_MAX_BYTES, Marker};
 pub use self::metrics::Metrics;
 pub use self::names::{
-    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RESTORED_FILE, RETAINED_FOLDER, SELECTED_NODE,
-    STAGING_FOLDER, STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, TERM_FILE, TRASH_FOLDER,
-    WAITING_MESSAGE, WAITING_REASON, claim_uid_of, is_uid, volume_name,
+    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RESTORED_FILE, RETAINED_FOLDER,
+    SELECTED_NODE, STAGING_FOLDER, STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA,
+    TERM_FILE, TRASH_FOLDER, WAITING_MESSAGE, WAITING_REASON, claim_uid_of, is_uid, volume_name,
 };
 pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, Retry, shown};
 pub use self::parameters::{InvalidParameters, Parameters};

@@ -1,4 +1,5 @@
-//! Where a claim's directory is, relative to the root. Only names that cannot climb out of it can be expressed.
+//! Where a claim's directory is, relative to the root. Only names that cannot climb out of it can
+//! be expressed.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -56,7 +57,8 @@ impl Location {
     /// When the path does not lie below `root` in the form this type can express.
     pub fn of_host_path(root: &Path, host_path: &str) -> Result<Self, InvalidLocation> {
         let foreign = |why: &str| InvalidLocation(format!("the path {host_path:?} is {why}"));
-        let below = Path::new(host_path).strip_prefix(root).map_err(|_| foreign("not below this root"))?;
+        let below =
+            Path::new(host_path).strip_prefix(root).map_err(|_| foreign("not below this root"))?;
         let mut components = Vec::new();
         for component in below.components() {
             match component {
@@ -114,7 +116,9 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
         && !name.starts_with('.')
         && name != STATE_FOLDER
         && !name.starts_with("pvc-")
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 #[cfg(test)]
@@ -126,7 +130,10 @@ mod tests {
         let location = Location::new(vec!["a".into(), "b".into()], "u-1").unwrap();
         let path = location.below(Path::new("/srv/volumes"));
         assert_eq!(path, Path::new("/srv/volumes/a/b/pvc-u-1"));
-        assert_eq!(Location::of_host_path(Path::new("/srv/volumes/"), path.to_str().unwrap()), Ok(location));
+        assert_eq!(
+            Location::of_host_path(Path::new("/srv/volumes/"), path.to_str().unwrap()),
+            Ok(location)
+        );
     }
 
     #[test]

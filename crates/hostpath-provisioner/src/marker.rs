@@ -1,4 +1,5 @@
-//! The small file inside each directory: whose it is, and who made it in which term. Parsing and printing; no I/O.
+//! The small file inside each directory: whose it is, and who made it in which term. Parsing and
+//! printing; no I/O.
 
 use std::fmt;
 
@@ -9,7 +10,8 @@ pub const MARKER_MAX_BYTES: usize = 16 * 1024;
 
 /// What the marker file (`.hostpath-provisioner.json`) says.
 ///
-/// The workload that uses the volume can change this file, so it is believed only where a lie hurts the liar alone.
+/// The workload that uses the volume can change this file, so it is believed only where a lie hurts
+/// the liar alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
     /// The UID of the claim the directory was made for.
@@ -77,7 +79,9 @@ impl Marker {
     /// When it is too large, not JSON of this form, or without a usable claim UID.
     pub fn parse(bytes: &[u8]) -> Result<Self, InvalidMarker> {
         if bytes.len() > MARKER_MAX_BYTES {
-            return Err(InvalidMarker(format!("the marker has more than {MARKER_MAX_BYTES} bytes")));
+            return Err(InvalidMarker(format!(
+                "the marker has more than {MARKER_MAX_BYTES} bytes"
+            )));
         }
         let marker: Self = serde_json::from_slice(bytes)
             .map_err(|error| InvalidMarker(format!("the marker is no marker: {error}")))?;

@@ -1,4 +1,5 @@
-//! What is counted, under upstream's names, so that its dashboards carry over. Labels are the class and fixed words, never an object's name.
+//! What is counted, under upstream's names, so that its dashboards carry over. Labels are the class
+//! and fixed words, never an object's name.
 
 use std::time::Duration;
 

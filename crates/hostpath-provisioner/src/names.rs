@@ -1,6 +1,8 @@
-//! Every name that others may look for: annotations, finalizer, files, folders. What they mean is decided elsewhere.
+//! Every name that others may look for: annotations, finalizer, files, folders. What they mean is
+//! decided elsewhere.
 
-/// The default `StorageClass.provisioner`, and the value of [`STORAGE_PROVISIONER`] on claims that are ours.
+/// The default `StorageClass.provisioner`, and the value of [`STORAGE_PROVISIONER`] on claims that
+/// are ours.
 pub const PROVISIONER: &str = "hostpath.wq-rs.dev/provisioner";
 
 /// On a claim, written by Kubernetes' volume binder: who is asked to provision it.
@@ -39,7 +41,8 @@ pub const TERM_FILE: &str = "term.json";
 /// In the state folder: why nothing is removed on this root, until the file is removed.
 pub const RESTORED_FILE: &str = "restored.json";
 
-/// The name of the volume, and of the directory, of the claim with this UID (upstream's rule, so that a second attempt finds the first).
+/// The name of the volume, and of the directory, of the claim with this UID (upstream's rule, so
+/// that a second attempt finds the first).
 #[must_use]
 pub fn volume_name(claim_uid: &str) -> String {
     format!("pvc-{claim_uid}")
@@ -51,10 +54,12 @@ pub fn claim_uid_of(volume_name: &str) -> Option<&str> {
     volume_name.strip_prefix("pvc-").filter(|uid| is_uid(uid))
 }
 
-/// Whether a string can be an object's UID and a part of a file name. The API promises no format; ours is the safe part of what exists.
+/// Whether a string can be an object's UID and a part of a file name. The API promises no format;
+/// ours is the safe part of what exists.
 #[must_use]
 pub fn is_uid(text: &str) -> bool {
-    (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    (1..=128).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What can keep a claim or a volume waiting: one word for machines, one sentence for people, and whether trying again helps.
+//! What can keep a claim or a volume waiting: one word for machines, one sentence for people, and
+//! whether trying again helps.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +8,8 @@ use crate::directory::{DirectoryError, Trouble};
 use crate::location::InvalidLocation;
 use crate::parameters::InvalidParameters;
 
-/// The longest message that is shown, in bytes: what an Event's note may have. Servers and tenants can put anything into one.
+/// The longest message that is shown, in bytes: what an Event's note may have. Servers and tenants
+/// can put anything into one.
 pub const MESSAGE_MAX_BYTES: usize = 1024;
 
 /// Why something waits, as one word. Also the label of metrics: the set is fixed.
@@ -113,7 +115,9 @@ impl Problem {
     pub fn of_api(what: &str, error: &kube::Error) -> Self {
         let message = format!("cannot {what}: {error}");
         match error {
-            kube::Error::Api(status) if status.code == 403 => Self::passing(Reason::Forbidden, &message),
+            kube::Error::Api(status) if status.code == 403 => {
+                Self::passing(Reason::Forbidden, &message)
+            }
             kube::Error::Api(status) => {
                 let mut problem = Self::passing(Reason::ApiFailed, &message);
                 let wait = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
@@ -172,7 +176,8 @@ impl From<InvalidLocation> for Problem {
 pub fn shown(message: &str) -> String {
     let mut clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.len() > MESSAGE_MAX_BYTES {
-        let end = (0..=MESSAGE_MAX_BYTES - 3).rev().find(|at| clean.is_char_boundary(*at)).unwrap_or(0);
+        let end =
+            (0..=MESSAGE_MAX_BYTES - 3).rev().find(|at| clean.is_char_boundary(*at)).unwrap_or(0);
         clean.truncate(end);
         clean.push_str("...");
     }

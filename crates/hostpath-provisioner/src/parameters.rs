@@ -41,8 +41,8 @@ impl Parameters {
     /// Reads the `parameters` of a StorageClass.
     ///
     /// # Errors
-    /// On an unknown parameter, a mode that is not octal between 0700 and 7777 with the owner's rights set,
-    /// and a subdir that could leave the root.
+    /// On an unknown parameter, a mode that is not octal between 0700 and 7777 with the owner's
+    /// rights set, and a subdir that could leave the root.
     pub fn parse(parameters: Option<&BTreeMap<String, String>>) -> Result<Self, InvalidParameters> {
         let mut parsed = Self::default();
         for (name, value) in parameters.into_iter().flatten() {
@@ -64,13 +64,15 @@ impl Parameters {
     /// # Errors
     /// When the claim's namespace or UID cannot be part of a path.
     pub fn locate(&self, namespace: &str, claim_uid: &str) -> Result<Location, InvalidLocation> {
-        let subdir = self.subdir.iter().map(|component| component.replace(NAMESPACE, namespace)).collect();
+        let subdir =
+            self.subdir.iter().map(|component| component.replace(NAMESPACE, namespace)).collect();
         Location::new(subdir, claim_uid)
     }
 }
 
 fn parse_mode(value: &str) -> Result<u32, InvalidParameters> {
-    let octal = (3..=5).contains(&value.len()) && value.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+    let octal =
+        (3..=5).contains(&value.len()) && value.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
     octal
         .then(|| u32::from_str_radix(value, 8).ok())
         .flatten()
@@ -88,8 +90,9 @@ fn parse_subdir(value: &str) -> Result<Vec<String>, InvalidParameters> {
         return Ok(Vec::new());
     }
     let components: Vec<String> = value.split('/').map(str::to_owned).collect();
-    let plain =
-        components.iter().all(|component| is_plain_name(&component.replace(NAMESPACE, NAMESPACE_SAMPLE)));
+    let plain = components
+        .iter()
+        .all(|component| is_plain_name(&component.replace(NAMESPACE, NAMESPACE_SAMPLE)));
     if plain && components.len() <= SUBDIR_MAX_DEPTH {
         return Ok(components);
     }
@@ -104,7 +107,9 @@ mod tests {
     use super::*;
 
     fn parse(pairs: &[(&str, &str)]) -> Result<Parameters, InvalidParameters> {
-        Parameters::parse(Some(&pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()))
+        Parameters::parse(Some(
+            &pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+        ))
     }
 
     #[test]
@@ -116,7 +121,8 @@ mod tests {
 
     #[test]
     fn the_namespace_is_put_into_the_subdir() {
-        let parameters = parse(&[("subdir", "tenants/${namespace}-data"), ("mode", "2770")]).unwrap();
+        let parameters =
+            parse(&[("subdir", "tenants/${namespace}-data"), ("mode", "2770")]).unwrap();
         assert_eq!(parameters.mode, 0o2770);
         assert_eq!(parameters.locate("shop", "u").unwrap().to_string(), "tenants/shop-data/pvc-u");
         assert!(parameters.locate("../up", "u").is_err());
@@ -124,9 +130,13 @@ mod tests {
 
     #[test]
     fn wrong_parameters_name_themselves_and_the_value() {
-        for mode in ["", "777x", "888", "77", "0o777", "-777", "+777", "0070", "17777", "000000777"] {
+        for mode in ["", "777x", "888", "77", "0o777", "-777", "+777", "0070", "17777", "000000777"]
+        {
             let message = parse(&[("mode", mode)]).unwrap_err().to_string();
-            assert!(message.contains("mode") && message.contains(&format!("{mode:?}")), "{message}");
+            assert!(
+                message.contains("mode") && message.contains(&format!("{mode:?}")),
+                "{message}"
+            );
         }
         for subdir in [
             "/",
@@ -143,7 +153,10 @@ mod tests {
             ".hostpath-provisioner",
         ] {
             let message = parse(&[("subdir", subdir)]).unwrap_err().to_string();
-            assert!(message.contains("subdir") && message.contains(&format!("{subdir:?}")), "{message}");
+            assert!(
+                message.contains("subdir") && message.contains(&format!("{subdir:?}")),
+                "{message}"
+            );
         }
         assert!(parse(&[("modes", "777")]).unwrap_err().to_string().contains("modes"));
     }

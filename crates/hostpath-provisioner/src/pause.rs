@@ -84,7 +84,10 @@ mod tests {
         let gauge = |value: &str| {
             let mut text = String::new();
             prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
-            assert!(text.contains(&format!("hostpath_provisioner_removals_paused {value}\n")), "{text}");
+            assert!(
+                text.contains(&format!("hostpath_provisioner_removals_paused {value}\n")),
+                "{text}"
+            );
         };
         gauge("0");
         assert_eq!(pause.set(None), PauseNews::Nothing);

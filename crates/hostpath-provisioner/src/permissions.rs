@@ -1,6 +1,6 @@
-//! Permissions: every verb that the program uses, as data, and what is known of each. The roles in `deploy/` grant exactly this list.
-//! What is known is kept by `ledger`, refused requests are noticed by `refusals`, the server is asked by `review`, and
-//! `keeper` says what is missing.
+//! Permissions: every verb that the program uses, as data, and what is known of each. The roles in
+//! `deploy/` grant exactly this list. What is known is kept by `ledger`, refused requests are
+//! noticed by `refusals`, the server is asked by `review`, and `keeper` says what is missing.
 
 mod keeper;
 mod ledger;
@@ -67,8 +67,9 @@ const fn of(
 
 /// Everything that the program asks of the API server.
 ///
-/// Besides these it reads `/version` and asks for its own permissions (`selfsubjectaccessreviews`), both of which Kubernetes allows
-/// every account by its default roles `system:public-info-viewer` and `system:basic-user`; it does without where they were taken away.
+/// Besides these it reads `/version` and asks for its own permissions (`selfsubjectaccessreviews`),
+/// both of which Kubernetes allows every account by its default roles `system:public-info-viewer`
+/// and `system:basic-user`; it does without where they were taken away.
 pub const PERMISSIONS: [Permission; 19] = [
     of(CLAIMS, "get", "ask whether a claim is really gone before its directory is taken back"),
     of(CLAIMS, "list", "know the claims"),
@@ -94,10 +95,12 @@ pub const PERMISSIONS: [Permission; 19] = [
 impl Permission {
     /// What a request needs, if it is one of [`PERMISSIONS`]: its place in that list.
     ///
-    /// `path` and `query` as in the request's URL. Follows the API server's own reading of a request, for the requests that this program sends.
+    /// `path` and `query` as in the request's URL. Follows the API server's own reading of a
+    /// request, for the requests that this program sends.
     #[must_use]
     pub fn of_request(method: &str, path: &str, query: Option<&str>) -> Option<usize> {
-        let mut parts = path.split('/').filter(|part| !part.is_empty()).skip_while(|part| !is_api(part));
+        let mut parts =
+            path.split('/').filter(|part| !part.is_empty()).skip_while(|part| !is_api(part));
         let group = match parts.next()? {
             "api" => "",
             _ => parts.next()?,

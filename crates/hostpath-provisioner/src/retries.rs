@@ -1,4 +1,5 @@
-//! When failures are tried again: one limiter for both queues, so that together they stay below one rate.
+//! When failures are tried again: one limiter for both queues, so that together they stay below one
+//! rate.
 
 use std::time::Duration;
 

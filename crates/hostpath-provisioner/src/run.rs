@@ -52,7 +52,8 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs until `stop` completes; `started` is called once the checks have passed. `None` when the stop came before that.
+/// Runs until `stop` completes; `started` is called once the checks have passed. `None` when the
+/// stop came before that.
 ///
 /// # Errors
 /// [`RunError::Input`] when a check failed: then nothing was written and nothing is left running.
@@ -81,8 +82,12 @@ pub async fn run(
     let mut registry = Registry::default();
     let metrics = Metrics::new(&settings.storage_class, &mut registry);
     permissions.register(&mut registry);
-    let (events, writer) =
-        Events::new(client.clone(), &settings.provisioner, settings.election.identity(), metrics.clone());
+    let (events, writer) = Events::new(
+        client.clone(),
+        &settings.provisioner,
+        settings.election.identity(),
+        metrics.clone(),
+    );
     let writer = tokio::spawn(writer);
     let failed = |error: &dyn fmt::Display| RunError::Failed(error.to_string());
     // A client of its own: renewals wait behind nobody's requests.
@@ -116,7 +121,8 @@ pub async fn run(
         report = manager.run(stop) => report.map_err(|error| failed(&error)),
         never = permissions.keep(asking, longest) => match never {},
     };
-    // Every place to leave Events is gone with the manager: the writer ends when it has written what waits.
+    // Every place to leave Events is gone with the manager: the writer ends when it has written
+    // what waits.
     let _ = tokio::time::timeout(EVENTS_GRACE, writer).await;
     report.map(Some)
 }
@@ -129,20 +135,24 @@ struct Ready {
     admin: Option<AdminServer>,
 }
 
-/// Everything that can be wrong with what we were given, cheap things first. The root comes last: it is the only one that is touched.
+/// Everything that can be wrong with what we were given, cheap things first. The root comes last:
+/// it is the only one that is touched.
 async fn prepare(
     args: &RunArgs,
     settings: &Settings,
     permissions: &Permissions,
 ) -> Result<Ready, InputError> {
-    let cluster =
-        check::kube_config(args.kubeconfig.as_deref(), args.context.as_deref(), settings.limits.api_timeout)
-            .await?;
+    let cluster = check::kube_config(
+        args.kubeconfig.as_deref(),
+        args.context.as_deref(),
+        settings.limits.api_timeout,
+    )
+    .await?;
     let admin = settings.metrics_addr.map(check::port).transpose()?;
     let root = open_root(&args.root)?;
-    let client = permissions
-        .client(cluster.clone())
-        .map_err(|error| InputError::new("kubeconfig", error, "check its certificates and address"))?;
+    let client = permissions.client(cluster.clone()).map_err(|error| {
+        InputError::new("kubeconfig", error, "check its certificates and address")
+    })?;
     let url = check::shown_url(&cluster.cluster_url);
     let patience = Patience {
         whole: settings.connect_timeout,
@@ -159,7 +169,11 @@ async fn prepare(
 
 fn open_root(path: &Path) -> Result<Root, InputError> {
     let bad = |wrong: &str| {
-        Err(InputError::new(format!("--root {}", path.display()), wrong, "give the path of a folder"))
+        Err(InputError::new(
+            format!("--root {}", path.display()),
+            wrong,
+            "give the path of a folder",
+        ))
     };
     if path.to_str().is_none() {
         return bad("the path is not UTF-8, which a volume could not say");

@@ -1,5 +1,6 @@
-//! Comparing the disk with the server: at the start of each term, and now and then. What a crashed leader left half made
-//! is removed or handed to the claims' queue, which asks the server before it takes anything back.
+//! Comparing the disk with the server: at the start of each term, and now and then. What a crashed
+//! leader left half made is removed or handed to the claims' queue, which asks the server before it
+//! takes anything back.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -24,11 +25,13 @@ pub enum Judgement {
     Retained,
     /// It has no readable marker, or one of another claim: it may be anybody's.
     NotOurs,
-    /// It was made under another Lease: by a deployment of long ago, or of another cluster on the same disk.
+    /// It was made under another Lease: by a deployment of long ago, or of another cluster on the
+    /// same disk.
     OtherLease,
     /// It holds data, so it has had a volume, of which the server knows nothing any more.
     HoldsData,
-    /// Neither claim nor volume is known, and it is empty: the server is to be asked, and then it is taken back.
+    /// Neither claim nor volume is known, and it is empty: the server is to be asked, and then it
+    /// is taken back.
     Orphan,
 }
 
@@ -65,7 +68,8 @@ pub(crate) struct Sweep {
     pub(crate) context: Arc<Context>,
     pub(crate) claims: Handle<String>,
     pub(crate) interval: Duration,
-    /// Tries again what waits: called when a pause ends, and when a leftover went that may have held a volume.
+    /// Tries again what waits: called when a pause ends, and when a leftover went that may have
+    /// held a volume.
     pub(crate) resume: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -105,8 +109,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// One sweep. `named`: the kept directories that the log has named already. `has_cleared`: whether a leftover went, also if
-    /// the sweep fails afterwards.
+    /// One sweep. `named`: the kept directories that the log has named already. `has_cleared`:
+    /// whether a leftover went, also if the sweep fails afterwards.
     async fn sweep(
         &self,
         task: &LeaderTask,
@@ -170,8 +174,12 @@ impl Sweep {
                     });
                 }
                 (Judgement::Retained, _) => kept.push((Kept::Retained, found.location.to_string())),
-                (Judgement::HoldsData, _) => kept.push((Kept::HoldsData, found.location.to_string())),
-                (Judgement::OtherLease, _) => kept.push((Kept::OtherLease, found.location.to_string())),
+                (Judgement::HoldsData, _) => {
+                    kept.push((Kept::HoldsData, found.location.to_string()))
+                }
+                (Judgement::OtherLease, _) => {
+                    kept.push((Kept::OtherLease, found.location.to_string()))
+                }
                 (Judgement::NotOurs | Judgement::Orphan, _) => {
                     kept.push((Kept::NotOurs, found.location.to_string()));
                 }
@@ -184,7 +192,8 @@ impl Sweep {
         }
         swept.kept = kept.len();
         self.tell_kept(&kept, named);
-        // Orphans, and work of an earlier term of this process whose claim vanished while another led: nothing else names them.
+        // Orphans, and work of an earlier term of this process whose claim vanished while another
+        // led: nothing else names them.
         for uid in context.all_begun().into_iter().filter(|_| !is_paused) {
             if context.claim_of(&uid).is_none() {
                 self.claims.add(uid);
@@ -196,7 +205,9 @@ impl Sweep {
     /// Counts what is kept, and names in the log what is new among it.
     fn tell_kept(&self, kept: &[(Kept, String)], named: &mut HashSet<String>) {
         for why in Kept::ALL {
-            self.context.metrics.kept(why, kept.iter().filter(|(reason, _)| *reason == why).count());
+            self.context
+                .metrics
+                .kept(why, kept.iter().filter(|(reason, _)| *reason == why).count());
         }
         let present: HashSet<&str> = kept.iter().map(|(_, name)| name.as_str()).collect();
         named.retain(|name| present.contains(name.as_str()));
@@ -254,7 +265,12 @@ mod tests {
             identity: "me".into(),
             fence: fence("lease"),
         });
-        Listed { location: Location::new(vec![], "u-1").unwrap(), marker, retained, holds_data: false }
+        Listed {
+            location: Location::new(vec![], "u-1").unwrap(),
+            marker,
+            retained,
+            holds_data: false,
+        }
     }
 
     #[test]
@@ -267,8 +283,14 @@ mod tests {
         let holds_data = Listed { holds_data: true, ..ours };
         assert_eq!(judge(&holds_data, &fence("lease"), false, false), Judgement::HoldsData);
         assert_eq!(judge(&holds_data, &fence("other"), false, false), Judgement::OtherLease);
-        assert_eq!(judge(&found(Some("u-1"), true), &fence("lease"), false, false), Judgement::Retained);
-        assert_eq!(judge(&found(Some("u-2"), false), &fence("lease"), false, false), Judgement::NotOurs);
+        assert_eq!(
+            judge(&found(Some("u-1"), true), &fence("lease"), false, false),
+            Judgement::Retained
+        );
+        assert_eq!(
+            judge(&found(Some("u-2"), false), &fence("lease"), false, false),
+            Judgement::NotOurs
+        );
         assert_eq!(judge(&found(None, false), &fence("lease"), false, false), Judgement::NotOurs);
     }
 }

@@ -1,16 +1,21 @@
-//! Fencing objects of the API server: each write carries its term's token in an annotation, and admission refuses one that is smaller than the object's.
+//! Fencing objects of the API server: each write carries its term's token in an annotation, and
+//! admission refuses one that is smaller than the object's.
 //!
-//! The hook here is a closure on an embedded API server. On a cluster it is a policy: `fence_annotation.yaml`, beside this file, to be applied as it is.
+//! The hook here is a closure on an embedded API server. On a cluster it is a policy:
+//! `fence_annotation.yaml`, beside this file, to be applied as it is.
 //!
-//! It needs no version from the writer, so it fences blind writes too, as server-side apply. Deletes carry no object: give them the preconditions
-//! `uid` and `resourceVersion` of what the leader has seen. And what a later leader has deleted keeps no token: a create of a leader before it that arrives after
-//! that is taken, unless names are never used twice.
+//! It needs no version from the writer, so it fences blind writes too, as server-side apply.
+//! Deletes carry no object: give them the preconditions `uid` and `resourceVersion` of what the
+//! leader has seen. And what a later leader has deleted keeps no token: a create of a leader before
+//! it that arrives after that is taken, unless names are never used twice.
 //!
-//! **After etcd was restored from a backup** tokens are smaller than before it, and so are those on the objects, which went back with it: new leaders are not
-//! refused. But a write of a leader of before the restoration, if it arrives only now, is taken, and its token then refuses all others until the server
-//! has made as many writes again. Stop all replicas before the restoration, or restore with a revision that is beyond all that were handed out
-//! (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`). An object that refuses every leader is put right by deleting it, or by
-//! writing a new token while the policy's binding is away.
+//! **After etcd was restored from a backup** tokens are smaller than before it, and so are those on
+//! the objects, which went back with it: new leaders are not refused. But a write of a leader of
+//! before the restoration, if it arrives only now, is taken, and its token then refuses all others
+//! until the server has made as many writes again. Stop all replicas before the restoration, or
+//! restore with a revision that is beyond all that were handed out (`etcdutl snapshot restore
+//! --bump-revision 1000000000 --mark-compacted`). An object that refuses every leader is put right
+//! by deleting it, or by writing a new token while the policy's binding is away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +24,9 @@ use embedded_apiserver::{Denied, EmbeddedApiServer, Hook};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use lease_election::{Config, Fault, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, TokioClock};
+use lease_election::{
+    Config, Fault, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, TokioClock,
+};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -37,7 +44,9 @@ fn hook() -> Hook {
             return Err(Denied::new(format!("a write needs the annotation {FENCE}")));
         };
         match fence_of(&request.old_object) {
-            Some(last) if fence < last => Err(Denied::new("a later leader has written this object")),
+            Some(last) if fence < last => {
+                Err(Denied::new("a later leader has written this object"))
+            }
             _ => Ok(()),
         }
     })
@@ -45,7 +54,11 @@ fn hook() -> Hook {
 }
 
 /// A blind write, as a leader does it: no look at the object before it, no version.
-async fn apply(maps: &Api<ConfigMap>, fence: &FenceToken, state: &str) -> Result<ConfigMap, kube::Error> {
+async fn apply(
+    maps: &Api<ConfigMap>,
+    fence: &FenceToken,
+    state: &str,
+) -> Result<ConfigMap, kube::Error> {
     let fence = fence.number().unwrap_or(0).to_string();
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -77,7 +90,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let leading = tokio::spawn(async move {
         first
             .run(|leadership| async move {
-                let _ = send.send((apply(&writer, &leadership.fence(), "begun").await, leadership.fence()));
+                let _ = send
+                    .send((apply(&writer, &leadership.fence(), "begun").await, leadership.fence()));
                 leadership.lost().await
             })
             .await
@@ -85,12 +99,16 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (wrote, old_fence) = old.await?;
     wrote?;
 
-    // The first is cut off from its lease. Its link to the objects is fine: nothing else would stop it there.
+    // The first is cut off from its lease. Its link to the objects is fine: nothing else would stop
+    // it there.
     cut.store(true, Ordering::SeqCst);
     let writer = maps.clone();
-    let done = second
-        .run(|leadership| async move { apply(&writer, &leadership.fence(), "done").await.map(|_| ()) })
-        .await;
+    let done =
+        second
+            .run(|leadership| async move {
+                apply(&writer, &leadership.fence(), "done").await.map(|_| ())
+            })
+            .await;
     assert!(matches!(done, Outcome::Finished(Ok(()))), "a later leader's write is taken: {done:?}");
     say(&format!("the first ended: {:?}", leading.await?));
 

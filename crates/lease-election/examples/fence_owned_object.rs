@@ -1,16 +1,21 @@
-//! Fencing without anybody's help: an object that belongs to the Lease, which each term takes for itself first, and writes only by its last version.
+//! Fencing without anybody's help: an object that belongs to the Lease, which each term takes for
+//! itself first, and writes only by its last version.
 //!
-//! 1. A new leader reads the object and writes its token into it, conditional on the version read. From that write on every version that an older leader
-//!    knows is out of date.
-//! 2. Each write after that is conditional on the version of the leader's own last one. It never reads the object again: who reads again before
-//!    writing takes the new leader's version for its own, and is not fenced.
+//! 1. A new leader reads the object and writes its token into it, conditional on the version read.
+//!    From that write on every version that an older leader knows is out of date.
+//! 2. Each write after that is conditional on the version of the leader's own last one. It never
+//!    reads the object again: who reads again before writing takes the new leader's version for its
+//!    own, and is not fenced.
 //! 3. A conflict is the end: another leader has been here.
 //!
-//! **After etcd was restored from a backup** nothing needs to be done: no token is compared, and each new term takes the object by the version that it reads.
-//! But versions are handed out a second time then, and a write of before the restoration may find its version again: stop all replicas before it, or restore with a
-//! revision that is beyond all that were handed out (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`).
+//! **After etcd was restored from a backup** nothing needs to be done: no token is compared, and
+//! each new term takes the object by the version that it reads. But versions are handed out a
+//! second time then, and a write of before the restoration may find its version again: stop all
+//! replicas before it, or restore with a revision that is beyond all that were handed out (`etcdutl
+//! snapshot restore --bump-revision 1000000000 --mark-compacted`).
 //!
-//! The object names the Lease as its owner, by uid, so that it goes when the Lease goes (on a cluster, by the garbage collector).
+//! The object names the Lease as its owner, by uid, so that it goes when the Lease goes (on a
+//! cluster, by the garbage collector).
 
 use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -86,7 +91,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let mut old = claimed.await?;
 
-    // The first is told to stop and does not wind up: in the end its lease runs out, with a write still on its way.
+    // The first is told to stop and does not wind up: in the end its lease runs out, with a write
+    // still on its way.
     leading.abort();
     let api = maps.clone();
     let done = second
@@ -95,7 +101,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             claimed.write("done").await
         })
         .await;
-    assert!(matches!(done, Outcome::Finished(Ok(()))), "a later leader's writes are taken: {done:?}");
+    assert!(
+        matches!(done, Outcome::Finished(Ok(()))),
+        "a later leader's writes are taken: {done:?}"
+    );
 
     let late = old.write("finished by the first").await;
     say(&format!(

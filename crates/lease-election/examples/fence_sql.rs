@@ -1,4 +1,5 @@
-//! Fencing a table: a column keeps the greatest token that has written a row, and an update of an older term finds no row to change.
+//! Fencing a table: a column keeps the greatest token that has written a row, and an update of an
+//! older term finds no row to change.
 //!
 //! ```sql
 //! ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0;
@@ -7,20 +8,28 @@
 //!  WHERE id = $id AND fence <= $fence;     -- 0 rows: there is no such row, or a later leader has been here: stop
 //! ```
 //!
-//! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first write to a row is what shuts the old one out of it: before it acts on
-//! what it reads, it raises the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence <= $fence`, then `SELECT`). The
-//! same holds for rows that a stale leader could insert, or delete: let each transaction raise a row that stands for the whole table first, and go on only if that changed it.
-//! (MySQL counts rows that were changed and not ones that were found, unless asked with `CLIENT_FOUND_ROWS`.) The table here is SQLite's, in memory; the election is real, on tokio's paused clock.
+//! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first
+//! write to a row is what shuts the old one out of it: before it acts on what it reads, it raises
+//! the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence
+//! <= $fence`, then `SELECT`). The same holds for rows that a stale leader could insert, or delete:
+//! let each transaction raise a row that stands for the whole table first, and go on only if that
+//! changed it. (MySQL counts rows that were changed and not ones that were found, unless asked with
+//! `CLIENT_FOUND_ROWS`.) The table here is SQLite's, in memory; the election is real, on tokio's
+//! paused clock.
 //!
-//! **After etcd was restored from a backup** resource versions, and with them tokens, go on from where the backup was. The table kept greater ones, and so it
-//! refuses every leader, until the server has made as many writes again. Restore with a revision that is beyond all that were handed out
-//! (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`), and tokens go on rising. Where that was not done: stop all replicas, wait until
-//! none of their writes can be on its way any more, `UPDATE job SET fence = 0`, and start them again.
+//! **After etcd was restored from a backup** resource versions, and with them tokens, go on from
+//! where the backup was. The table kept greater ones, and so it refuses every leader, until the
+//! server has made as many writes again. Restore with a revision that is beyond all that were
+//! handed out (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`), and tokens
+//! go on rising. Where that was not done: stop all replicas, wait until none of their writes can be
+//! on its way any more, `UPDATE job SET fence = 0`, and start them again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lease_election::{Config, Fault, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, TokioClock};
+use lease_election::{
+    Config, Fault, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, TokioClock,
+};
 use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
@@ -49,7 +58,8 @@ impl Jobs {
         Ok(Self(Arc::new(Mutex::new(database))))
     }
 
-    /// How many rows were changed: with none, a later leader has been here. Whoever has a token that is no `BIGINT` may not write; those of etcd are.
+    /// How many rows were changed: with none, a later leader has been here. Whoever has a token
+    /// that is no `BIGINT` may not write; those of etcd are.
     fn update(&self, id: i64, state: &str, fence: &FenceToken) -> Result<usize, Error> {
         let number = fence.number().and_then(|number| i64::try_from(number).ok());
         let number = number.ok_or_else(|| format!("{fence} is no BIGINT"))?;
@@ -79,7 +89,8 @@ async fn main() -> Result<(), Error> {
     };
     let (first, second) = (elector("first", 1)?, elector("second", 2)?);
 
-    // The first leader writes, and prepares another write, which stays on its way: in a driver's buffer, in a network, in a process that was stopped.
+    // The first leader writes, and prepares another write, which stays on its way: in a driver's
+    // buffer, in a network, in a process that was stopped.
     let (send, late_write) = oneshot::channel();
     let table = jobs.clone();
     let leading = tokio::spawn(async move {
@@ -102,7 +113,10 @@ async fn main() -> Result<(), Error> {
     let wrote = second
         .run(|leadership| async move {
             let fence = leadership.fence();
-            Ok((table.update(1, "taken over by the second", &fence)?, table.update(1, "done", &fence)?))
+            Ok((
+                table.update(1, "taken over by the second", &fence)?,
+                table.update(1, "done", &fence)?,
+            ))
         })
         .await;
     let Outcome::Finished(wrote): Outcome<Result<(usize, usize), Error>> = wrote else {

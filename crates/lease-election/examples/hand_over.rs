@@ -1,4 +1,5 @@
-//! Two candidates in one process, on a lease in memory: the first leads for a moment, is stopped, and hands over to the second.
+//! Two candidates in one process, on a lease in memory: the first leads for a moment, is stopped,
+//! and hands over to the second.
 
 use std::time::Duration;
 
@@ -24,9 +25,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     let (one, two) = (first.clone(), second.clone());
-    let one = tokio::spawn(async move { one.run(move |leadership| work("first", leadership, start)).await });
+    let one =
+        tokio::spawn(
+            async move { one.run(move |leadership| work("first", leadership, start)).await },
+        );
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let two = tokio::spawn(async move { two.run(move |leadership| work("second", leadership, start)).await });
+    let two =
+        tokio::spawn(
+            async move { two.run(move |leadership| work("second", leadership, start)).await },
+        );
 
     tokio::time::sleep(Duration::from_millis(500)).await;
     say(start, "stopping the first");

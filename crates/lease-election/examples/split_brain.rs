@@ -1,7 +1,9 @@
-//! Every state that two candidates with client-go's rules can get into, breadth first, until both lead: prints the shortest way there.
+//! Every state that two candidates with client-go's rules can get into, breadth first, until both
+//! lead: prints the shortest way there.
 //!
-//! The world and the search are those of the crate's own model (`tests/model/`), which finds no such way for the protocol that ships. Nothing is
-//! paused, no clock is off, nobody deletes anything: one answer is slow, and then the leader is cut off.
+//! The world and the search are those of the crate's own model (`tests/model/`), which finds no
+//! such way for the protocol that ships. Nothing is paused, no clock is off, nobody deletes
+//! anything: one answer is slow, and then the leader is cut off.
 #![allow(dead_code, unreachable_pub, reason = "files of the model, of which a part is asked")]
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -24,7 +26,8 @@ use client_go::ClientGo;
 use explore::{Play, explore};
 use world::{Call, More, Phase, Rules, Step, World, name};
 
-/// client-go's defaults are 15, 10 and 2 s, with 5 s for a request; these keep the proportions, and are told apart sooner.
+/// client-go's defaults are 15, 10 and 2 s, with 5 s for a request; these keep the proportions, and
+/// are told apart sooner.
 const LEASE: Duration = Duration::from_secs(6);
 const RENEW_DEADLINE: Duration = Duration::from_secs(4);
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
@@ -118,7 +121,10 @@ fn told(before: &World<ClientGo>, after: &World<ClientGo>, step: Step) -> Option
             let holder = match &after.lease {
                 None => "there is no lease".to_owned(),
                 Some(lease) => {
-                    format!("version {}, held by {}", lease.version.resource_version, lease.record.holder)
+                    format!(
+                        "version {}, held by {}",
+                        lease.version.resource_version, lease.record.holder
+                    )
                 }
             };
             format!("server  {}'s request is {did}: {holder}", name(i))

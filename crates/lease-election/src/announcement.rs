@@ -16,7 +16,8 @@ pub enum Announced {
     StoppedLeading,
 }
 
-/// The beginning or the end of a term, for [`LeaseStore::announce`](crate::LeaseStore::announce). Reads as client-go's Events do: `<identity> became leader`.
+/// The beginning or the end of a term, for [`LeaseStore::announce`](crate::LeaseStore::announce).
+/// Reads as client-go's Events do: `<identity> became leader`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Announcement {
@@ -33,7 +34,12 @@ pub struct Announcement {
 impl Announcement {
     /// An announcement from its parts.
     #[must_use]
-    pub fn new(what: Announced, identity: impl Into<String>, fence: FenceToken, at: Timestamp) -> Self {
+    pub fn new(
+        what: Announced,
+        identity: impl Into<String>,
+        fence: FenceToken,
+        at: Timestamp,
+    ) -> Self {
         Self { what, identity: identity.into(), fence, at }
     }
 }

@@ -1,4 +1,5 @@
-//! Campaigns: one term after another, with the pauses between them. What a pause is after which term is `pause`'s to say.
+//! Campaigns: one term after another, with the pauses between them. What a pause is after which
+//! term is `pause`'s to say.
 
 use std::fmt;
 use std::future::Future;
@@ -10,15 +11,19 @@ use crate::leadership::Leadership;
 use crate::pause::Pauses;
 use crate::standing::{Leaving, Stood};
 
-/// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what [`run_forever`](LeaderElector::run_forever) does not let
-/// you do between two terms, with the same pauses.
+/// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what
+/// [`run_forever`](LeaderElector::run_forever) does not let you do between two terms, with the same
+/// pauses.
 ///
-/// After work that returned by itself, a [`step_down`](Leadership::step_down) too, it waits one renew interval, so that others have a chance and
-/// nothing spins. So it does after a term that was lost within a renew interval (something empties the Lease, or deletes it, again and again), and
-/// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again at once.
+/// After work that returned by itself, a [`step_down`](Leadership::step_down) too, it waits one
+/// renew interval, so that others have a chance and nothing spins. So it does after a term that was
+/// lost within a renew interval (something empties the Lease, or deletes it, again and again), and
+/// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again
+/// at once.
 ///
-/// In a coordinated election the candidate stands while a run goes on, its pause excepted: nobody would claim what is granted to it between two of them,
-/// and however long you take for the next, another leads meanwhile.
+/// In a coordinated election the candidate stands while a run goes on, its pause excepted: nobody
+/// would claim what is granted to it between two of them, and however long you take for the next,
+/// another leads meanwhile.
 ///
 /// ```
 /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore, Outcome, Release};
@@ -58,8 +63,9 @@ impl LeaderElector {
 }
 
 impl Campaigns {
-    /// One campaign as [`LeaderElector::run`], after what is left of the pause that the one before leaves. The pause counts from the end of that one, so
-    /// that what is done between two runs is part of it. A stop during it is [`Outcome::NeverLed`], at once.
+    /// One campaign as [`LeaderElector::run`], after what is left of the pause that the one before
+    /// leaves. The pause counts from the end of that one, so that what is done between two runs
+    /// is part of it. A stop during it is [`Outcome::NeverLed`], at once.
     ///
     /// # Panics
     /// As [`LeaderElector::run`]; a run after it pauses as after work that returned.
@@ -77,7 +83,8 @@ impl Campaigns {
         outcome.into_outcome()
     }
 
-    /// [`run`](Self::run) of one who runs the next at once: where no pause comes before that, the candidate stands on. A panic is handed back.
+    /// [`run`](Self::run) of one who runs the next at once: where no pause comes before that, the
+    /// candidate stands on. A panic is handed back.
     pub(crate) async fn run_and_go_on<F, Fut, R>(&mut self, work: F) -> Ended<R>
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
@@ -104,7 +111,8 @@ impl Campaigns {
         };
         if let Some(lost) = lost {
             let (config, now) = (self.elector.config(), self.elector.shared().clock.now());
-            let pause = self.pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
+            let pause =
+                self.pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
             self.not_before = Some(now.after(pause)).filter(|_| !pause.is_zero());
         }
         if self.not_before.is_some() {
@@ -124,8 +132,8 @@ impl Campaigns {
         self.release
     }
 
-    /// No more of them: waits until the candidate of a coordinated election is taken back, which goes on in the background if this is dropped. Returns at
-    /// once in any other.
+    /// No more of them: waits until the candidate of a coordinated election is taken back, which
+    /// goes on in the background if this is dropped. Returns at once in any other.
     ///
     /// # Cancel safety
     /// Once begun it goes on in the background.

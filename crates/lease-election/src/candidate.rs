@@ -1,4 +1,5 @@
-//! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no clock, no I/O, no waiting. The driver does what it says.
+//! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no
+//! clock, no I/O, no waiting. The driver does what it says.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,9 +59,11 @@ pub(crate) struct Candidate {
     unelected: bool,
     /// Since when no controller's hand is seen on the Lease, however often it changes, if none is.
     untouched_from: Moment,
-    /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
+    /// Until then the one whose lease the controller took away may act, as far as this candidate
+    /// has seen.
     claim_not_before: Moment,
-    /// The grant that is known, if somebody may have led before it whom the watch has not told of yet.
+    /// The grant that is known, if somebody may have led before it whom the watch has not told of
+    /// yet.
     unproven: Option<succession::Unproven>,
     /// The next event of the watch need not follow on what is known.
     leaps: bool,
@@ -84,7 +87,8 @@ pub(crate) struct Candidate {
     observation: Observation,
     /// How often the observation changed.
     changes: u64,
-    /// The record of our last write that is known to have been applied, unless another wrote after it.
+    /// The record of our last write that is known to have been applied, unless another wrote after
+    /// it.
     own: Option<Record>,
     /// The time in our last write that was applied, or of which a part may have been.
     last_time: Option<Timestamp>,
@@ -94,7 +98,8 @@ pub(crate) struct Candidate {
     reissued: bool,
     /// The last state known of the Lease that is gone: what is older is no news.
     gone: Option<StoredLease>,
-    /// Another may have made the Lease since it was seen to be absent: one was in the way, or nothing was heard for long.
+    /// Another may have made the Lease since it was seen to be absent: one was in the way, or
+    /// nothing was heard for long.
     another_made_it: bool,
     /// Writes that may or may not have been applied, or were refused, oldest first.
     pending: Vec<Write>,
@@ -110,7 +115,8 @@ pub(crate) struct Candidate {
     /// Until then the server asked to be left alone, and has answered nothing since.
     silent_until: Moment,
     last_heard: Moment,
-    /// When there was no Lease for sure, or but a half of one: by an answer that was asked for then, or by the news that it is gone.
+    /// When there was no Lease for sure, or but a half of one: by an answer that was asked for
+    /// then, or by the news that it is gone.
     absent_at: Moment,
     /// Failed reads in a row.
     failed_reads: u32,
@@ -193,12 +199,15 @@ impl Candidate {
         }
         match &self.role {
             Role::Leading(tenure) => {
-                let due = tenure.sent.after(self.config.renew_interval()).max(self.write_not_before);
+                let due =
+                    tenure.sent.after(self.config.renew_interval()).max(self.write_not_before);
                 at(due, now, Action::Write(Purpose::Renew))
             }
-            Role::Leaving => {
-                at(self.write_not_before.max(self.clear_from()), now, Action::Write(Purpose::Release))
-            }
+            Role::Leaving => at(
+                self.write_not_before.max(self.clear_from()),
+                now,
+                Action::Write(Purpose::Release),
+            ),
             Role::Standby => {
                 let stale = self.missing_until();
                 if stale.is_some_and(|stale| now >= stale) {
@@ -208,14 +217,20 @@ impl Candidate {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
                     Step::Create => (now, Purpose::Acquire),
                     Step::GiveBack => (now, Purpose::Release),
-                    // It is not to lead: what the controller granted before it heard so is somebody else's.
-                    Step::TakeOver if self.declines(now) => (self.decline_not_before, Purpose::Release),
+                    // It is not to lead: what the controller granted before it heard so is somebody
+                    // else's.
+                    Step::TakeOver if self.declines(now) => {
+                        (self.decline_not_before, Purpose::Release)
+                    }
                     Step::WaitUntil(moment) if self.declines(now) => (moment, Purpose::Release),
                     Step::TakeOver => (now, Purpose::Acquire),
                     // What is granted is nobody's to take, however vacant it looks.
-                    Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
+                    Step::WaitUntil(moment) if self.manner != Manner::Free => {
+                        (moment, Purpose::Acquire)
+                    }
                     Step::WaitUntil(moment) => {
-                        // The holder is gone; of one who led before the Lease was granted to it nothing is known by that.
+                        // The holder is gone; of one who led before the Lease was granted to it
+                        // nothing is known by that.
                         let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_from()));
                         let from = vacant.map_or(moment, |vacant| vacant.min(moment));
                         (from, Purpose::Acquire)
@@ -233,8 +248,13 @@ impl Candidate {
                     interval.saturating_add(fraction(interval / 2, self.random))
                 };
                 let routine = self.last_heard.after(patience);
-                let read = stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
-                let next = if self.barred && purpose == Purpose::Acquire { read } else { acquire.min(read) };
+                let read =
+                    stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
+                let next = if self.barred && purpose == Purpose::Acquire {
+                    read
+                } else {
+                    acquire.min(read)
+                };
                 if now >= read { Action::Read } else { Action::Wait(next) }
             }
         }
@@ -269,7 +289,8 @@ impl Candidate {
         };
         let coordinated = self.manner != Manner::Free;
         let mut record = match (purpose, held) {
-            // What the controller wrote stays: only it counts the changes of a holder that it chooses.
+            // What the controller wrote stays: only it counts the changes of a holder that it
+            // chooses.
             (Purpose::Acquire, Some(lease))
                 if coordinated
                     && lease.record.holder == self.config.identity()
@@ -282,7 +303,9 @@ impl Candidate {
                     ..lease.record.clone()
                 }
             }
-            (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
+            (Purpose::Renew, Some(lease)) => {
+                Record { renew_time: Some(wall), ..lease.record.clone() }
+            }
             (Purpose::Release, Some(lease)) => {
                 // What is given back after its term names nobody: who was named then may be gone.
                 let successor = if self.role == Role::Standby { "" } else { &self.successor };
@@ -293,7 +316,8 @@ impl Candidate {
                 lease_duration_seconds: self.config.lease_seconds(),
                 acquire_time: Some(wall),
                 renew_time: Some(wall),
-                leader_transitions: held.map_or(0, |lease| lease.record.transitions().saturating_add(1)),
+                leader_transitions: held
+                    .map_or(0, |lease| lease.record.transitions().saturating_add(1)),
                 strategy: String::new(),
                 preferred_holder: String::new(),
                 write_id: None,
@@ -303,7 +327,8 @@ impl Candidate {
         if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held)
             && !lease.record.strategy.is_empty()
         {
-            // Who elects without a controller sees by it that there may be one; and who is next is for that one to say.
+            // Who elects without a controller sees by it that there may be one; and who is next is
+            // for that one to say.
             record.strategy.clone_from(&lease.record.strategy);
             record.successor.clear();
         }
@@ -355,7 +380,8 @@ impl Candidate {
                         news
                     }
                     None => {
-                        // Something newer was told meanwhile: which of the two is later, only another read can say.
+                        // Something newer was told meanwhile: which of the two is later, only
+                        // another read can say.
                         self.must_read = true;
                         self.read_not_before = read.sent.after(self.config.pace());
                         News::Nothing
@@ -386,10 +412,12 @@ impl Candidate {
                 let altered = write.record != lease.record;
                 let news = self.see(now, lease, false);
                 self.failed_writes = 0;
-                // Made, and older than what is gone: the server went back, or the answer is old. A read tells.
+                // Made, and older than what is gone: the server went back, or the answer is old. A
+                // read tells.
                 self.must_read |= matches!(self.observation, Observation::Absent { .. });
                 if altered {
-                    // The next attempt will fare no better, and must not follow at once if the lease is free now.
+                    // The next attempt will fare no better, and must not follow at once if the
+                    // lease is free now.
                     self.write_not_before = write.sent.after(self.config.pace().saturating_mul(4));
                 }
                 news
@@ -401,7 +429,8 @@ impl Candidate {
                     tenure.until = now.after(self.config.hold());
                 }
                 match &error {
-                    // Not applied, unless it was sent twice on its way; of two stores the first may have taken it.
+                    // Not applied, unless it was sent twice on its way; of two stores the first may
+                    // have taken it.
                     StoreError::Rejected { .. } | StoreError::TooManyRequests { .. }
                         if !write.base.as_ref().is_some_and(Version::is_of_two) =>
                     {
@@ -409,35 +438,43 @@ impl Candidate {
                     }
                     StoreError::NotFound => {
                         self.pending.retain(|pending| pending.serial != write.serial);
-                        // What was known when it was sent is gone; of what is known now only a read can say.
+                        // What was known when it was sent is gone; of what is known now only a read
+                        // can say.
                         self.must_read |= self.observation.version() != write.base.as_ref();
                     }
-                    // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
+                    // Somebody else wrote, or this very write was applied and sent twice on its
+                    // way: what stands there now tells.
                     StoreError::Conflict => {
                         self.must_read = true;
                         if write.base.is_none() {
                             self.another_made_it = true;
-                            // Who made it may lead. An earlier one of ours that arrives when it is gone, or arrives once more, begins no term
+                            // Who made it may lead. An earlier one of ours that arrives when it is
+                            // gone, or arrives once more, begins no term
                             // beside theirs.
                             self.pending.retain(|pending| pending.serial == write.serial);
                             if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
                                 self.own = None;
                             }
                         } else {
-                            // Of two stores a half may be another's, who leads: an earlier create of ours that arrives when that one is gone begins no
+                            // Of two stores a half may be another's, who leads: an earlier create
+                            // of ours that arrives when that one is gone begins no
                             // term beside theirs.
                             self.pending.retain(|pending| pending.base.is_some());
                         }
                     }
-                    // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
+                    // May be applied, now or later. A leader simply renews again, on the same
+                    // version: only one of the two can succeed.
                     _ => self.must_read |= !self.is_leading(),
                 }
                 self.failed_writes = self.failed_writes.saturating_add(1);
-                self.write_not_before = self.next_attempt(now, write.sent, &error, self.failed_writes);
+                self.write_not_before =
+                    self.next_attempt(now, write.sent, &error, self.failed_writes);
                 if !matches!(error, StoreError::Conflict) {
                     self.read_not_before = self.read_not_before.max(self.write_not_before);
                 }
-                if error == StoreError::NotFound && self.observation.version() == write.base.as_ref() {
+                if error == StoreError::NotFound
+                    && self.observation.version() == write.base.as_ref()
+                {
                     self.see_absent(now, None)
                 } else {
                     News::Nothing
@@ -469,7 +506,10 @@ impl Candidate {
             LeaseEvent::Deleted(Some(last)) => {
                 let known = self.last_known().map(|known| &known.version);
                 let order = known.and_then(|known| {
-                    compare_resource_versions(&last.version.resource_version, &known.resource_version)
+                    compare_resource_versions(
+                        &last.version.resource_version,
+                        &known.resource_version,
+                    )
                 });
                 match order {
                     Some(std::cmp::Ordering::Less) => News::Nothing,
@@ -493,7 +533,8 @@ impl Candidate {
         }
     }
 
-    /// Whether this is what is known, under whatever version: a label changed, or half a write of ours was made, which is none.
+    /// Whether this is what is known, under whatever version: a label changed, or half a write of
+    /// ours was made, which is none.
     fn is_known(&self, record: &Record) -> bool {
         matches!(&self.observation, Observation::Present { lease, .. } if lease.record == *record)
     }
@@ -510,7 +551,8 @@ impl Candidate {
         }
     }
 
-    /// Whether it is to leave the lease to others for now, and only look on. As a pause of the process would, but that it hears all news.
+    /// Whether it is to leave the lease to others for now, and only look on. As a pause of the
+    /// process would, but that it hears all news.
     pub(crate) fn bar(&mut self, barred: bool) {
         self.barred = barred;
     }
@@ -520,7 +562,8 @@ impl Candidate {
         self.successor = successor.unwrap_or_default();
     }
 
-    /// The term is over for all but the Lease, which is renewed no more: it is to be given back, or to run out.
+    /// The term is over for all but the Lease, which is renewed no more: it is to be given back, or
+    /// to run out.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
         self.failed_writes = 0;

@@ -1,4 +1,5 @@
-//! Time as the election sees it: a monotonic clock that counts suspend, and a wall clock for display. The only file that reads a clock.
+//! Time as the election sees it: a monotonic clock that counts suspend, and a wall clock for
+//! display. The only file that reads a clock.
 
 use std::fmt;
 use std::future::Future;
@@ -68,8 +69,9 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// Ends when [`now`](Self::now) has reached `deadline`, or a little later.
     fn sleep_until(&self, deadline: Moment) -> Sleep;
 
-    /// The moment of the [`BootClock`] at which this clock will show `moment`, if both go on as fast: a [`Watchdog`](crate::Watchdog) waits for that one,
-    /// whatever clock its elector has. For a clock of your own the default will do.
+    /// The moment of the [`BootClock`] at which this clock will show `moment`, if both go on as
+    /// fast: a [`Watchdog`](crate::Watchdog) waits for that one, whatever clock its elector
+    /// has. For a clock of your own the default will do.
     fn boot_moment(&self, moment: Moment) -> Moment {
         // In this order a suspend between the two makes it too early, and not too late.
         let boot = BootClock.now();
@@ -77,10 +79,12 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
     }
 }
 
-/// Wakes at least this often, because tokio's timers stand still during suspend and this clock does not.
+/// Wakes at least this often, because tokio's timers stand still during suspend and this clock does
+/// not.
 const SLICE: Duration = Duration::from_millis(500);
 
-/// Linux' `CLOCK_BOOTTIME`: monotonic, and goes on during suspend. On other systems the best monotonic clock there is.
+/// Linux' `CLOCK_BOOTTIME`: monotonic, and goes on during suspend. On other systems the best
+/// monotonic clock there is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BootClock;
 
@@ -121,7 +125,8 @@ impl Clock for BootClock {
     }
 }
 
-/// Tokio's clock, paused or not: for tests. It does not count suspend, and its wall clock starts at 2026-01-01.
+/// Tokio's clock, paused or not: for tests. It does not count suspend, and its wall clock starts at
+/// 2026-01-01.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioClock {
     origin: tokio::time::Instant,

@@ -1,4 +1,5 @@
-//! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one that is safe to run.
+//! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one
+//! that is safe to run.
 
 use std::time::Duration;
 
@@ -11,9 +12,11 @@ mod warnings;
 pub(crate) use random::random;
 pub use warnings::ConfigWarning;
 
-/// The longest lease an elector asks for, and the least cap on what it grants to others: 10 minutes.
+/// The longest lease an elector asks for, and the least cap on what it grants to others: 10
+/// minutes.
 ///
-/// One bound for both, because a candidate that grants less than a leader relies on takes the lease from under it.
+/// One bound for both, because a candidate that grants less than a leader relies on takes the lease
+/// from under it.
 pub const MAX_LEASE: Duration = Duration::from_secs(600);
 
 /// The lowest rank a candidate can have; 0 is the highest.
@@ -43,8 +46,10 @@ pub struct Config {
 }
 
 impl Config {
-    /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s, 3 s for a request and 2 s to stop.
-    /// Other times that go together: [`fast`](ConfigBuilder::fast), [`client_go_compatible`](ConfigBuilder::client_go_compatible).
+    /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s,
+    /// 3 s for a request and 2 s to stop. Other times that go together:
+    /// [`fast`](ConfigBuilder::fast),
+    /// [`client_go_compatible`](ConfigBuilder::client_go_compatible).
     pub fn builder(namespace: impl Into<String>, name: impl Into<String>) -> ConfigBuilder {
         ConfigBuilder {
             namespace: namespace.into(),
@@ -98,7 +103,8 @@ impl Config {
     pub fn stop_margin(&self) -> Duration {
         self.stop_margin
     }
-    /// For how long after a successful renewal was *sent* the leader may act: the lease, less what two clocks may drift apart, less the stop margin.
+    /// For how long after a successful renewal was *sent* the leader may act: the lease, less what
+    /// two clocks may drift apart, less the stop margin.
     ///
     /// `lease_duration * (1 - rho) / (1 + rho) - stop_margin`, where rho is the clock drift.
     pub fn hold(&self) -> Duration {
@@ -121,7 +127,8 @@ impl Config {
         let ranked = if self.rank.is_none() { u32::from(MAX_RANK) + 1 } else { 0 };
         self.hand_over_wait.saturating_add(self.takeover_jitter.saturating_mul(ranked))
     }
-    /// The wait on top of an expired lease, if `fraction` of the jitter is drawn where there is no rank.
+    /// The wait on top of an expired lease, if `fraction` of the jitter is drawn where there is no
+    /// rank.
     pub(crate) fn turn(&self, fraction: impl FnOnce(Duration) -> Duration) -> Duration {
         match self.rank {
             Some(rank) => self.takeover_jitter.saturating_mul(u32::from(rank)),
@@ -140,11 +147,13 @@ impl Config {
     pub fn release_on_stop(&self) -> bool {
         self.release_on_stop
     }
-    /// Whether a candidate waits for the rest of the lease of a leader whose Lease object was deleted.
+    /// Whether a candidate waits for the rest of the lease of a leader whose Lease object was
+    /// deleted.
     pub fn wait_after_deletion(&self) -> bool {
         self.wait_after_deletion
     }
-    /// How far the wall clocks of candidates may be apart, if that is trusted: see [`ConfigBuilder::trust_wall_clocks_within`].
+    /// How far the wall clocks of candidates may be apart, if that is trusted: see
+    /// [`ConfigBuilder::trust_wall_clocks_within`].
     pub fn wall_clock_bound(&self) -> Option<Duration> {
         self.wall_clock_bound.or_else(|| planted("wall-clocks-unasked").then_some(Duration::ZERO))
     }
@@ -162,7 +171,8 @@ impl Config {
     }
 }
 
-/// A configuration in the making. Each method replaces one value; [`build`](Self::build) checks them all.
+/// A configuration in the making. Each method replaces one value; [`build`](Self::build) checks
+/// them all.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct ConfigBuilder {
@@ -194,106 +204,130 @@ impl ConfigBuilder {
         self
     }
 
-    /// How long a lease is: whole seconds (that is what a Lease can store), at most [`MAX_LEASE`]. Default 15 s.
+    /// How long a lease is: whole seconds (that is what a Lease can store), at most [`MAX_LEASE`].
+    /// Default 15 s.
     #[doc(alias = "LeaseDuration")]
     pub fn lease_duration(mut self, lease_duration: Duration) -> Self {
         self.lease_duration = lease_duration;
         self
     }
 
-    /// From the sending of one successful renewal to the next renewal. Failed renewals are repeated twice as often. Default 2 s.
+    /// From the sending of one successful renewal to the next renewal. Failed renewals are repeated
+    /// twice as often. Default 2 s.
     #[doc(alias = "RetryPeriod")]
     pub fn renew_interval(mut self, renew_interval: Duration) -> Self {
         self.renew_interval = renew_interval;
         self
     }
 
-    /// How long one request may take. Three times the slowest usual one is a good value. Default 3 s.
+    /// How long one request may take. Three times the slowest usual one is a good value. Default 3
+    /// s.
     pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
         self.request_timeout = request_timeout;
         self
     }
 
-    /// What the work is given to stop in, after its term has ended and before anybody else may take the lease. Default 2 s.
-    /// In client-go it is what `LeaseDuration` leaves after `RenewDeadline`.
+    /// What the work is given to stop in, after its term has ended and before anybody else may take
+    /// the lease. Default 2 s. In client-go it is what `LeaseDuration` leaves after
+    /// `RenewDeadline`.
     pub fn stop_margin(mut self, stop_margin: Duration) -> Self {
         self.stop_margin = stop_margin;
         self
     }
 
-    /// How far the rate of a clock may be off, in millionths, at most 100000. Default 500, the bound NTP keeps.
+    /// How far the rate of a clock may be off, in millionths, at most 100000. Default 500, the
+    /// bound NTP keeps.
     pub fn clock_drift_ppm(mut self, ppm: u32) -> Self {
         self.drift_ppm = ppm;
         self
     }
 
-    /// The longest random wait of a candidate on top of an expired lease, so that not all write at once. None after a release. Default 200 ms.
+    /// The longest random wait of a candidate on top of an expired lease, so that not all write at
+    /// once. None after a release. Default 200 ms.
     pub fn takeover_jitter(mut self, takeover_jitter: Duration) -> Self {
         self.takeover_jitter = takeover_jitter;
         self
     }
 
-    /// This candidate's place in the order of those that take an expired lease, from 0 (at once) to [`MAX_RANK`]: it waits `rank * takeover_jitter` on top of
-    /// the lease, and nothing random. Default: none, a random wait of up to one `takeover_jitter`.
+    /// This candidate's place in the order of those that take an expired lease, from 0 (at once) to
+    /// [`MAX_RANK`]: it waits `rank * takeover_jitter` on top of the lease, and nothing random.
+    /// Default: none, a random wait of up to one `takeover_jitter`.
     ///
-    /// Give every candidate a rank, or none; two of one rank write at one time, and one of them fails. A lease that was given back is taken at once by whoever
-    /// comes first, whatever its rank, unless its holder named a successor ([`hand_over_to`](crate::Leadership::hand_over_to)).
+    /// Give every candidate a rank, or none; two of one rank write at one time, and one of them
+    /// fails. A lease that was given back is taken at once by whoever comes first, whatever its
+    /// rank, unless its holder named a successor
+    /// ([`hand_over_to`](crate::Leadership::hand_over_to)).
     pub fn rank(mut self, rank: u8) -> Self {
         self.rank = Some(rank);
         self
     }
 
-    /// For how long the others leave a lease alone that was handed over to one of them, counted from their own sight of it. If that one has not taken it by
-    /// then, those with a rank do, each `takeover_jitter` apart, and after [`MAX_RANK`] of these and one more those without, so that with 200 ms of jitter
-    /// nobody leads for 1 s to 2.8 s after a hand-over to one that is dead. At most a lease. Default 1 s.
+    /// For how long the others leave a lease alone that was handed over to one of them, counted
+    /// from their own sight of it. If that one has not taken it by then, those with a rank do,
+    /// each `takeover_jitter` apart, and after [`MAX_RANK`] of these and one more those without, so
+    /// that with 200 ms of jitter nobody leads for 1 s to 2.8 s after a hand-over to one that
+    /// is dead. At most a lease. Default 1 s.
     ///
-    /// A successor that polls needs one and a half of its renew intervals; one of client-go, a retry period and a fifth.
+    /// A successor that polls needs one and a half of its renew intervals; one of client-go, a
+    /// retry period and a fifth.
     pub fn hand_over_wait(mut self, wait: Duration) -> Self {
         self.hand_over_wait = wait;
         self
     }
 
-    /// How long the work may go on after a stop was asked for, while the lease is still renewed. Work that takes longer is dropped, and then the
-    /// lease is not given back but runs out, unless the elector campaigns again: a stop margin later it may lead, or gives the lease back. Default 30 s.
+    /// How long the work may go on after a stop was asked for, while the lease is still renewed.
+    /// Work that takes longer is dropped, and then the lease is not given back but runs out,
+    /// unless the elector campaigns again: a stop margin later it may lead, or gives the lease
+    /// back. Default 30 s.
     pub fn drain_timeout(mut self, drain_timeout: Duration) -> Self {
         self.drain_timeout = drain_timeout;
         self
     }
 
-    /// The longest lease granted to others, whatever they write; at least [`MAX_LEASE`], which is the default.
-    /// Raise it if a candidate of another make uses longer leases.
+    /// The longest lease granted to others, whatever they write; at least [`MAX_LEASE`], which is
+    /// the default. Raise it if a candidate of another make uses longer leases.
     pub fn foreign_lease_cap(mut self, cap: Duration) -> Self {
         self.foreign_lease_cap = cap;
         self
     }
 
-    /// Whether the lease is given back when the work has ended, so that another candidate starts at once. Default true. With `false` it runs out, also
-    /// when the controller of a coordinated election prefers another.
+    /// Whether the lease is given back when the work has ended, so that another candidate starts at
+    /// once. Default true. With `false` it runs out, also when the controller of a coordinated
+    /// election prefers another.
     #[doc(alias = "ReleaseOnCancel")]
     pub fn release_on_stop(mut self, release: bool) -> Self {
         self.release_on_stop = release;
         self
     }
 
-    /// Whether a candidate that sees the Lease of a live leader deleted waits until that leader's lease has run out. Default true.
+    /// Whether a candidate that sees the Lease of a live leader deleted waits until that leader's
+    /// lease has run out. Default true.
     ///
-    /// With `false` deleting the Lease forces an election at once, and the old leader works on until it notices (a renewal later at most, if it can reach the server).
+    /// With `false` deleting the Lease forces an election at once, and the old leader works on
+    /// until it notices (a renewal later at most, if it can reach the server).
     pub fn wait_after_deletion(mut self, wait: bool) -> Self {
         self.wait_after_deletion = wait;
         self
     }
 
-    /// A cold start without the wait, on one more assumption: **at every moment the wall clock of each candidate is within half of `bound` of the true time**,
-    /// so that no two differ by more than `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value where NTP runs and is watched.
+    /// A cold start without the wait, on one more assumption: **at every moment the wall clock of
+    /// each candidate is within half of `bound` of the true time**, so that no two differ by
+    /// more than `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value
+    /// where NTP runs and is watched.
     ///
-    /// A candidate that starts and finds a Lease watches it for a whole lease, because nobody else's clock is trusted; after all replicas were restarted that
-    /// is an outage of one lease. With this it judges the *first* Lease that it sees by its `renewTime`: at `renewTime`, the record's duration and `bound`,
-    /// by its own wall clock, it may be taken, and if that is over, at once. All that it sees later is judged as ever. The write is
+    /// A candidate that starts and finds a Lease watches it for a whole lease, because nobody
+    /// else's clock is trusted; after all replicas were restarted that is an outage of one
+    /// lease. With this it judges the *first* Lease that it sees by its `renewTime`: at
+    /// `renewTime`, the record's duration and `bound`, by its own wall clock, it may be taken,
+    /// and if that is over, at once. All that it sees later is judged as ever. The write is
     /// conditional on what was read, so that a holder that renewed meanwhile keeps its lease.
     ///
-    /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once until the old one notices: at its next renewal, or, cut off, at
-    /// the end of its hold. A clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand are such cases. All holders must write their wall clock's time
-    /// into `renewTime`, as client-go does. Renewals more often than once a second let it run ahead, which only makes others wait longer.
+    /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once
+    /// until the old one notices: at its next renewal, or, cut off, at the end of its hold. A
+    /// clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand
+    /// are such cases. All holders must write their wall clock's time into `renewTime`, as
+    /// client-go does. Renewals more often than once a second let it run ahead, which only makes
+    /// others wait longer.
     ///
     /// In a coordinated election it changes nothing: the server's controller elects.
     pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
@@ -311,14 +345,17 @@ impl ConfigBuilder {
     /// That the identity can be the name of an object.
     #[cfg(feature = "kube")]
     pub(crate) fn check_identity_is_name(&self) -> Result<(), ConfigError> {
-        self.identity.as_ref().map_or(Ok(()), |identity| check_name("identity", identity, 253, true))
+        self.identity
+            .as_ref()
+            .map_or(Ok(()), |identity| check_name("identity", identity, 253, true))
     }
 
     /// Checks everything.
     ///
     /// # Errors
-    /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In particular two renewals that time out must fit into
-    /// the [hold](Config::hold): `renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold`.
+    /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In
+    /// particular two renewals that time out must fit into the [hold](Config::hold):
+    /// `renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold`.
     pub fn build(self) -> Result<Config, ConfigError> {
         check_name("namespace", &self.namespace, 63, false)?;
         check_name("name", &self.name, 253, true)?;
@@ -445,7 +482,9 @@ impl ConfigBuilder {
             return Err(range(
                 "foreign_lease_cap",
                 self.foreign_lease_cap,
-                format!("at least {MAX_LEASE:?}, the longest lease a candidate of this crate asks for"),
+                format!(
+                    "at least {MAX_LEASE:?}, the longest lease a candidate of this crate asks for"
+                ),
                 "leave it at its default",
             ));
         }
@@ -460,11 +499,13 @@ fn range(field: &'static str, value: Duration, bound: String, remedy: &'static s
 /// `lease * (1 - rho) / (1 + rho) - margin` in whole nanoseconds, rounded down.
 fn hold(lease: Duration, drift_ppm: u32, margin: Duration) -> Duration {
     let drift = u128::from(drift_ppm);
-    let nanos = lease.as_nanos().saturating_mul(1_000_000 - drift.min(1_000_000)) / (1_000_000 + drift);
+    let nanos =
+        lease.as_nanos().saturating_mul(1_000_000 - drift.min(1_000_000)) / (1_000_000 + drift);
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).saturating_sub(margin)
 }
 
-/// How many attempts fit between the first renewal and the end of the hold, if each takes its whole time-out.
+/// How many attempts fit between the first renewal and the end of the hold, if each takes its whole
+/// time-out.
 fn attempts(hold: Duration, renew_interval: Duration, request_timeout: Duration) -> u32 {
     let attempt = request_timeout.max(renew_interval / 2).as_nanos().max(1);
     let room = hold.saturating_sub(renew_interval).as_nanos();
@@ -484,7 +525,8 @@ pub(crate) fn check_name(
             && !text.ends_with('-')
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
-    let fine = value.len() <= longest && if dots { value.split('.').all(label) } else { label(value) };
+    let fine =
+        value.len() <= longest && if dots { value.split('.').all(label) } else { label(value) };
     if fine {
         return Ok(());
     }
@@ -500,13 +542,19 @@ pub(crate) fn check_name(
 }
 
 pub(crate) fn check_identity(identity: &str) -> Result<(), ConfigError> {
-    if !identity.trim().is_empty() && identity.len() <= 253 && !identity.chars().any(char::is_control) {
+    if !identity.trim().is_empty()
+        && identity.len() <= 253
+        && !identity.chars().any(char::is_control)
+    {
         return Ok(());
     }
     Err(ConfigError {
         field: "identity",
         value: format!("\"{}\"", shown(identity)),
-        bound: format!("not blank, at most 253 bytes (it has {}), no control characters", identity.len()),
+        bound: format!(
+            "not blank, at most 253 bytes (it has {}), no control characters",
+            identity.len()
+        ),
         remedy: "use the pod's name and something random, or leave it out",
     })
 }

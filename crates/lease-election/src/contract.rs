@@ -1,4 +1,5 @@
-//! Contract: what every [`LeaseStore`] must do, as a suite for those who implement one. It asks a store only through the trait.
+//! Contract: what every [`LeaseStore`] must do, as a suite for those who implement one. It asks a
+//! store only through the trait.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub struct Place {
 type Delete = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Place {
-    /// Two stores of one Lease, as two processes would have them, and how an operator deletes that Lease.
+    /// Two stores of one Lease, as two processes would have them, and how an operator deletes that
+    /// Lease.
     pub fn new(
         one: impl LeaseStore + 'static,
         other: impl LeaseStore + 'static,
@@ -44,9 +46,11 @@ impl fmt::Debug for Place {
 /// How long a watch may take to tell of a change.
 const TIMELY: Duration = Duration::from_secs(10);
 
-/// Asks a store for every rule that an election rests on; `make` is called once for each rule, and makes an empty place of its own each time.
+/// Asks a store for every rule that an election rests on; `make` is called once for each rule, and
+/// makes an empty place of its own each time.
 ///
-/// A store that cannot watch (it answers every `watch` with an error) is asked for the rest. Runs under tokio's clock, paused or not.
+/// A store that cannot watch (it answers every `watch` with an error) is asked for the rest. Runs
+/// under tokio's clock, paused or not.
 ///
 /// # Panics
 /// At the first rule that is broken, with its name.
@@ -127,12 +131,17 @@ async fn what_is_read_is_what_was_written(place: Place) {
         lease = must(rule, place.one.update(&lease.version, &record).await);
         assert_eq!(lease.record, record, "{rule}: the answer to an update");
         for store in [&place.one, &place.other] {
-            assert_eq!(store.get().await, Ok(Some(lease.clone())), "{rule}: for everybody, at once");
+            assert_eq!(
+                store.get().await,
+                Ok(Some(lease.clone())),
+                "{rule}: for everybody, at once"
+            );
         }
     }
 }
 
-/// A store that cannot keep one still hands over, without order: its elector counts each such release as failed, because it was altered.
+/// A store that cannot keep one still hands over, without order: its elector counts each such
+/// release as failed, because it was altered.
 async fn a_successor_is_kept_on_a_lease_that_nobody_holds(place: Place) {
     let rule = "a successor is kept on a lease that nobody holds";
     let made = must(rule, place.one.create(&record("a", 1)).await);
@@ -162,7 +171,11 @@ async fn an_update_is_conditional_on_the_version(place: Place) {
     let changed = must(rule, place.other.update(&seen.version, &record("b", 2)).await);
     assert_eq!(changed.version.uid, made.version.uid, "{rule}: the object stays the same");
     for store in [&place.one, &place.other] {
-        assert_eq!(store.update(&made.version, &record("c", 3)).await, Err(StoreError::Conflict), "{rule}");
+        assert_eq!(
+            store.update(&made.version, &record("c", 3)).await,
+            Err(StoreError::Conflict),
+            "{rule}"
+        );
     }
     assert_eq!(place.one.get().await, Ok(Some(changed)), "{rule}, and changes nothing");
 }
@@ -170,17 +183,25 @@ async fn an_update_is_conditional_on_the_version(place: Place) {
 async fn an_update_is_conditional_on_the_object(place: Place) {
     let rule = "an update is conditional on the object";
     let made = must(rule, place.one.create(&record("a", 1)).await);
-    let version = Version::new(format!("not-{}", made.version.uid), made.version.resource_version.clone());
+    let version =
+        Version::new(format!("not-{}", made.version.uid), made.version.resource_version.clone());
     for store in [&place.one, &place.other] {
-        assert_eq!(store.update(&version, &record("b", 2)).await, Err(StoreError::Conflict), "{rule}");
+        assert_eq!(
+            store.update(&version, &record("b", 2)).await,
+            Err(StoreError::Conflict),
+            "{rule}"
+        );
     }
     assert_eq!(place.one.get().await, Ok(Some(made)), "{rule}, and changes nothing");
 }
 
 async fn of_two_writers_one_succeeds(place: Place) {
     let rule = "of two writers one succeeds";
-    let (one, other) =
-        futures::future::join(place.one.create(&record("a", 1)), place.other.create(&record("b", 1))).await;
+    let (one, other) = futures::future::join(
+        place.one.create(&record("a", 1)),
+        place.other.create(&record("b", 1)),
+    )
+    .await;
     let mut lease = first_of(rule, one, other);
     for write in 2..12 {
         let (a, b) = (record("a", write), record("b", write));
@@ -190,7 +211,11 @@ async fn of_two_writers_one_succeeds(place: Place) {
         )
         .await;
         lease = first_of(rule, one, other);
-        assert_eq!(place.one.get().await, Ok(Some(lease.clone())), "{rule}, and what it wrote is there");
+        assert_eq!(
+            place.one.get().await,
+            Ok(Some(lease.clone())),
+            "{rule}, and what it wrote is there"
+        );
     }
 }
 
@@ -238,8 +263,17 @@ async fn what_is_deleted_is_gone(place: Place) {
     assert_eq!(place.one.get().await, Ok(None), "{rule}: an update never makes a lease");
     let again = must(rule, place.other.create(&record("b", 1)).await);
     assert_ne!(again.version.uid, made.version.uid, "{rule}: another object has another uid");
-    assert!(is_later(&again.version, &made.version), "{rule}: {:?}, then {:?}", made.version, again.version);
-    assert_eq!(place.one.update(&made.version, &record("a", 3)).await, Err(StoreError::Conflict), "{rule}");
+    assert!(
+        is_later(&again.version, &made.version),
+        "{rule}: {:?}, then {:?}",
+        made.version,
+        again.version
+    );
+    assert_eq!(
+        place.one.update(&made.version, &record("a", 3)).await,
+        Err(StoreError::Conflict),
+        "{rule}"
+    );
     assert_eq!(place.one.get().await, Ok(Some(again)), "{rule}: and is not overwritten");
 }
 
@@ -267,13 +301,15 @@ async fn a_dropped_call_does_no_harm(place: Place) {
     let _ = futures::future::poll_immediate(place.one.update(&made.version, &late)).await;
     let _ = futures::future::poll_immediate(place.one.get()).await;
     let _ = futures::future::poll_immediate(place.one.watch(None)).await;
-    let mut lease = must(rule, place.one.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+    let mut lease =
+        must(rule, place.one.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
     for write in 3..8 {
         match place.one.update(&lease.version, &record("a", write)).await {
             Ok(written) => return assert_eq!(written.record, record("a", write), "{rule}"),
             // The dropped one came first after all.
             Err(StoreError::Conflict) => {
-                lease = must(rule, place.one.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+                lease = must(rule, place.one.get().await)
+                    .unwrap_or_else(|| panic!("{rule}: it is there"));
             }
             Err(error) => panic!("{rule}: {error}"),
         }
@@ -286,8 +322,14 @@ async fn can_watch(place: Place) -> bool {
     place.one.watch(None).await.is_ok()
 }
 
-/// Reads the watch until it has told of this state, or that the store is to be asked and the store says so.
-async fn tells(rule: &str, store: &dyn LeaseStore, watch: &mut LeaseEvents, state: Option<&StoredLease>) {
+/// Reads the watch until it has told of this state, or that the store is to be asked and the store
+/// says so.
+async fn tells(
+    rule: &str,
+    store: &dyn LeaseStore,
+    watch: &mut LeaseEvents,
+    state: Option<&StoredLease>,
+) {
     let told = async {
         loop {
             match watch.next().await {
@@ -295,7 +337,10 @@ async fn tells(rule: &str, store: &dyn LeaseStore, watch: &mut LeaseEvents, stat
                 Some(Ok(LeaseEvent::Changed(lease))) if Some(&lease) == state => return,
                 Some(Ok(LeaseEvent::Changed(lease))) => {
                     let is_old = state.is_none_or(|state| is_later(&state.version, &lease.version));
-                    assert!(is_old, "{rule}: it tells of {lease:?}, which never was; now there is {state:?}");
+                    assert!(
+                        is_old,
+                        "{rule}: it tells of {lease:?}, which never was; now there is {state:?}"
+                    );
                 }
                 Some(Ok(LeaseEvent::Deleted(Some(_)))) if state.is_none() => return,
                 Some(Ok(LeaseEvent::Deleted(_))) => {
@@ -385,7 +430,11 @@ async fn a_lease_is_handed_over(place: Place) {
     });
     // Long enough for renewals, and for a second leader to show.
     tokio::time::sleep(Duration::from_millis(2500)).await;
-    assert!(first.is_leader() && !second.is_leader(), "{rule}: the first renews: {:?}", first.status());
+    assert!(
+        first.is_leader() && !second.is_leader(),
+        "{rule}: the first renews: {:?}",
+        first.status()
+    );
     assert_eq!(first.stats().terms, 1, "{rule}: in one term");
     first.stop_handle().stop();
     let first_ended = tokio::time::timeout(TIMELY, holding).await;

@@ -1,4 +1,5 @@
-//! Coordinated election: what a candidate says of itself to the server's controller, checked. How it is said is `publisher`'s, when is `publication`'s.
+//! Coordinated election: what a candidate says of itself to the server's controller, checked. How
+//! it is said is `publisher`'s, when is `publication`'s.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,10 +27,12 @@ use semver::SemVer;
 #[non_exhaustive]
 #[doc(alias = "CoordinatedLeaseStrategy")]
 pub enum Strategy {
-    /// The lowest emulation version, then the lowest binary version, then the oldest LeaseCandidate. The server's own.
+    /// The lowest emulation version, then the lowest binary version, then the oldest
+    /// LeaseCandidate. The server's own.
     OldestEmulationVersion,
-    /// A rule of somebody else's controller, by its qualified name: it has a slash, as in `example.com/nearest`. The server makes the Lease, and leaves
-    /// its holder to that controller.
+    /// A rule of somebody else's controller, by its qualified name: it has a slash, as in
+    /// `example.com/nearest`. The server makes the Lease, and leaves its holder to that
+    /// controller.
     Other(String),
 }
 
@@ -50,18 +53,21 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a candidate does where nobody elects for it: the API server does not have LeaseCandidates, or nothing came of one.
+/// What a candidate does where nobody elects for it: the API server does not have LeaseCandidates,
+/// or nothing came of one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum WithoutApi {
-    /// Elects as ever, by the Lease alone, and stands again when the API appears. (client-go's coordinated candidates wait for ever.)
+    /// Elects as ever, by the Lease alone, and stands again when the API appears. (client-go's
+    /// coordinated candidates wait for ever.)
     #[default]
     Elect,
     /// Waits for the API, for ever.
     Wait,
 }
 
-/// What a candidate of a coordinated election tells the server of itself, for [`LeaderElector::coordinated`](crate::LeaderElector::coordinated).
+/// What a candidate of a coordinated election tells the server of itself, for
+/// [`LeaderElector::coordinated`](crate::LeaderElector::coordinated).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[must_use = "it does nothing until an elector is made with it"]
 #[doc(alias = "LeaseCandidate")]
@@ -74,7 +80,8 @@ pub struct Coordination {
 }
 
 impl Coordination {
-    /// A candidate of this version: `major.minor.patch`, without a `v` before it, maybe with a pre-release and build metadata.
+    /// A candidate of this version: `major.minor.patch`, without a `v` before it, maybe with a
+    /// pre-release and build metadata.
     pub fn new(binary_version: impl Into<String>) -> Self {
         Self {
             binary_version: binary_version.into(),
@@ -91,8 +98,9 @@ impl Coordination {
         self
     }
 
-    /// By which rule it wants the leader to be chosen. Where candidates disagree, the one of the newest binary version decides; if two of that version
-    /// do, the server elects nobody. Default: [`Strategy::OldestEmulationVersion`].
+    /// By which rule it wants the leader to be chosen. Where candidates disagree, the one of the
+    /// newest binary version decides; if two of that version do, the server elects nobody.
+    /// Default: [`Strategy::OldestEmulationVersion`].
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
@@ -104,8 +112,9 @@ impl Coordination {
         self
     }
 
-    /// Records an Event on the Lease when a term begins and when its work has ended, through the elector's client: as
-    /// [`KubeLeaseStore::with_events`], with the same needs. Default: none.
+    /// Records an Event on the Lease when a term begins and when its work has ended, through the
+    /// elector's client: as [`KubeLeaseStore::with_events`], with the same needs. Default:
+    /// none.
     #[doc(alias = "EventRecorder")]
     pub fn with_events(mut self, component: impl Into<String>) -> Self {
         self.events = Some(component.into());
@@ -179,10 +188,13 @@ fn is_qualified(name: &str) -> bool {
         && name.len() <= 63
         && at_ends(name.bytes().next())
         && at_ends(name.bytes().last())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Makes the identity one that can be the name of a LeaseCandidate: the one left out becomes such a name, one that cannot be is refused.
+/// Makes the identity one that can be the name of a LeaseCandidate: the one left out becomes such a
+/// name, one that cannot be is refused.
 pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError> {
     let builder = builder.with_default_identity(|host, random| {
         let mut name: String = host
@@ -190,12 +202,13 @@ pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
             .collect();
-        name = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty()).fold(
-            String::new(),
-            |joined, label| {
+        name = name
+            .split('.')
+            .map(|label| label.trim_matches('-'))
+            .filter(|label| !label.is_empty())
+            .fold(String::new(), |joined, label| {
                 if joined.is_empty() { label.to_owned() } else { format!("{joined}.{label}") }
-            },
-        );
+            });
         let name = if name.is_empty() { "candidate" } else { &name };
         format!("{name}-{random:016x}")
     });
@@ -203,8 +216,9 @@ pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError
     Ok(builder)
 }
 
-/// Each renewal names a later second than the one before, and the controller judges a lease by that: renewed more often than once a second, it would run ahead
-/// of the server's clock without an end, and nobody would be elected for as long after a crash.
+/// Each renewal names a later second than the one before, and the controller judges a lease by
+/// that: renewed more often than once a second, it would run ahead of the server's clock without an
+/// end, and nobody would be elected for as long after a crash.
 pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
     const LEAST: Duration = Duration::from_secs(1);
     let renew = config.renew_interval();
@@ -222,21 +236,29 @@ pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
 }
 
 impl LeaderElector {
-    /// An elector that takes part in coordinated election (KEP-4355): the API server's own controller chooses the leader among the LeaseCandidates, this
-    /// one publishes its own, claims the Lease when it is granted to it, and makes way when the controller prefers another.
+    /// An elector that takes part in coordinated election (KEP-4355): the API server's own
+    /// controller chooses the leader among the LeaseCandidates, this one publishes its own,
+    /// claims the Lease when it is granted to it, and makes way when the controller prefers
+    /// another.
     ///
-    /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123 subdomain (one left out is), and stands while a
-    /// [`run`](Self::run), of [`Campaigns`](crate::Campaigns) too, or [`run_forever`](Self::run_forever) goes on, less their pauses between two terms: a grant
-    /// that nobody claims would keep the lease from the others. Nor does it stand after a term that was lost until it may lead again: when its work has ended, and
-    /// what that has sent can land no more, a stop margin later. When the controller prefers another, the work is asked to end as by a stop
-    /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when it has: use
-    /// [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that the candidate stands again. [`Status::candidacy`](crate::Status::candidacy) says how it stands.
+    /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123
+    /// subdomain (one left out is), and stands while a [`run`](Self::run), of
+    /// [`Campaigns`](crate::Campaigns) too, or [`run_forever`](Self::run_forever) goes on, less
+    /// their pauses between two terms: a grant that nobody claims would keep the lease from the
+    /// others. Nor does it stand after a term that was lost until it may lead again: when its work
+    /// has ended, and what that has sent can land no more, a stop margin later. When the
+    /// controller prefers another, the work is asked to end as by a stop
+    /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when
+    /// it has: use [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that
+    /// the candidate stands again. [`Status::candidacy`](crate::Status::candidacy) says how it
+    /// stands.
     ///
-    /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates beside what [`KubeLeaseStore`] needs of leases. Where the API is absent:
-    /// [`WithoutApi`].
+    /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates beside what
+    /// [`KubeLeaseStore`] needs of leases. Where the API is absent: [`WithoutApi`].
     ///
     /// # Errors
-    /// What [`ConfigBuilder::build`] refuses, renewals more often than once a second, an identity that cannot be a name, versions that are none, an emulation version above the binary
+    /// What [`ConfigBuilder::build`] refuses, renewals more often than once a second, an identity
+    /// that cannot be a name, versions that are none, an emulation version above the binary
     /// version, a strategy that is no qualified name.
     pub fn coordinated(
         client: Client,

@@ -1,4 +1,5 @@
-//! decide: what a candidate that does not lead does about what it knows. Pure: the whole take-over rule on one page.
+//! decide: what a candidate that does not lead does about what it knows. Pure: the whole take-over
+//! rule on one page.
 
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ pub enum Step {
     Create,
     /// Write this candidate into the Lease, on condition that it is still the version observed.
     TakeOver,
-    /// Write that nobody holds the Lease, on condition that it is still the version observed. Only in coordinated election.
+    /// Write that nobody holds the Lease, on condition that it is still the version observed. Only
+    /// in coordinated election.
     GiveBack,
     /// Do nothing before this moment, unless news comes.
     WaitUntil(Moment),
@@ -27,14 +29,18 @@ pub enum Step {
 
 /// The take-over rule.
 ///
-/// - A Lease that is absent is made; after the deletion of a live holder's Lease not before that holder's lease has run out.
-/// - A Lease without a holder is free at once, whatever its times say. If its last holder named a successor, that one takes it at once, and the others
-///   only when it did not come: those with a rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
-/// - So is one that this elector wrote itself: nothing runs under it any more. (If it was written too late for a term, or for a renewal of it, and so was the one
-///   before, the elector lets the others go first: for a lease, eight turns of `takeover_jitter`, one and a half renew intervals and a request, from the last of
-///   its writes that landed. A renewal in time ends that.)
-/// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or less: a whole lease of ours; never longer than the
-///   cap), and a little random wait. Its holder counts from an earlier moment, the sending of its renewal, and for a shorter time.
+/// - A Lease that is absent is made; after the deletion of a live holder's Lease not before that
+///   holder's lease has run out.
+/// - A Lease without a holder is free at once, whatever its times say. If its last holder named a
+///   successor, that one takes it at once, and the others only when it did not come: those with a
+///   rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
+/// - So is one that this elector wrote itself: nothing runs under it any more. (If it was written
+///   too late for a term, or for a renewal of it, and so was the one before, the elector lets the
+///   others go first: for a lease, eight turns of `takeover_jitter`, one and a half renew intervals
+///   and a request, from the last of its writes that landed. A renewal in time ends that.)
+/// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or
+///   less: a whole lease of ours; never longer than the cap), and a little random wait. Its holder
+///   counts from an earlier moment, the sending of its renewal, and for a shorter time.
 #[must_use]
 pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
     match observation {
@@ -54,8 +60,9 @@ pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
     }
 }
 
-/// When the observed lease may be taken although it was given back to somebody else; `None` if it was not. Only ever makes a candidate wait: no safety
-/// rests on what stands there, and the wait is bounded, whoever wrote it.
+/// When the observed lease may be taken although it was given back to somebody else; `None` if it
+/// was not. Only ever makes a candidate wait: no safety rests on what stands there, and the wait is
+/// bounded, whoever wrote it.
 fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
@@ -73,7 +80,8 @@ fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
 pub(crate) fn runs_out(observation: &Observation, config: &Config) -> Option<Moment> {
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
-            let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
+            let patience =
+                lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
             Some(since.after(patience).after(*jitter))
         }
         _ => None,

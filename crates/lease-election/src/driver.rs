@@ -1,5 +1,6 @@
-//! Driver: one campaign and one term. It sends what the candidate says, feeds it the answers, runs the work beside it, and keeps the order
-//! stop, join, release. All decisions about the lease are the candidate's.
+//! Driver: one campaign and one term. It sends what the candidate says, feeds it the answers, runs
+//! the work beside it, and keeps the order stop, join, release. All decisions about the lease are
+//! the candidate's.
 
 use std::any::Any;
 use std::future::Future;
@@ -52,7 +53,8 @@ impl<R> Ended<R> {
 enum Interrupt<R> {
     Joined(Result<R, JoinError>),
     Overran,
-    /// The term was over from this moment on, which may be long ago: the machine was suspended, the process was stopped.
+    /// The term was over from this moment on, which may be long ago: the machine was suspended, the
+    /// process was stopped.
     Lost(Moment),
 }
 
@@ -102,7 +104,8 @@ impl StopSignal {
     }
 }
 
-/// Runs as soon as no other run of the elector does, and no work that outlived one; not at all if it is stopped before.
+/// Runs as soon as no other run of the elector does, and no work that outlived one; not at all if
+/// it is stopped before.
 pub(crate) async fn run<F, Fut, R>(
     shared: Arc<Shared>,
     abandoned: watch::Receiver<()>,
@@ -149,7 +152,8 @@ impl Driver {
         );
         let watch = TermWatch::default();
         let inquiry = Inquiry::new(shared.evidence.get(), &shared.config);
-        let (maintenance, warm_ups) = (shared.maintenance.on.subscribe(), shared.warm_ups.subscribe());
+        let (maintenance, warm_ups) =
+            (shared.maintenance.on.subscribe(), shared.warm_ups.subscribe());
         Self {
             shared,
             candidate,
@@ -205,7 +209,9 @@ impl Driver {
         }
         // A decline that failed is told of only while the lease that it left may run.
         let (_, declined) = self.account.told();
-        if declined != Release::Failed || declined_runs_out.is_some_and(|at| self.shared.clock.now() >= at) {
+        if declined != Release::Failed
+            || declined_runs_out.is_some_and(|at| self.shared.clock.now() >= at)
+        {
             self.account.release(Release::NotDue);
         }
         self.stand_no_more();
@@ -217,15 +223,16 @@ impl Driver {
         None
     }
 
-    /// Stopped for good: before the lease is given back, or it is granted to this one again. An abandoned run has said so when it was dropped, and another
-    /// may stand by now.
+    /// Stopped for good: before the lease is given back, or it is granted to this one again. An
+    /// abandoned run has said so when it was dropped, and another may stand by now.
     fn stand_no_more(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| self.stop.is_asked()) {
             standing.unwant();
         }
     }
 
-    /// The campaign goes on after a decline, for which the candidate was taken back; a maintenance that ended meanwhile leaves nothing behind.
+    /// The campaign goes on after a decline, for which the candidate was taken back; a maintenance
+    /// that ended meanwhile leaves nothing behind.
     fn stand_on(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| !self.stop.is_set()) {
             standing.bar(self.shared.is_barred());
@@ -260,27 +267,31 @@ impl Driver {
         self.note_lease_end(tenure.sent);
         self.announce(Announced::BecameLeader, &term);
 
-        self.watch = TermWatch::begin(shared.watchdog.get(), &shared.clock, &tenure.fence, tenure.until);
+        self.watch =
+            TermWatch::begin(shared.watchdog.get(), &shared.clock, &tenure.fence, tenure.until);
 
         let leadership = Leadership::of(Arc::clone(&term));
         let (at_work, watch) = (self.at_work.take(), self.watch.clone());
         let mut work: JoinHandle<R> = tokio::spawn(async move {
             let _at_work = at_work;
             if !leadership.is_valid() {
-                // The term ended before its work was begun, and so it has none: whoever attends to it drops this.
+                // The term ended before its work was begun, and so it has none: whoever attends to
+                // it drops this.
                 std::future::pending::<()>().await;
             }
             let _working = watch.work_begins();
             work(leadership).await
         });
-        let attended = AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
+        let attended =
+            AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
         let ended = match attended {
             Ok(ended) => {
                 self.candidate.abdicate(shared.clock.now());
                 ended
             }
-            // A store or a clock that panics must not leave work behind that nobody attends: the next run would start beside it.
-            // Neither is asked anything until the work is gone: what panicked once may panic again.
+            // A store or a clock that panics must not leave work behind that nobody attends: the
+            // next run would start beside it. Neither is asked anything until the work
+            // is gone: what panicked once may panic again.
             Err(panic) => {
                 term.break_off();
                 let _ = join_dropped(&shared, &mut work).await;
@@ -293,7 +304,12 @@ impl Driver {
     }
 
     /// One term, from the start of its work to the release: the work has ended when this returns.
-    async fn attend<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>, tenure: &Tenure) -> Ended<R> {
+    async fn attend<R>(
+        &mut self,
+        term: &Arc<Term>,
+        work: &mut JoinHandle<R>,
+        tenure: &Tenure,
+    ) -> Ended<R> {
         let began = tenure.sent;
         let shared = Arc::clone(&self.shared);
         let config = &shared.config;
@@ -336,7 +352,8 @@ impl Driver {
                 stand_back(&shared, true);
                 self.note_length(began, ended);
                 self.watch.ended(ended);
-                // Counted from the end of the term, not from its discovery: when the margin is over, another may be at work.
+                // Counted from the end of the term, not from its discovery: when the margin is
+                // over, another may be at work.
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
                     biased;
@@ -369,7 +386,10 @@ impl Driver {
             let mut renewed = None;
             // The note may have come with the news of the acquisition, or of a renewal.
             if drains_since.is_none() && self.candidate.is_unpreferred() {
-                tracing::info!(lease = self.shared.config.name(), "the server prefers another leader");
+                tracing::info!(
+                    lease = self.shared.config.name(),
+                    "the server prefers another leader"
+                );
                 drains_since = Some(clock.now());
                 term.request_stop();
             }
@@ -409,7 +429,8 @@ impl Driver {
                 },
             }
             if let Some(renewed) = renewed {
-                // The watchdog first: a thread that is held up in between must not have it act within a term that goes on.
+                // The watchdog first: a thread that is held up in between must not have it act
+                // within a term that goes on.
                 self.watch.extend(renewed);
                 if !term.extend(renewed) {
                     return lost(until);
@@ -441,13 +462,17 @@ impl Driver {
 
     fn announce(&self, what: Announced, term: &Term) {
         let (identity, at) = (self.shared.config.identity(), self.shared.clock.wall());
-        announcement::announce(&self.shared, &Announcement::new(what, identity, term.fence().clone(), at));
+        announcement::announce(
+            &self.shared,
+            &Announcement::new(what, identity, term.fence().clone(), at),
+        );
     }
 }
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Where a runtime goes away with its tasks nobody has ended the term, and the next run may lead at once.
+        // Where a runtime goes away with its tasks nobody has ended the term, and the next run may
+        // lead at once.
         if let Some(term) = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take() {
             term.break_off();
             self.shared.counters.lost(&term.loss());
@@ -468,7 +493,8 @@ fn stand_back(shared: &Shared, uncleared: bool) {
     shared.standing.iter().for_each(|standing| standing.await_clear(uncleared));
 }
 
-/// Drops the work at its next await. Until it gets there this elector does not stand: it could not lead.
+/// Drops the work at its next await. Until it gets there this elector does not stand: it could not
+/// lead.
 async fn join_dropped<R>(shared: &Shared, work: &mut JoinHandle<R>) -> Result<R, JoinError> {
     work.abort();
     stand_back(shared, true);

@@ -1,4 +1,5 @@
-//! LeaderElector: what a program holds to campaign, to stop and to look on. The campaign itself is the driver's.
+//! LeaderElector: what a program holds to campaign, to stop and to look on. The campaign itself is
+//! the driver's.
 
 use std::fmt;
 use std::future::Future;
@@ -28,18 +29,22 @@ use crate::watchdog::{Watch, Watchdog, WatchdogError};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Outcome<R> {
-    /// The work ended while its term went on, by itself or after a stop. The lease was given back, if the elector does that
-    /// ([`release_on_stop`](crate::ConfigBuilder::release_on_stop)) and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says whether, [`Stats::failed_releases`] counts when not).
+    /// The work ended while its term went on, by itself or after a stop. The lease was given back,
+    /// if the elector does that ([`release_on_stop`](crate::ConfigBuilder::release_on_stop))
+    /// and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says
+    /// whether, [`Stats::failed_releases`] counts when not).
     Finished(R),
     /// The term ended first, then the work.
     Lost(R),
-    /// The term ended, or the drain time-out passed, and the work did not return within its margin: it was dropped. The lease was not given back.
+    /// The term ended, or the drain time-out passed, and the work did not return within its margin:
+    /// it was dropped. The lease was not given back.
     Aborted,
     /// The elector was stopped before it led.
     NeverLed,
 }
 
-/// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same elector.
+/// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same
+/// elector.
 #[derive(Clone)]
 pub struct LeaderElector {
     shared: Arc<Shared>,
@@ -57,9 +62,11 @@ pub(crate) struct Shared {
     pub(crate) warm_ups: watch::Sender<WarmUps>,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
-    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
+    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that
+    /// runs.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
-    /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
+    /// Held by the work of a term until its last step: where a runtime goes away with its tasks,
+    /// the work may outlive the run it belongs to.
     pub(crate) at_work: Arc<RunLock<()>>,
     pub(crate) watchdog: OnceLock<Arc<Watch>>,
     pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
@@ -96,8 +103,9 @@ impl LeaderElector {
         Self::assemble(Arc::new(store), config, Arc::new(BootClock), random(), None)
     }
 
-    /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time, and a `seed` for its random waits and the
-    /// names of its writes. Two electors of one test need two seeds.
+    /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused
+    /// time, and a `seed` for its random waits and the names of its writes. Two electors of one
+    /// test need two seeds.
     pub fn with_clock(
         store: impl LeaseStore + 'static,
         config: Config,
@@ -138,11 +146,13 @@ impl LeaderElector {
         }
     }
 
-    /// The same with a [`Watchdog`]: a thread that acts when work is still there after its term, also if no thread of the runtime gets to run. For this
-    /// elector and all its clones, from the next term on; the thread starts now and ends with them.
+    /// The same with a [`Watchdog`]: a thread that acts when work is still there after its term,
+    /// also if no thread of the runtime gets to run. For this elector and all its clones, from
+    /// the next term on; the thread starts now and ends with them.
     ///
     /// # Errors
-    /// [`WatchdogError`] if the watchdog's grace is longer than the stop margin, if the elector has one already, or if the system gives no timer or thread.
+    /// [`WatchdogError`] if the watchdog's grace is longer than the stop margin, if the elector has
+    /// one already, or if the system gives no timer or thread.
     pub fn with_watchdog(self, watchdog: Watchdog) -> Result<Self, WatchdogError> {
         if self.shared.watchdog.get().is_some() {
             return Err(WatchdogError::Present);
@@ -152,41 +162,54 @@ impl LeaderElector {
         Ok(self)
     }
 
-    /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the Lease before it has run out. For this elector and all its
-    /// clones, from the next run on; the first evidence that was given stays.
+    /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the
+    /// Lease before it has run out. For this elector and all its clones, from the next run on;
+    /// the first evidence that was given stays.
     ///
-    /// This adds an assumption to those that the election rests on: that the evidence is true. In a coordinated election it changes nothing: the server's
-    /// controller elects.
+    /// This adds an assumption to those that the election rests on: that the evidence is true. In a
+    /// coordinated election it changes nothing: the server's controller elects.
     #[must_use]
     pub fn with_evidence(self, evidence: impl HolderEvidence + 'static) -> Self {
         let _ = self.shared.evidence.set(Arc::new(evidence));
         self
     }
 
-    /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease, and gives the lease back when the work has ended.
+    /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease,
+    /// and gives the lease back when the work has ended.
     ///
-    /// The order at the end is always the same: the work is told, the work ends, then the lease is given back, by a write conditional on this
-    /// elector's own last one. When the term is lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the term, to return,
-    /// and is then dropped at its next await. (After a suspend the margin may be over: then it is dropped at once, which is when a timer
-    /// has noticed the suspend, with [`BootClock`] within half a second.)
-    /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
+    /// The order at the end is always the same: the work is told, the work ends, then the lease is
+    /// given back, by a write conditional on this elector's own last one. When the term is
+    /// lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the
+    /// term, to return, and is then dropped at its next await. (After a suspend the margin may
+    /// be over: then it is dropped at once, which is when a timer has noticed the suspend, with
+    /// [`BootClock`] within half a second.) Work that blocks its thread cannot be dropped:
+    /// `run` waits for it, because nothing may start while it goes on.
     ///
-    /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out. To give it back takes two request
-    /// time-outs at most, and three in a coordinated election, where the LeaseCandidate is taken back first: there, stopped while it claims a grant, five. Stopped
-    /// while maintenance gives back an acquisition it takes four. A stop between two campaigns asks the server nothing: what a failed release left then runs out.
-    /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it. While it
+    /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at
+    /// most the drain time-out. To give it back takes two request time-outs at most, and three
+    /// in a coordinated election, where the LeaseCandidate is taken back first: there, stopped
+    /// while it claims a grant, five. Stopped while maintenance gives back an acquisition it
+    /// takes four. A stop between two campaigns asks the server nothing: what a failed release left
+    /// then runs out. Under [`maintenance`](Self::maintenance) it does not lead: a term ends in
+    /// the same order, and a campaign waits for the end of it. While it
     /// [warms up](Self::warm_up) it campaigns for no lease.
-    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first, and so one inside the
-    /// work of the first waits for ever.
+    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of
+    /// the same elector waits for the first, and so one inside the work of the first waits for
+    /// ever.
     ///
     /// # Panics
-    /// If the work panics, the lease is given back as soon as nothing that it has sent can land any more, and the panic goes on here. A panic drops requests half
-    /// way, of which nobody can tell what becomes of them: so the lease is renewed for one stop margin more, and then given back (with `release_on_stop(false)`
-    /// the panic goes on at once). If the store or the clock panics, the work is dropped and joined, the lease runs out, and the panic goes on here.
+    /// If the work panics, the lease is given back as soon as nothing that it has sent can land any
+    /// more, and the panic goes on here. A panic drops requests half way, of which nobody can
+    /// tell what becomes of them: so the lease is renewed for one stop margin more, and then given
+    /// back (with `release_on_stop(false)` the panic goes on at once). If the store or the
+    /// clock panics, the work is dropped and joined, the lease runs out, and the panic goes on
+    /// here.
     ///
     /// # Cancel safety
-    /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the work is told, joined, and the lease given back.
-    /// All that takes the runtime: one that is shut down right after (at the end of `main`) drops it half way, and the lease runs out. Stop and await instead.
+    /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the
+    /// work is told, joined, and the lease given back. All that takes the runtime: one that is
+    /// shut down right after (at the end of `main`) drops it half way, and the lease runs out. Stop
+    /// and await instead.
     #[doc(alias = "RunOrDie")]
     pub async fn run<F, Fut, R>(&self, work: F) -> Outcome<R>
     where
@@ -202,7 +225,8 @@ impl LeaderElector {
         ended.into_outcome()
     }
 
-    /// [`run`](Self::run), with its account; a panic is handed back. Who calls this lets the candidate stand.
+    /// [`run`](Self::run), with its account; a panic is handed back. Who calls this lets the
+    /// candidate stand.
     pub(crate) async fn campaign<F, Fut, R>(&self, work: F) -> (Ended<R>, Account)
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
@@ -225,17 +249,22 @@ impl LeaderElector {
         }
     }
 
-    /// Campaigns again after each term, until it is stopped. `work` is called once for each term, never while an earlier call's future lives.
+    /// Campaigns again after each term, until it is stopped. `work` is called once for each term,
+    /// never while an earlier call's future lives.
     ///
-    /// It waits one renew interval after work that returned by itself, and longer and longer after terms that are taken away at once: see
-    /// [`Campaigns`](crate::Campaigns), which is the same for a loop of your own.
+    /// It waits one renew interval after work that returned by itself, and longer and longer after
+    /// terms that are taken away at once: see [`Campaigns`](crate::Campaigns), which is the
+    /// same for a loop of your own.
     ///
-    /// It leads again no sooner than a stop margin after work whose term was lost, or that was dropped: what that had sent may land until then.
+    /// It leads again no sooner than a stop margin after work whose term was lost, or that was
+    /// dropped: what that had sent may land until then.
     ///
-    /// What `work` does before it returns its future is part of the work: it runs in the same task, is joined, and a [`Watchdog`] sees it.
+    /// What `work` does before it returns its future is part of the work: it runs in the same task,
+    /// is joined, and a [`Watchdog`] sees it.
     ///
     /// # Panics
-    /// As [`run`](Self::run): if the work panics, the lease is given back a stop margin later, and the panic goes on here.
+    /// As [`run`](Self::run): if the work panics, the lease is given back a stop margin later, and
+    /// the panic goes on here.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).
@@ -284,7 +313,8 @@ impl LeaderElector {
         *self.shared.stop.borrow()
     }
 
-    /// Whether this elector leads now, by the clock. For effects ask the [`Leadership`] instead: it cannot mistake one term for the next.
+    /// Whether this elector leads now, by the clock. For effects ask the [`Leadership`] instead: it
+    /// cannot mistake one term for the next.
     #[doc(alias = "IsLeader")]
     #[must_use]
     pub fn is_leader(&self) -> bool {
@@ -298,7 +328,8 @@ impl LeaderElector {
         self.shared.leader.borrow().clone()
     }
 
-    /// The leader as of now and every change that this elector sees while it runs, in order; quick changes may be told as one.
+    /// The leader as of now and every change that this elector sees while it runs, in order; quick
+    /// changes may be told as one.
     ///
     /// The stream ends when the elector and its clones are dropped.
     #[doc(alias = "OnNewLeader")]
@@ -320,7 +351,8 @@ impl LeaderElector {
         status.leader = self.leader();
         status.maintenance = self.shared.maintenance.is_on();
         status.warming_up = !self.shared.is_warm();
-        status.candidacy = self.shared.standing.as_ref().map(|standing| standing.board().candidacy());
+        status.candidacy =
+            self.shared.standing.as_ref().map(|standing| standing.board().candidacy());
         status
     }
 
@@ -369,8 +401,9 @@ pub struct StopHandle {
 }
 
 impl StopHandle {
-    /// Asks for the stop: [`Leadership::ending`] fires, the lease is renewed while the work winds up, and is given back when the work has ended.
-    /// Returns at once; `run` returns when all of it is done. More calls change nothing.
+    /// Asks for the stop: [`Leadership::ending`] fires, the lease is renewed while the work winds
+    /// up, and is given back when the work has ended. Returns at once; `run` returns when all
+    /// of it is done. More calls change nothing.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A configuration that cannot be run, with the field, its value, the bound it breaks and the remedy.
+/// A configuration that cannot be run, with the field, its value, the bound it breaks and the
+/// remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ConfigError {
@@ -25,7 +26,8 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Why a call to a [`LeaseStore`](crate::LeaseStore) failed, told apart by what the elector may conclude from it.
+/// Why a call to a [`LeaseStore`](crate::LeaseStore) failed, told apart by what the elector may
+/// conclude from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -33,7 +35,8 @@ pub enum StoreError {
     NotFound,
     /// The version is not current any more (update), or the Lease exists already (create).
     Conflict,
-    /// The server refused, and certainly did not apply the write: bad request, no permission, invalid object, no such namespace.
+    /// The server refused, and certainly did not apply the write: bad request, no permission,
+    /// invalid object, no such namespace.
     Rejected {
         /// HTTP status.
         code: u16,
@@ -47,13 +50,15 @@ pub enum StoreError {
     },
     /// The version asked for is too old to watch from.
     Expired,
-    /// The write was applied, and what stands there now is not what was written: somebody between here and the store changes records, admission
-    /// for example. No term can rest on such a record.
+    /// The write was applied, and what stands there now is not what was written: somebody between
+    /// here and the store changes records, admission for example. No term can rest on such a
+    /// record.
     Altered {
         /// The first field that differs, as the Lease calls it.
         field: &'static str,
     },
-    /// Nobody knows whether the write was applied, or but a part of it was: no answer in time, a broken connection, a server error.
+    /// Nobody knows whether the write was applied, or but a part of it was: no answer in time, a
+    /// broken connection, a server error.
     Unknown {
         /// What is known.
         message: String,
@@ -73,7 +78,9 @@ impl StoreError {
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::TooManyRequests { retry_after } | Self::Unknown { retry_after, .. } => *retry_after,
+            Self::TooManyRequests { retry_after } | Self::Unknown { retry_after, .. } => {
+                *retry_after
+            }
             _ => None,
         }
     }
@@ -84,7 +91,9 @@ impl fmt::Display for StoreError {
         match self {
             Self::NotFound => f.write_str("the lease does not exist"),
             Self::Conflict => f.write_str("the lease changed since it was read"),
-            Self::Rejected { code, message } => write!(f, "refused with status {code}: {}", shown(message)),
+            Self::Rejected { code, message } => {
+                write!(f, "refused with status {code}: {}", shown(message))
+            }
             Self::TooManyRequests { retry_after: None } => f.write_str("too many requests"),
             Self::TooManyRequests { retry_after: Some(after) } => {
                 write!(f, "too many requests, retry after {after:?}")
@@ -100,11 +109,13 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Text of others as it may stand in a message or a log line: control characters escaped, cut at 256 bytes.
+/// Text of others as it may stand in a message or a log line: control characters escaped, cut at
+/// 256 bytes.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::new();
-    for piece in
-        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+    for piece in text
+        .chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
     {
         if out.len() + piece.len() > 256 {
             out.push('…');

@@ -15,17 +15,23 @@ use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
 
-/// Says whether the holder of a Lease is gone, so that a candidate need not wait until its lease has run out: for
-/// [`LeaderElector::with_evidence`](crate::LeaderElector::with_evidence). `PodEvidence` (feature `kube`) asks Kubernetes for the holder's Pod.
+/// Says whether the holder of a Lease is gone, so that a candidate need not wait until its lease
+/// has run out: for [`LeaderElector::with_evidence`](crate::LeaderElector::with_evidence).
+/// `PodEvidence` (feature `kube`) asks Kubernetes for the holder's Pod.
 #[async_trait]
 pub trait HolderEvidence: Send + Sync {
-    /// Whether the process that wrote `record` as `holder` has certainly ended: it runs nowhere, and will not run again.
+    /// Whether the process that wrote `record` as `holder` has certainly ended: it runs nowhere,
+    /// and will not run again.
     ///
-    /// **The safety of the election rests on a `true`**: if that process does run, two may be at work until it notices. That it does not answer,
-    /// that its node is not ready, that it is to be deleted: none of this is evidence. In doubt, and after an error, the answer is `false`.
+    /// **The safety of the election rests on a `true`**: if that process does run, two may be at
+    /// work until it notices. That it does not answer, that its node is not ready, that it is
+    /// to be deleted: none of this is evidence. In doubt, and after an error, the answer is
+    /// `false`.
     ///
-    /// A holder is asked about when it is first seen, and again while it is silent: after two renew intervals of this candidate, then once in each. An answer later than
-    /// the request time-out counts as `false`, and so does a panic. `holder` and `record` may have been written by anybody.
+    /// A holder is asked about when it is first seen, and again while it is silent: after two renew
+    /// intervals of this candidate, then once in each. An answer later than the request
+    /// time-out counts as `false`, and so does a panic. `holder` and `record` may have been written
+    /// by anybody.
     async fn is_gone(&self, holder: &str, record: &Record) -> bool;
 }
 
@@ -53,13 +59,17 @@ impl Inquiry {
     /// Asks about the holder if it is time to; or says when it will be, if nothing changes.
     pub(crate) fn plan(&mut self, observation: &Observation, now: Moment) -> Option<Moment> {
         let evidence = self.evidence.as_ref().filter(|_| self.under_way.is_none())?;
-        let Observation::Present { lease, since, mine: false, .. } = observation else { return None };
+        let Observation::Present { lease, since, mine: false, .. } = observation else {
+            return None;
+        };
         let holder = &lease.record.holder;
         if lease.record.is_free() {
             return None;
         }
         let due = match &self.asked {
-            Some((asked, next)) if asked == holder => since.after(self.interval.saturating_mul(2)).max(*next),
+            Some((asked, next)) if asked == holder => {
+                since.after(self.interval.saturating_mul(2)).max(*next)
+            }
             _ => now,
         };
         if now < due {
@@ -69,7 +79,8 @@ impl Inquiry {
         let (evidence, lease, timeout) = (Arc::clone(evidence), lease.clone(), self.timeout);
         self.under_way = Some(Box::pin(async move {
             let asked = async { evidence.is_gone(&lease.record.holder, &lease.record).await };
-            let answer = tokio::time::timeout(timeout, AssertUnwindSafe(asked).catch_unwind()).await;
+            let answer =
+                tokio::time::timeout(timeout, AssertUnwindSafe(asked).catch_unwind()).await;
             if let Ok(Err(_)) = &answer {
                 tracing::warn!("the evidence about the holder panicked, which says nothing of it");
             }

@@ -1,4 +1,5 @@
-//! Feed: the watch of one campaign, opened again whenever it ends. What the events mean is the candidate's.
+//! Feed: the watch of one campaign, opened again whenever it ends. What the events mean is the
+//! candidate's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +35,8 @@ enum State {
 
 /// What a feed tells.
 pub(crate) enum FeedNews {
-    /// `anew`: what happened between the version known and this watch is not told. `leaps`: it begins with what there is, whatever was known.
+    /// `anew`: what happened between the version known and this watch is not told. `leaps`: it
+    /// begins with what there is, whatever was known.
     Opened {
         anew: bool,
         leaps: bool,
@@ -63,7 +65,8 @@ impl Feed {
         self.state = State::Ready;
     }
 
-    /// The next thing the watch tells. `from`: the version known now, if there is a Lease; `known`: whether anything is known at all.
+    /// The next thing the watch tells. `from`: the version known now, if there is a Lease; `known`:
+    /// whether anything is known at all.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing: its progress is kept in the feed.
@@ -76,9 +79,13 @@ impl Feed {
                     let from = from.filter(|_| !self.anew).cloned();
                     let (timeout, leaps) = (self.request_timeout, from.is_none());
                     let opening = async move {
-                        tokio::time::timeout(timeout, store.watch(from.as_ref())).await.unwrap_or_else(|_| {
-                            Err(StoreError::unknown("the watch did not open within the request time-out"))
-                        })
+                        tokio::time::timeout(timeout, store.watch(from.as_ref()))
+                            .await
+                            .unwrap_or_else(|_| {
+                                Err(StoreError::unknown(
+                                    "the watch did not open within the request time-out",
+                                ))
+                            })
                     };
                     self.state = State::Opening(Box::pin(opening), leaps);
                 }
@@ -116,7 +123,8 @@ impl Feed {
         }
     }
 
-    /// Pauses before the next attempt: an eighth of the pace at first, up to 16 times the pace after failures in a row.
+    /// Pauses before the next attempt: an eighth of the pace at first, up to 16 times the pace
+    /// after failures in a row.
     fn close(&mut self, error: Option<StoreError>) -> FeedNews {
         self.failures = self.failures.saturating_add(1).min(8);
         let pause = (self.pace / 8).saturating_mul(1 << self.failures.saturating_sub(1));

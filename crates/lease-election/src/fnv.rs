@@ -1,4 +1,5 @@
-//! FNV-1a: a digest that every build of this crate computes alike, because stored marks are compared with it.
+//! FNV-1a: a digest that every build of this crate computes alike, because stored marks are
+//! compared with it.
 
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;
@@ -13,7 +14,11 @@ impl Fnv {
 
     /// Of these bytes after those before.
     pub(crate) fn with(self, bytes: &[u8]) -> Self {
-        Self(bytes.iter().fold(self.0, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME)))
+        Self(
+            bytes
+                .iter()
+                .fold(self.0, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME)),
+        )
     }
 
     pub(crate) fn finish(self) -> u64 {

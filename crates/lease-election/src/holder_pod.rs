@@ -1,4 +1,5 @@
-//! HolderPod: the Pod that a holder's identity names, and what that which is found under its name says of it. Pure.
+//! HolderPod: the Pod that a holder's identity names, and what that which is found under its name
+//! says of it. Pure.
 
 /// The Pod that an identity names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +26,15 @@ pub(crate) enum Word {
     Nothing,
     /// The Pod that was meant is the one that was found, and nothing of it runs.
     Ended,
-    /// It is not there. It has ended, if it ever was there: Kubernetes lets a Pod go when nothing of it runs.
+    /// It is not there. It has ended, if it ever was there: Kubernetes lets a Pod go when nothing
+    /// of it runs.
     NotHere,
 }
 
 impl<'a> HolderPod<'a> {
-    /// Anybody may have written the identity, and the name goes into a URL. Only what [`identity_of`] makes names a Pod: client-go's `<host name>_<uuid>` does
-    /// not, although the host is named as its Pod and a uuid is what a uid looks like.
+    /// Anybody may have written the identity, and the name goes into a URL. Only what
+    /// [`identity_of`] makes names a Pod: client-go's `<host name>_<uuid>` does not, although
+    /// the host is named as its Pod and a uuid is what a uid looks like.
     pub(crate) fn of(identity: &'a str) -> Option<Self> {
         let mut parts = identity.split('_');
         let (Some(name), Some(uid), Some(random), None) =
@@ -40,9 +43,9 @@ impl<'a> HolderPod<'a> {
             return None;
         };
         let is_name = (1..=253).contains(&name.len())
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte))
+            && name.bytes().all(|byte| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte)
+            })
             && !name.starts_with('.')
             && !name.contains("..");
         // As Kubernetes writes them: a Pod is known by its uid, letter by letter.

@@ -1,4 +1,5 @@
-//! KubeLeaseStore: the Lease of a Kubernetes API server. What is asked of it is `object`'s, what the Lease says is `spec`'s.
+//! KubeLeaseStore: the Lease of a Kubernetes API server. What is asked of it is `object`'s, what
+//! the Lease says is `spec`'s.
 
 use std::fmt;
 
@@ -31,15 +32,19 @@ pub(crate) use requests::{Call, Requests, from_kube};
 /// The record as a Lease has it.
 const SPEC: Form = Form { read: spec::read, write: spec::write };
 
-/// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates and ours exclude each other.
+/// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates
+/// and ours exclude each other.
 ///
-/// A Lease whose fields are of other types than the API's belongs to another holder: it is taken when it has stayed the same for a lease of ours at least.
+/// A Lease whose fields are of other types than the API's belongs to another holder: it is taken
+/// when it has stayed the same for a lease of ours at least.
 ///
-/// Needs `get`, `create`, `update` and `watch` on leases. (`create` cannot be limited to a name; the others can. Without `watch` the elector polls.)
+/// Needs `get`, `create`, `update` and `watch` on leases. (`create` cannot be limited to a name;
+/// the others can. Without `watch` the elector polls.)
 ///
 /// # The client
-/// Use [`connect`](Self::connect), which makes a client for this purpose alone: an elector that shares its connections and rate limits with the work is
-/// starved by it, and kube's own retry layer makes a conflict out of a success. The elector survives both, later than it could.
+/// Use [`connect`](Self::connect), which makes a client for this purpose alone: an elector that
+/// shares its connections and rate limits with the work is starved by it, and kube's own retry
+/// layer makes a conflict out of a success. The elector survives both, later than it could.
 #[doc(alias = "LeaseLock")]
 #[derive(Clone)]
 pub struct KubeLeaseStore {
@@ -47,7 +52,8 @@ pub struct KubeLeaseStore {
 }
 
 impl KubeLeaseStore {
-    /// The Lease that `config` names, through this client; each request has the configured time-out.
+    /// The Lease that `config` names, through this client; each request has the configured
+    /// time-out.
     #[must_use]
     pub fn new(client: Client, config: &Config) -> Self {
         Self { object: ObjectStore::new::<Lease>(client, config, SPEC) }
@@ -56,16 +62,20 @@ impl KubeLeaseStore {
     /// The Lease that `config` names, through a client of its own, without a hidden retry.
     ///
     /// # Errors
-    /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is missing.
+    /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is
+    /// missing.
     pub fn connect(cluster: kube::Config, config: &Config) -> Result<Self, kube::Error> {
         Ok(Self::new(client_of_its_own(cluster, config)?, config))
     }
 
-    /// Records an Event on the Lease when a term begins and when its work has ended, with client-go's reason and texts: `<identity> became leader`,
-    /// `<identity> stopped leading`. `component` is the Event's source; needs `create` on events.
+    /// Records an Event on the Lease when a term begins and when its work has ended, with
+    /// client-go's reason and texts: `<identity> became leader`, `<identity> stopped leading`.
+    /// `component` is the Event's source; needs `create` on events.
     ///
-    /// An Event is sent in the background, once, and given up after the request time-out: no renewal waits for one. With another client than the
-    /// store's they do not even share its connections. A process that exits right after [`run`](crate::LeaderElector::run) may not get its last one out.
+    /// An Event is sent in the background, once, and given up after the request time-out: no
+    /// renewal waits for one. With another client than the store's they do not even share its
+    /// connections. A process that exits right after [`run`](crate::LeaderElector::run) may not get
+    /// its last one out.
     #[doc(alias = "EventRecorder")]
     #[must_use]
     pub fn with_events(mut self, client: Client, component: &str) -> Self {
@@ -73,8 +83,10 @@ impl KubeLeaseStore {
         self
     }
 
-    /// These labels on the Lease when this elector makes it, and again with each of its writes, so that they follow the holder where candidates have different
-    /// ones. Labels of others stay. The server checks them: with one that it refuses nobody leads, and [`Status::blocked`](crate::Status::blocked) says why.
+    /// These labels on the Lease when this elector makes it, and again with each of its writes, so
+    /// that they follow the holder where candidates have different ones. Labels of others stay.
+    /// The server checks them: with one that it refuses nobody leads, and
+    /// [`Status::blocked`](crate::Status::blocked) says why.
     #[doc(alias = "Labels")]
     #[must_use]
     pub fn with_labels<K: Into<String>, V: Into<String>>(
@@ -86,7 +98,8 @@ impl KubeLeaseStore {
         self
     }
 
-    /// These annotations, as [`with_labels`](Self::with_labels) does. Those that this crate keeps itself stay its own.
+    /// These annotations, as [`with_labels`](Self::with_labels) does. Those that this crate keeps
+    /// itself stay its own.
     #[must_use]
     pub fn with_annotations<K: Into<String>, V: Into<String>>(
         mut self,
@@ -97,10 +110,11 @@ impl KubeLeaseStore {
         self
     }
 
-    /// This owner on the Lease when this elector makes it: the garbage collector deletes the Lease with its last owner. Owners of a Lease that is there already are
-    /// left alone.
+    /// This owner on the Lease when this elector makes it: the garbage collector deletes the Lease
+    /// with its last owner. Owners of a Lease that is there already are left alone.
     ///
-    /// Name what outlives all candidates, a Deployment, and never a Pod: a Lease that is deleted ends the term of its leader (A7 of the crate's page).
+    /// Name what outlives all candidates, a Deployment, and never a Pod: a Lease that is deleted
+    /// ends the term of its leader (A7 of the crate's page).
     #[must_use]
     pub fn with_owner(mut self, owner: OwnerReference) -> Self {
         self.object.adorn(|adornment| adornment.owners.push(owner));

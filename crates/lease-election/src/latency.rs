@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// How long something took, each time, counted in buckets: from half the time of a good disk to a lease that nobody should wait for.
+/// How long something took, each time, counted in buckets: from half the time of a good disk to a
+/// lease that nobody should wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Latency {
     counts: [u64; Self::BOUNDS.len() + 1],

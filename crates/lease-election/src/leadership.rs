@@ -1,4 +1,5 @@
-//! Leadership: what the work of one term holds. Valid until the term ends, and never again. How terms begin and end is the driver's.
+//! Leadership: what the work of one term holds. Valid until the term ends, and never again. How
+//! terms begin and end is the driver's.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -17,7 +18,8 @@ use crate::version::FenceToken;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// A stop was asked for, or that the lease be handed over: the term goes on, wind up within the drain time-out.
+    /// A stop was asked for, or that the lease be handed over: the term goes on, wind up within the
+    /// drain time-out.
     StopRequested,
     /// The term is over: have no more effects.
     Lost(Loss),
@@ -38,10 +40,14 @@ impl fmt::Display for Lost {
             Loss::Deleted => f.write_str("the term is over: the lease was deleted"),
             Loss::Replaced => f.write_str("the term is over: the lease was deleted and made again"),
             Loss::ForeignWrite => f.write_str("the term is over: somebody else wrote the lease"),
-            Loss::Rewound => f.write_str("the term is over: the server went back to an older state"),
+            Loss::Rewound => {
+                f.write_str("the term is over: the server went back to an older state")
+            }
             Loss::Finished => f.write_str("the term is over: its work has ended"),
             Loss::Overran => f.write_str("the term is over: its work took too long to stop"),
-            Loss::Broken => f.write_str("the term is over: its elector panicked, or its runtime went away"),
+            Loss::Broken => {
+                f.write_str("the term is over: its elector panicked, or its runtime went away")
+            }
         }
     }
 }
@@ -79,11 +85,14 @@ pub enum HandOverError {
     Identity(ConfigError),
     /// This elector's own identity.
     OwnIdentity,
-    /// The elector was told to give nothing back ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
+    /// The elector was told to give nothing back
+    /// ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     NeverReleases,
-    /// In a coordinated election the server's controller chooses who is next, and hears no wishes; so it is when its notes are on the Lease (a strategy)
-    /// although this elector sees no controller. [`step_down`](Leadership::step_down) and
-    /// [maintenance](crate::LeaderElector::maintenance) there; where candidates elect by themselves (no such API, or nobody elects) this does not come.
+    /// In a coordinated election the server's controller chooses who is next, and hears no wishes;
+    /// so it is when its notes are on the Lease (a strategy) although this elector sees no
+    /// controller. [`step_down`](Leadership::step_down) and
+    /// [maintenance](crate::LeaderElector::maintenance) there; where candidates elect by themselves
+    /// (no such API, or nobody elects) this does not come.
     ServerElects,
 }
 
@@ -93,10 +102,12 @@ impl fmt::Display for HandOverError {
             Self::Lost(lost) => lost.fmt(f),
             Self::Identity(error) => write!(f, "nobody to hand over to: {error}"),
             Self::OwnIdentity => f.write_str("the successor named is the leader itself"),
-            Self::ServerElects => {
-                f.write_str("the server's controller chooses who is next: step down, or use maintenance")
+            Self::ServerElects => f.write_str(
+                "the server's controller chooses who is next: step down, or use maintenance",
+            ),
+            Self::NeverReleases => {
+                f.write_str("the lease is not given back: release_on_stop is false")
             }
-            Self::NeverReleases => f.write_str("the lease is not given back: release_on_stop is false"),
         }
     }
 }
@@ -105,7 +116,8 @@ impl std::error::Error for HandOverError {}
 
 /// One term, seen from the work. Clones are the same term.
 ///
-/// A term that is over stays over for every clone, also if the same process leads again: that is another term, with another `Leadership`.
+/// A term that is over stays over for every clone, also if the same process leads again: that is
+/// another term, with another `Leadership`.
 #[derive(Clone)]
 pub struct Leadership {
     term: Arc<Term>,
@@ -118,7 +130,8 @@ impl Leadership {
 
     /// Whether the term goes on, by a clock that counts suspend. `false` is final.
     ///
-    /// Ask right before each effect. True until the hold has run out, also after a stop was asked for.
+    /// Ask right before each effect. True until the hold has run out, also after a stop was asked
+    /// for.
     #[doc(alias = "IsLeader")]
     #[must_use]
     pub fn is_valid(&self) -> bool {
@@ -145,7 +158,8 @@ impl Leadership {
         (!self.is_valid()).then(|| self.term.loss())
     }
 
-    /// Waits until the term is over. A requested stop alone does not end it: see [`ending`](Self::ending).
+    /// Waits until the term is over. A requested stop alone does not end it: see
+    /// [`ending`](Self::ending).
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -153,7 +167,8 @@ impl Leadership {
         self.term.lost().await
     }
 
-    /// Waits until the work is to wind up: because a stop was asked for (the term goes on, the lease is renewed) or because the term is over.
+    /// Waits until the work is to wind up: because a stop was asked for (the term goes on, the
+    /// lease is renewed) or because the term is over.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -166,16 +181,20 @@ impl Leadership {
         }
     }
 
-    /// Ends this term in order, for whoever comes first: [`ending`](Self::ending) fires, the lease is renewed while the work winds up (for at most the drain
-    /// time-out), and is given back when the work has ended. Returns at once; more calls change nothing.
+    /// Ends this term in order, for whoever comes first: [`ending`](Self::ending) fires, the lease
+    /// is renewed while the work winds up (for at most the drain time-out), and is given back
+    /// when the work has ended. Returns at once; more calls change nothing.
     ///
-    /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or [`Campaigns`](crate::Campaigns)) campaigns again a renew interval later, and leads again if nobody has come;
-    /// after work that outlived its drain time-out and was dropped a stop margin later at the soonest, because until then what it sent may land.
-    /// In a coordinated election the server's controller elects its best candidate then, which may be this one:
+    /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or
+    /// [`Campaigns`](crate::Campaigns)) campaigns again a renew interval later, and leads again if
+    /// nobody has come; after work that outlived its drain time-out and was dropped a stop
+    /// margin later at the soonest, because until then what it sent may land. In a coordinated
+    /// election the server's controller elects its best candidate then, which may be this one:
     /// [maintenance](crate::LeaderElector::maintenance) takes it out.
     ///
     /// # Errors
-    /// [`HandOverError::Lost`] if the term is over, [`HandOverError::NeverReleases`] if the lease would not be given back.
+    /// [`HandOverError::Lost`] if the term is over, [`HandOverError::NeverReleases`] if the lease
+    /// would not be given back.
     pub fn step_down(&self) -> Result<(), HandOverError> {
         if !self.term.releases() {
             return Err(HandOverError::NeverReleases);
@@ -185,17 +204,24 @@ impl Leadership {
         Ok(())
     }
 
-    /// [`step_down`](Self::step_down) for the sake of the candidate with this `identity`: it takes the lease at once, and the others leave it alone for a
-    /// [`hand_over_wait`](crate::ConfigBuilder::hand_over_wait), this elector included. If it has not come by then (it is dead, or nobody has this identity) they
-    /// take it, those with a [`rank`](crate::ConfigBuilder::rank) first. The last call before the release counts.
+    /// [`step_down`](Self::step_down) for the sake of the candidate with this `identity`: it takes
+    /// the lease at once, and the others leave it alone for a
+    /// [`hand_over_wait`](crate::ConfigBuilder::hand_over_wait), this elector included. If it has
+    /// not come by then (it is dead, or nobody has this identity) they take it, those with a
+    /// [`rank`](crate::ConfigBuilder::rank) first. The last call before the release counts.
     ///
-    /// A hint, in the annotation [`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) of the Lease that is given back: only ever makes candidates wait, and who leads is decided by one
-    /// conditional write as ever. Candidates of client-go do not know it, see an ordinary release and may come first.
+    /// A hint, in the annotation [`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) of the Lease
+    /// that is given back: only ever makes candidates wait, and who leads is decided by one
+    /// conditional write as ever. Candidates of client-go do not know it, see an ordinary release
+    /// and may come first.
     ///
     /// # Errors
-    /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and [`HandOverError::OwnIdentity`] if `identity` is no other candidate's,
-    /// [`HandOverError::ServerElects`] in a coordinated election, and on a Lease with a controller's strategy on it: there a hint would count for nobody, because
-    /// whoever elects alone leaves such a Lease to the controller first. If the strategy comes after this call, the lease is given back without the hint.
+    /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and
+    /// [`HandOverError::OwnIdentity`] if `identity` is no other candidate's,
+    /// [`HandOverError::ServerElects`] in a coordinated election, and on a Lease with a
+    /// controller's strategy on it: there a hint would count for nobody, because whoever elects
+    /// alone leaves such a Lease to the controller first. If the strategy comes after this call,
+    /// the lease is given back without the hint.
     pub fn hand_over_to(&self, identity: impl Into<String>) -> Result<(), HandOverError> {
         let identity = identity.into();
         check_identity(&identity).map_err(HandOverError::Identity)?;
@@ -225,12 +251,14 @@ impl Leadership {
         self.term.fence().clone()
     }
 
-    /// Asks the server whether the term goes on: for use right before something dangerous. One linearizable read.
+    /// Asks the server whether the term goes on: for use right before something dangerous. One
+    /// linearizable read.
     ///
     /// Definitive news ends the term.
     ///
     /// # Errors
-    /// [`VerifyError::Lost`] if the term is over, [`VerifyError::Unanswered`] if the server could not be asked within the request time-out.
+    /// [`VerifyError::Lost`] if the term is over, [`VerifyError::Unanswered`] if the server could
+    /// not be asked within the request time-out.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing.
@@ -269,7 +297,8 @@ impl Leadership {
         let mut lost = pin!(self.term.lost());
         let mut future = pin!(future);
         poll_fn(|context| {
-            // The clock is asked before each step: after a suspend, timers fire later than whatever else wakes the future.
+            // The clock is asked before each step: after a suspend, timers fire later than whatever
+            // else wakes the future.
             let valid = self.is_valid();
             if let Poll::Ready(loss) = lost.as_mut().poll(context) {
                 return Poll::Ready(Err(Lost(loss)));

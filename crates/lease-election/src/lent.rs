@@ -1,4 +1,5 @@
-//! Lent: the closure of `run_forever` on its way through the terms. Each term's work has it until its future is made, and it comes home however that ends.
+//! Lent: the closure of `run_forever` on its way through the terms. Each term's work has it until
+//! its future is made, and it comes home however that ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

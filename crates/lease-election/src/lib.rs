@@ -1,5 +1,5 @@
-//! Leader election on a Kubernetes Lease: the crate's page, its modules in reading order, its names.
-//!
+//! Leader election on a Kubernetes Lease: the crate's page, its modules in reading order, its
+//! names.
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Liveness: a health check that fails when work goes on long after its lease has run out. A safety net, tens of seconds slow; it gates no work.
+//! Liveness: a health check that fails when work goes on long after its lease has run out. A safety
+//! net, tens of seconds slow; it gates no work.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +7,8 @@ use std::time::Duration;
 
 use crate::clock::{Clock, Moment};
 
-/// The work of a term goes on although its lease ran out longer ago than tolerated: the process is wedged and should be restarted.
+/// The work of a term goes on although its lease ran out longer ago than tolerated: the process is
+/// wedged and should be restarted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotLive {
     /// `namespace/name` of the Lease.
@@ -55,13 +57,16 @@ impl Liveness {
         self
     }
 
-    /// Fine for everybody who runs no work, and for work whose lease has not run out longer ago than tolerated.
+    /// Fine for everybody who runs no work, and for work whose lease has not run out longer ago
+    /// than tolerated.
     ///
     /// # Errors
     /// [`NotLive`] otherwise.
     pub fn check(&self) -> Result<(), NotLive> {
         match overdue(self.work.get(), self.clock.now()) {
-            Some(overdue) if overdue > self.tolerance => Err(NotLive { lease: self.lease.clone(), overdue }),
+            Some(overdue) if overdue > self.tolerance => {
+                Err(NotLive { lease: self.lease.clone(), overdue })
+            }
             _ => Ok(()),
         }
     }

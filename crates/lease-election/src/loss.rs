@@ -1,4 +1,5 @@
-//! Loss: why a term is over. Plain data, shared by the protocol that finds out and the guard that tells.
+//! Loss: why a term is over. Plain data, shared by the protocol that finds out and the guard that
+//! tells.
 
 /// Why a term is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,7 +18,8 @@ pub enum Loss {
     Deleted,
     /// The Lease object was deleted and made again.
     Replaced,
-    /// Somebody changed the record while it still names this identity: another process that uses it, or a person.
+    /// Somebody changed the record while it still names this identity: another process that uses
+    /// it, or a person.
     ForeignWrite,
     /// The server went back to an older state of the Lease.
     Rewound,

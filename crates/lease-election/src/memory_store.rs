@@ -1,4 +1,5 @@
-//! MemoryLeaseStore: one Lease in memory, for tests and single processes, with faults on request. It keeps the API server's rules, and none of its size.
+//! MemoryLeaseStore: one Lease in memory, for tests and single processes, with faults on request.
+//! It keeps the API server's rules, and none of its size.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -37,7 +38,8 @@ pub enum Fault {
     /// Nothing unusual.
     #[default]
     None,
-    /// The request takes `before` to arrive, and the answer `after` to come back. A caller that gives up before the request arrived takes it back.
+    /// The request takes `before` to arrive, and the answer `after` to come back. A caller that
+    /// gives up before the request arrived takes it back.
     Slow {
         /// On the way there.
         before: Duration,
@@ -48,7 +50,8 @@ pub enum Fault {
     Lost,
     /// The request is carried out and never answered.
     AnswerLost,
-    /// The request is never answered, and is carried out after this time, also if the caller gave up long ago.
+    /// The request is never answered, and is carried out after this time, also if the caller gave
+    /// up long ago.
     Late(Duration),
     /// The server answers this without carrying it out; a watch breaks with it.
     Refused(StoreError),
@@ -74,7 +77,8 @@ struct Server {
 #[derive(Clone)]
 pub struct MemoryLeaseStore {
     server: Arc<Mutex<Server>>,
-    /// Wakes the watches in the order in which they began to wait, so that a simulation repeats itself.
+    /// Wakes the watches in the order in which they began to wait, so that a simulation repeats
+    /// itself.
     changed: Arc<Notify>,
     client: Arc<str>,
     faults: Option<FaultHook>,
@@ -106,15 +110,20 @@ impl MemoryLeaseStore {
         Self { client: Arc::from(name), ..self.clone() }
     }
 
-    /// The same Lease with faults: `fault` is asked at each call of this handle and of handles made from it.
+    /// The same Lease with faults: `fault` is asked at each call of this handle and of handles made
+    /// from it.
     #[must_use]
     pub fn with_faults(&self, fault: impl Fn(&str, Verb) -> Fault + Send + Sync + 'static) -> Self {
         Self { faults: Some(Arc::new(fault)), ..self.clone() }
     }
 
-    /// The same Lease, and `written` is told each write of this handle and of handles made from it, right after it was carried out.
+    /// The same Lease, and `written` is told each write of this handle and of handles made from it,
+    /// right after it was carried out.
     #[must_use]
-    pub fn on_write(&self, written: impl Fn(&str, Option<&StoredLease>) + Send + Sync + 'static) -> Self {
+    pub fn on_write(
+        &self,
+        written: impl Fn(&str, Option<&StoredLease>) + Send + Sync + 'static,
+    ) -> Self {
         Self { written: Some(Arc::new(written)), ..self.clone() }
     }
 
@@ -130,12 +139,14 @@ impl MemoryLeaseStore {
             if let Some(gone) = server.lease.take() {
                 server.revision += 1;
                 let version = Version::new(gone.version.uid, server.revision.to_string());
-                server.note(LeaseEvent::Deleted(Some(StoredLease { version, record: gone.record })));
+                server
+                    .note(LeaseEvent::Deleted(Some(StoredLease { version, record: gone.record })));
             }
         });
     }
 
-    /// Writes a record without any condition, as an operator or a careless program would; makes the Lease if there is none.
+    /// Writes a record without any condition, as an operator or a careless program would; makes the
+    /// Lease if there is none.
     pub fn overwrite(&self, record: Record) {
         self.change(|server| server.put(record));
     }
@@ -149,7 +160,8 @@ impl MemoryLeaseStore {
         });
     }
 
-    /// Puts the Lease and the revision back to an earlier state, as the restoration of a backup does.
+    /// Puts the Lease and the revision back to an earlier state, as the restoration of a backup
+    /// does.
     pub fn rewind(&self, to: StoredLease) {
         self.change(|server| {
             server.revision = to.version.resource_version.parse().unwrap_or(0);
@@ -162,7 +174,8 @@ impl MemoryLeaseStore {
         with(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Carries a write out, wakes the watches, tells the hook; in this order, with no lock held at the end.
+    /// Carries a write out, wakes the watches, tells the hook; in this order, with no lock held at
+    /// the end.
     fn change<R>(&self, write: impl FnOnce(&mut Server) -> R) -> R {
         let (result, before, revision, lease) = self.locked(|server| {
             let before = server.revision;
@@ -220,7 +233,8 @@ impl MemoryLeaseStore {
 }
 
 impl Server {
-    /// Writes the record; a record that is there already makes no new version, unless the write is a [touch](MemoryLeaseStore::touch).
+    /// Writes the record; a record that is there already makes no new version, unless the write is
+    /// a [touch](MemoryLeaseStore::touch).
     fn put(&mut self, record: Record) -> StoredLease {
         self.revision += 1;
         let uid = match &self.lease {
@@ -282,12 +296,15 @@ impl LeaseStore for MemoryLeaseStore {
 
     async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
         let (version, record) = (version.clone(), record.clone());
-        self.call(Verb::Update, move |store| store.change(|server| server.update(&version, record))).await
+        self.call(Verb::Update, move |store| store.change(|server| server.update(&version, record)))
+            .await
     }
 
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         let from = match from {
-            Some(version) => Some(version.resource_version.parse::<u64>().map_err(|_| StoreError::Expired)?),
+            Some(version) => {
+                Some(version.resource_version.parse::<u64>().map_err(|_| StoreError::Expired)?)
+            }
             None => None,
         };
         // The present state, and the revision it stands for.
@@ -341,7 +358,9 @@ impl Cursor {
                     arrive(written, after).await;
                     return Some((Ok(event), self));
                 }
-                Fault::Refused(error) | Fault::AppliedBut(error) => return Some((Err(error), self)),
+                Fault::Refused(error) | Fault::AppliedBut(error) => {
+                    return Some((Err(error), self));
+                }
                 Fault::None => return Some((Ok(event), self)),
             }
         }

@@ -1,4 +1,5 @@
-//! MultiStore: two stores as one, for a migration from the one to the other. Requests; what two halves say together is `halves`'.
+//! MultiStore: two stores as one, for a migration from the one to the other. Requests; what two
+//! halves say together is `halves`'.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,36 +22,49 @@ mod order;
 use gone::Gone;
 use halves::{Attempt, Half, Halves};
 
-/// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that know either of the two.
+/// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that
+/// know either of the two.
 ///
-/// For a migration from locks in annotations to Leases without a moment of two leaders: first all replicas use the old store, then all use both, then
-/// all use the new one. *Never skip the middle step*: those who know only the old and those who know only the new store do not see each other.
-/// Halves and order are those of client-go's multi-locks (`endpointsleases`, `configmapsleases`), with which it can share an election.
+/// For a migration from locks in annotations to Leases without a moment of two leaders: first all
+/// replicas use the old store, then all use both, then all use the new one. *Never skip the middle
+/// step*: those who know only the old and those who know only the new store do not see each other.
+/// Halves and order are those of client-go's multi-locks (`endpointsleases`, `configmapsleases`),
+/// with which it can share an election.
 ///
 /// # Safe where client-go's is not
-/// A write is conditional on the version of *both* halves that was observed; client-go reads the second half right before it overwrites it, whatever
-/// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
-/// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
+/// A write is conditional on the version of *both* halves that was observed; client-go reads the
+/// second half right before it overwrites it, whatever it says. A lease is taken when both halves
+/// have been seen unchanged for as long as the longer of them says. Halves that disagree are
+/// nobody's: their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write
+/// of which one half was made counts for nothing until the other is.
 ///
-/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that
-/// this process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What
-/// the crate's page says of the deletion of a Lease (A7) counts for each half.
+/// A half that is deleted is waited for, as a Lease is, whatever the other says
+/// ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this process saw,
+/// or that was in the way of its own, or that may have been there and gone since it last looked, if
+/// that is longer ago than a lease. What the crate's page says of the deletion of a Lease (A7)
+/// counts for each half.
 ///
-/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever made one half, and not the other, goes on with the
-/// same write; and a half that it was forbidden to write it writes first, until that succeeds: a candidate that may write one half only leaves the lease to the
-/// others. To give it back a half that is free is written first.
+/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever
+/// made one half, and not the other, goes on with the same write; and a half that it was forbidden
+/// to write it writes first, until that succeeds: a candidate that may write one half only leaves
+/// the lease to the others. To give it back a half that is free is written first.
 ///
-/// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be taken, and makes no half. Half a write runs out like a
-/// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
+/// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be
+/// taken, and makes no half. Half a write runs out like a lease if it is still on its way then, or
+/// its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests; after half of one failed the next one is five (nine where its event was not heard), and the one after that three; a take-over three (and eight where one half is missing, once); a read three or more, one after
-/// the other, which must all be answered within one `request_timeout`: it has to be longer than three round trips to the server. While a half is missing each
-/// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
+/// A renewal is two requests; after half of one failed the next one is five (nine where its event
+/// was not heard), and the one after that three; a take-over three (and eight where one half is
+/// missing, once); a read three or more, one after the other, which must all be answered within one
+/// `request_timeout`: it has to be longer than three round trips to the server. While a half is
+/// missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told
+/// by its own half-made writes.
 ///
 /// # Fence tokens
-/// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
-/// go on rising through all three steps; [`FenceToken::number`] is that number.
+/// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by
+/// the greater of the two, so that those of one API server go on rising through all three steps;
+/// [`FenceToken::number`] is that number.
 #[doc(alias = "MultiLock")]
 pub struct MultiStore {
     shared: Arc<Shared>,
@@ -69,8 +83,8 @@ struct Shared {
 /// What this store has seen and tried.
 #[derive(Default)]
 struct Memory {
-    /// The newest of each half that was told or read, or that a create or a complete write made: what the watch of one half tells is joined to what is known of
-    /// the other.
+    /// The newest of each half that was told or read, or that a create or a complete write made:
+    /// what the watch of one half tells is joined to what is known of the other.
     latest: Halves,
     /// The last states told, newest at the back.
     told: VecDeque<Told>,
@@ -80,7 +94,8 @@ struct Memory {
     gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
-    /// The half that we were forbidden to write when we had made the other one, until we may. That another can write it says nothing.
+    /// The half that we were forbidden to write when we had made the other one, until we may. That
+    /// another can write it says nothing.
     forbidden: Option<Half>,
 }
 
@@ -92,15 +107,17 @@ struct Told {
     waited: Record,
 }
 
-/// So often what is left of an acquisition or a renewal is tried; then it is made anew. Each try is a write of its own to whoever asks for it, and keeps 64 of them
-/// (`MAX_PENDING`): the one that is made in the end must be among those.
+/// So often what is left of an acquisition or a renewal is tried; then it is made anew. Each try is
+/// a write of its own to whoever asks for it, and keeps 64 of them (`MAX_PENDING`): the one that is
+/// made in the end must be among those.
 const TRIES: u32 = 8;
 
 /// Between a state and the write on it, events and reads may tell a few more.
 const REMEMBERED: usize = 16;
 
 impl MultiStore {
-    /// Two stores as one. `primary` is the old one, `secondary` the new one; `config` says what a half without a duration is granted.
+    /// Two stores as one. `primary` is the old one, `secondary` the new one; `config` says what a
+    /// half without a duration is granted.
     #[must_use]
     pub fn new(
         primary: impl LeaseStore + 'static,
@@ -124,18 +141,22 @@ impl Memory {
         self.told.iter().find(|told| told.lease.version == *version)
     }
 
-    /// What a write of ours has left to do, of which one half was made, if `record` is to do the same and nobody has been at either half since: the half that
-    /// is left, and what is to be written there. It need not be the last one: a leader that did not hear what became of it tries on the version before.
+    /// What a write of ours has left to do, of which one half was made, if `record` is to do the
+    /// same and nobody has been at either half since: the half that is left, and what is to be
+    /// written there. It need not be the last one: a leader that did not hear what became of it
+    /// tries on the version before.
     fn rest(&self, base: &Version, record: &Record) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
         let (begun, made) = halves.half_made(&self.attempts)?;
         let left = made.other();
         let is_held = !halves.get(left)?.record.is_free();
         let is_same = match record.is_free() {
-            // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
-            // lease, so that who took them met the rest of this write.
+            // What is free already is left as it is: while it changed others would wait for it
+            // anew, and if this came first both were free, and not one lease, so that
+            // who took them met the rest of this write.
             true => begun.record.is_free() && is_held,
-            // Who gets no answers, or may not write so soon again, would make each half anew in turn, and never both. (What a create or a claim has made is
+            // Who gets no answers, or may not write so soon again, would make each half anew in
+            // turn, and never both. (What a create or a claim has made is
             // no object that our last observation was of.)
             false => !begun.record.is_free() && begun.halves.are_whole() && begun.tries < TRIES,
         };
@@ -150,7 +171,8 @@ impl Memory {
 
     /// Which half of a write on `base` is sent first.
     fn first(&self, base: &Version, record: &Record) -> Half {
-        let Some(halves) = self.told(base).map(|told| &told.halves).filter(|halves| halves.are_whole())
+        let Some(halves) =
+            self.told(base).map(|told| &told.halves).filter(|halves| halves.are_whole())
         else {
             return Half::Primary;
         };
@@ -173,7 +195,8 @@ impl Shared {
         }
     }
 
-    /// What one half is. That it was there is remembered, whatever comes of this look: its deletion is waited for.
+    /// What one half is. That it was there is remembered, whatever comes of this look: its deletion
+    /// is waited for.
     async fn look(&self, half: Half) -> Result<Option<StoredLease>, StoreError> {
         let found = self.store(half).get().await?;
         if let Some(lease) = &found {
@@ -182,7 +205,8 @@ impl Shared {
         Ok(found)
     }
 
-    /// Both halves as they were at one moment: the primary read between two equal readings of the secondary.
+    /// Both halves as they were at one moment: the primary read between two equal readings of the
+    /// secondary.
     async fn snapshot(&self) -> Result<Halves, StoreError> {
         let mut secondary = self.look(Half::Secondary).await?;
         for _ in 0..4 {
@@ -202,10 +226,12 @@ impl Shared {
             memory.gone.see(halves, &mut memory.attempts);
             let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
             let version = version?;
-            // One version tells one record, also when the attempt by which it was known is forgotten.
+            // One version tells one record, also when the attempt by which it was known is
+            // forgotten.
             let known = memory.told(&version).filter(|told| told.halves == *halves);
             let waited = known.map(|told| told.waited.clone());
-            let waited = waited.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
+            let waited =
+                waited.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
             let withheld = halves.withheld(self.own_seconds, &memory.gone).filter(|_| self.waits);
             let lease = StoredLease { version, record: withheld.unwrap_or_else(|| waited.clone()) };
             memory.told.retain(|old| old.lease.version != lease.version);
@@ -230,7 +256,8 @@ impl Shared {
         }
     }
 
-    /// Notes that this write on `base` is about to be sent, by which it is known if only one half of it is made.
+    /// Notes that this write on `base` is about to be sent, by which it is known if only one half
+    /// of it is made.
     fn attempt(&self, base: Option<&Version>, record: &Record, first: Half) {
         // By its mark it differs from every other.
         if record.write_id.is_none() {
@@ -248,7 +275,10 @@ impl Shared {
                     (halves.clone(), before)
                 }
             };
-            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before, first, tries: 0 });
+            push(
+                &mut memory.attempts,
+                Attempt { record: record.clone(), halves, before, first, tries: 0 },
+            );
         });
     }
 
@@ -264,7 +294,8 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
         let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
-        // Where it came first because it was forbidden, it is forbidden no more. Who went on with that order would cross with the others.
+        // Where it came first because it was forbidden, it is forbidden no more. Who went on with
+        // that order would cross with the others.
         self.with(|memory| memory.forbidden.take_if(|half| *half == first));
         let other = self.write_second(second, halves, record).await?;
         match first {
@@ -301,8 +332,9 @@ impl Shared {
         made
     }
 
-    /// Frees the half that an acquisition of ours made, if the other is still missing. Never makes that other one: a free half that is made late would be
-    /// anybody's at once, beside whoever leads by then. Of the two as one nothing is written, and a read tells.
+    /// Frees the half that an acquisition of ours made, if the other is still missing. Never makes
+    /// that other one: a free half that is made late would be anybody's at once, beside whoever
+    /// leads by then. Of the two as one nothing is written, and a read tells.
     async fn free_half(
         &self,
         base: &Version,
@@ -310,8 +342,9 @@ impl Shared {
         missing: Half,
         record: &Record,
     ) -> Result<StoredLease, StoreError> {
-        let made =
-            |memory: &mut Memory| memory.told(base).is_some_and(|told| told.lease.record.is_half_made());
+        let made = |memory: &mut Memory| {
+            memory.told(base).is_some_and(|told| told.lease.record.is_half_made())
+        };
         if self.with(made) && self.look(missing).await?.is_none() {
             let there = missing.other();
             write(self.store(there), halves[there as usize].as_ref(), record).await?;
@@ -319,7 +352,11 @@ impl Shared {
         Err(StoreError::Conflict)
     }
 
-    fn wrote(&self, primary: StoredLease, secondary: StoredLease) -> Result<StoredLease, StoreError> {
+    fn wrote(
+        &self,
+        primary: StoredLease,
+        secondary: StoredLease,
+    ) -> Result<StoredLease, StoreError> {
         self.with(|memory| {
             memory.written = Some(primary.version.clone());
             memory.latest.see(Half::Primary, primary.clone());
@@ -386,7 +423,8 @@ async fn write(
         None => store.create(record).await,
     };
     // Of both together it cannot be said that there are none.
-    written.map_err(|error| if error == StoreError::NotFound { StoreError::Conflict } else { error })
+    written
+        .map_err(|error| if error == StoreError::NotFound { StoreError::Conflict } else { error })
 }
 
 #[async_trait]
@@ -394,7 +432,9 @@ impl LeaseStore for MultiStore {
     async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
         let halves = self.shared.snapshot().await?;
         self.shared.with(|memory| {
-            for (half, lease) in Half::BOTH.into_iter().filter_map(|half| Some((half, halves.get(half)?))) {
+            for (half, lease) in
+                Half::BOTH.into_iter().filter_map(|half| Some((half, halves.get(half)?)))
+            {
                 memory.latest.see(half, lease.clone());
             }
         });
@@ -419,14 +459,18 @@ impl LeaseStore for MultiStore {
             let is_own = halves[0].is_some() && memory.written == halves[0];
             (is_own, memory.first(base, record), memory.rest(base, record))
         });
-        // The half that comes second, or is not written, is looked at before the first is written, so that a candidate whose watch of it lags does not break
-        // the other half of a healthy leader. Where the primary one is its own nobody else can lead.
+        // The half that comes second, or is not written, is looked at before the first is written,
+        // so that a candidate whose watch of it lags does not break the other half of a
+        // healthy leader. Where the primary one is its own nobody else can lead.
         let second = rest.as_ref().map_or(first, |(left, _)| *left).other();
         let is_looked_at = !is_own || second == Half::Primary;
-        if is_looked_at && version(shared.look(second).await?.as_ref()) != halves[second as usize].as_ref() {
+        if is_looked_at
+            && version(shared.look(second).await?.as_ref()) != halves[second as usize].as_ref()
+        {
             return Err(StoreError::Conflict);
         }
-        if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none()) {
+        if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none())
+        {
             if record.is_free() {
                 return shared.free_half(base, &halves, missing, record).await;
             }
@@ -434,8 +478,9 @@ impl LeaseStore for MultiStore {
                 // It was there since, and went again.
                 return Err(StoreError::Conflict);
             }
-            // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
-            // for nothing, and then both are taken.
+            // Which object the other half will be is not known yet, so no version can be
+            // conditional on it. It is made first, as a claim that counts for nothing,
+            // and then both are taken.
             shared.attempt(Some(base), record, missing);
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
@@ -464,9 +509,11 @@ impl LeaseStore for MultiStore {
         let primary = shared.primary.watch(version(halves.primary.as_ref())).await?;
         let secondary = shared.secondary.watch(version(halves.secondary.as_ref())).await?;
         let first = stream::iter(first.map(|lease| Ok(LeaseEvent::Changed(lease))));
-        let both = stream::select(marked(Half::Primary, primary), marked(Half::Secondary, secondary));
+        let both =
+            stream::select(marked(Half::Primary, primary), marked(Half::Secondary, secondary));
         // Of a watch of which one half has ended the other is not enough.
-        let both = both.scan((), |_, (half, event)| std::future::ready(event.map(|event| (half, event))));
+        let both =
+            both.scan((), |_, (half, event)| std::future::ready(event.map(|event| (half, event))));
         let told = both.map(move |(half, event)| shared.hear(half, event?));
         Ok(first.chain(told).boxed())
     }
@@ -494,7 +541,8 @@ fn marked(half: Half, events: LeaseEvents) -> Marked {
 
 impl fmt::Debug for MultiStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.shared.with(|memory| memory.told.back().map(|told| told.lease.version.clone()));
+        let told =
+            self.shared.with(|memory| memory.told.back().map(|told| told.lease.version.clone()));
         f.debug_struct("MultiStore").field("version", &told).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,5 @@
-//! Observation: what one candidate knows of the Lease and since when, by its own clock. Others' clocks never enter.
+//! Observation: what one candidate knows of the Lease and since when, by its own clock. Others'
+//! clocks never enter.
 
 use std::time::Duration;
 
@@ -25,9 +26,11 @@ pub enum Observation {
     Present {
         /// Its last known version.
         lease: StoredLease,
-        /// When this candidate first saw this record. A change of labels or annotations makes a new version, but no new record.
+        /// When this candidate first saw this record. A change of labels or annotations makes a
+        /// new version, but no new record.
         since: Moment,
-        /// Whether this elector wrote the record itself, in a term or an attempt that is over: then nobody acts under it.
+        /// Whether this elector wrote the record itself, in a term or an attempt that is over:
+        /// then nobody acts under it.
         mine: bool,
         /// This candidate's random wait on top of an expiry.
         jitter: Duration,

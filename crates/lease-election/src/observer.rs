@@ -1,4 +1,5 @@
-//! Observer: who leads, for processes that do not stand. Its own watch and its own reads; it writes nothing, and runs no task.
+//! Observer: who leads, for processes that do not stand. Its own watch and its own reads; it writes
+//! nothing, and runs no task.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -19,16 +20,21 @@ use crate::record::StoredLease;
 use crate::store::{LeaseEvent, LeaseStore};
 use crate::version::{Version, compare_resource_versions};
 
-/// Who holds the lease, from now on and in order: for processes that do not stand, to route to the leader or to show it.
+/// Who holds the lease, from now on and in order: for processes that do not stand, to route to the
+/// leader or to show it.
 ///
-/// The first item comes with the first answer of the server, each further one with a change. `None`: nobody holds the lease, or nobody has been seen to
-/// renew it for as long as it says (by this process's own clock: also when it is this process that is cut off). For display and routing only: another
-/// may hold the lease by the time the item is read.
+/// The first item comes with the first answer of the server, each further one with a change.
+/// `None`: nobody holds the lease, or nobody has been seen to renew it for as long as it says (by
+/// this process's own clock: also when it is this process that is cut off). For display and routing
+/// only: another may hold the lease by the time the item is read.
 ///
-/// It asks as little as a standby does: one watch, and a read when the watch has told nothing for three renew intervals; reads alone where it may not
-/// watch. From `config` it takes the renew interval, the request time-out, and what a record without a duration is granted; the identity is not used.
+/// It asks as little as a standby does: one watch, and a read when the watch has told nothing for
+/// three renew intervals; reads alone where it may not watch. From `config` it takes the renew
+/// interval, the request time-out, and what a record without a duration is granted; the identity is
+/// not used.
 ///
-/// The stream does its work when it is polled, and never ends. A [`LeaderElector`](crate::LeaderElector) tells the same by
+/// The stream does its work when it is polled, and never ends. A
+/// [`LeaderElector`](crate::LeaderElector) tells the same by
 /// [`observe`](crate::LeaderElector::observe).
 ///
 /// ```
@@ -50,8 +56,13 @@ pub fn observe(store: impl LeaseStore + 'static, config: &Config) -> Leaders {
     assemble(Arc::new(store), config, Arc::new(BootClock))
 }
 
-/// [`observe`] with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time.
-pub fn observe_with_clock(store: impl LeaseStore + 'static, config: &Config, clock: impl Clock) -> Leaders {
+/// [`observe`] with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused
+/// time.
+pub fn observe_with_clock(
+    store: impl LeaseStore + 'static,
+    config: &Config,
+    clock: impl Clock,
+) -> Leaders {
     assemble(Arc::new(store), config, Arc::new(clock))
 }
 
@@ -61,7 +72,10 @@ pub struct Leaders(stream::BoxStream<'static, Option<String>>);
 impl Stream for Leaders {
     type Item = Option<String>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Option<String>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Option<String>>> {
         self.0.as_mut().poll_next(context)
     }
 }
@@ -127,7 +141,8 @@ impl Sight {
     /// Whether `version` is older than what is known.
     fn is_after(&self, version: &Version) -> bool {
         self.version().is_some_and(|known| {
-            let order = compare_resource_versions(&version.resource_version, &known.resource_version);
+            let order =
+                compare_resource_versions(&version.resource_version, &known.resource_version);
             order == Some(Ordering::Less)
         })
     }
@@ -190,7 +205,8 @@ impl Observer {
             biased;
             (read, answer) = answer(&mut self.request) => self.read(read, answer),
             news = self.feed.next(known, from.as_ref()) => self.hear(news),
-            // Only if nothing is waiting to be heard: a process that was stopped hears the renewals of that time first.
+            // Only if nothing is waiting to be heard: a process that was stopped hears the renewals
+            // of that time first.
             () = sleep => {
                 let now = self.clock.now();
                 if self.runs_out().is_some_and(|end| end <= now)
@@ -248,7 +264,8 @@ impl Observer {
                         self.see(now, lease);
                     }
                     None if undisturbed => self.see_absent(),
-                    // Something newer was heard meanwhile: which of the two is later, another read says.
+                    // Something newer was heard meanwhile: which of the two is later, another read
+                    // says.
                     _ => {
                         self.must_read = true;
                         self.read_not_before = read.sent.after(self.config.pace());

@@ -11,8 +11,9 @@ pub(crate) struct Pauses {
 impl Pauses {
     /// The pause after a term that `lasted` this long, and ended by its work or (`lost`) before it.
     ///
-    /// After work that returned by itself one `interval`. None after a term that was lost, unless it was over within an interval: then somebody or
-    /// something takes each term away, and one interval is waited, twice as long each time, at most `cap`.
+    /// After work that returned by itself one `interval`. None after a term that was lost, unless
+    /// it was over within an interval: then somebody or something takes each term away, and one
+    /// interval is waited, twice as long each time, at most `cap`.
     pub(crate) fn after(
         &mut self,
         lost: bool,
@@ -46,7 +47,10 @@ mod tests {
     fn terms_lost_at_once_are_followed_by_ever_longer_pauses_and_one_that_lasted_ends_that() {
         let mut pauses = Pauses::default();
         let mut lost = |lasted| pauses.after(true, lasted, 2 * S, 15 * S);
-        assert_eq!([lost(S), lost(S), lost(S), lost(S), lost(S)], [2 * S, 4 * S, 8 * S, 15 * S, 15 * S]);
+        assert_eq!(
+            [lost(S), lost(S), lost(S), lost(S), lost(S)],
+            [2 * S, 4 * S, 8 * S, 15 * S, 15 * S]
+        );
         assert_eq!(lost(2 * S), Duration::ZERO);
         assert_eq!(lost(S), 2 * S);
         // Work that returned by itself says nothing about what takes terms away.

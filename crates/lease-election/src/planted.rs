@@ -1,7 +1,8 @@
-//! Planted: bugs on purpose, which check the checks. The stage `planted-election` puts each into the election; two kinds of check must
-//! find it.
+//! Planted: bugs on purpose, which check the checks. The stage `planted-election` puts each into
+//! the election; two kinds of check must find it.
 //!
-//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
+//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of
+//! them.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]
@@ -20,11 +21,20 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and what it does.
+/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and
+/// what it does.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
-    ("anchor-at-reply", "one valid term at a time", "a hold counts from the answer and not from the sending"),
-    ("guard-without-clock", "a term that is over stays over", "the guard is a flag and asks no clock"),
+    (
+        "anchor-at-reply",
+        "one valid term at a time",
+        "a hold counts from the answer and not from the sending",
+    ),
+    (
+        "guard-without-clock",
+        "a term that is over stays over",
+        "the guard is a flag and asks no clock",
+    ),
     (
         "foreign-news-ignored",
         "definitive news ends the term at once",
@@ -35,7 +45,11 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "stop, join, release, in this order",
         "a stop gives the lease back while the work goes on",
     ),
-    ("stop-strands", "fast hand-over", "a stop does not look for an acquisition that is unanswered"),
+    (
+        "stop-strands",
+        "fast hand-over",
+        "a stop does not look for an acquisition that is unanswered",
+    ),
     (
         "failure-extends",
         "no request is trusted to have happened",
@@ -61,5 +75,9 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "a controller's grant makes no second leader",
         "a grant is claimed while the last leader may act",
     ),
-    ("half-is-whole", "two stores have one leader", "the second of two stores that differ is believed"),
+    (
+        "half-is-whole",
+        "two stores have one leader",
+        "the second of two stores that differ is believed",
+    ),
 ];

@@ -1,5 +1,6 @@
-//! Platform: what a term and its watchdog take from the machine: atomics, a lock, a cell that is set once, a notice to all that wait. The program that
-//! plays every schedule of them (`tests/loom/`) puts a model checker's in place.
+//! Platform: what a term and its watchdog take from the machine: atomics, a lock, a cell that is
+//! set once, a notice to all that wait. The program that plays every schedule of them
+//! (`tests/loom/`) puts a model checker's in place.
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) use std::sync::{Mutex, MutexGuard, OnceLock};

@@ -1,4 +1,5 @@
-//! PodEvidence: whether the Pod that a holder's identity names has ended, as far as Kubernetes knows.
+//! PodEvidence: whether the Pod that a holder's identity names has ended, as far as Kubernetes
+//! knows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,31 +18,38 @@ use crate::record::Record;
 /// On the Pod by which the API server shows one that a kubelet runs from a file.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Evidence from the holder's Pod: take over a stop margin after Kubernetes says that it has ended, and not a lease later.
+/// Evidence from the holder's Pod: take over a stop margin after Kubernetes says that it has ended,
+/// and not a lease later.
 ///
-/// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in hex>`. Any other identity is no Pod's, and nothing is known about it
-/// (client-go's is not, `<host name>_<uuid>`, although it looks like one). Needs `get` on pods in their namespace.
+/// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in hex>`.
+/// Any other identity is no Pod's, and nothing is known about it (client-go's is not, `<host
+/// name>_<uuid>`, although it looks like one). Needs `get` on pods in their namespace.
 ///
 /// # What counts
-/// - There is no Pod of this name, as the API server says of this very Pod, or one with another uid: Kubernetes lets a Pod go when its kubelet has said that
-///   nothing of it runs.
-/// - Its phase is `Succeeded` or `Failed`, and no container is said to run. (Not if the garbage collector of pods said so, for a node that is gone: nobody has
-///   asked that node.)
-/// - All its containers have terminated, later than the holder's last renewal by the clock of their node, and none will be restarted: the Pod is being deleted, or its
-///   `restartPolicy` is `Never`.
+/// - There is no Pod of this name, as the API server says of this very Pod, or one with another
+///   uid: Kubernetes lets a Pod go when its kubelet has said that nothing of it runs.
+/// - Its phase is `Succeeded` or `Failed`, and no container is said to run. (Not if the garbage
+///   collector of pods said so, for a node that is gone: nobody has asked that node.)
+/// - All its containers have terminated, later than the holder's last renewal by the clock of their
+///   node, and none will be restarted: the Pod is being deleted, or its `restartPolicy` is `Never`.
 ///
-/// Nothing else does: not a Pod that is being deleted, nor one that is not ready, nor a node that cannot be reached. Of static Pods nothing is known: what the API server
-/// shows is a mirror.
+/// Nothing else does: not a Pod that is being deleted, nor one that is not ready, nor a node that
+/// cannot be reached. Of static Pods nothing is known: what the API server shows is a mirror.
 ///
 /// # What it assumes
-/// **That nobody deletes a Pod whose processes still run**: `kubectl delete --force`, a grace period of zero, a Node object that is deleted while its machine runs, a taint
-/// `out-of-service` on a machine that was not switched off. Then the Pod is gone and its process may lead; two work at once until it notices, which, cut
-/// off, is at the end of its hold. Only the [fence](crate::Leadership::fence) helps there. Do not use this where such things are done by habit. And that a node's clock is not set back
-/// between the end of one container and the start of the next.
+/// **That nobody deletes a Pod whose processes still run**: `kubectl delete --force`, a grace
+/// period of zero, a Node object that is deleted while its machine runs, a taint `out-of-service`
+/// on a machine that was not switched off. Then the Pod is gone and its process may lead; two work
+/// at once until it notices, which, cut off, is at the end of its hold. Only the
+/// [fence](crate::Leadership::fence) helps there. Do not use this where such things are done by
+/// habit. And that a node's clock is not set back between the end of one container and the start of
+/// the next.
 ///
-/// That a Pod is not there says nothing in the wrong namespace or cluster, so nothing is believed of it until this process's own Pod was found there. That the other candidates
-/// are Pods of the same namespace is assumed, and that their identities are made of `metadata.name` and `metadata.uid`: a host name is that of the node on the
-/// host's network, and cut to 63 letters elsewhere.
+/// That a Pod is not there says nothing in the wrong namespace or cluster, so nothing is believed
+/// of it until this process's own Pod was found there. That the other candidates are Pods of the
+/// same namespace is assumed, and that their identities are made of `metadata.name` and
+/// `metadata.uid`: a host name is that of the node on the host's network, and cut to 63 letters
+/// elsewhere.
 #[derive(Clone)]
 pub struct PodEvidence {
     pods: Api<Pod>,
@@ -51,15 +59,21 @@ pub struct PodEvidence {
 }
 
 impl PodEvidence {
-    /// Asks for Pods in this namespace, which must be that of all candidates. `identity` is that of this process, as
-    /// [`identity`](Self::identity) makes it; with another nothing is ever known.
+    /// Asks for Pods in this namespace, which must be that of all candidates. `identity` is that of
+    /// this process, as [`identity`](Self::identity) makes it; with another nothing is ever
+    /// known.
     #[must_use]
     pub fn new(client: Client, namespace: &str, identity: &str) -> Self {
-        Self { pods: Api::namespaced(client, namespace), identity: identity.into(), is_home: Arc::default() }
+        Self {
+            pods: Api::namespaced(client, namespace),
+            identity: identity.into(),
+            is_home: Arc::default(),
+        }
     }
 
-    /// `<pod name>_<pod uid>_<64 random bits>`: the identity of this process, for [`ConfigBuilder::identity`](crate::ConfigBuilder::identity).
-    /// Name and uid come from the downward API (`metadata.name`, `metadata.uid`).
+    /// `<pod name>_<pod uid>_<64 random bits>`: the identity of this process, for
+    /// [`ConfigBuilder::identity`](crate::ConfigBuilder::identity). Name and uid come from the
+    /// downward API (`metadata.name`, `metadata.uid`).
     #[must_use]
     pub fn identity(pod_name: &str, pod_uid: &str) -> String {
         identity_of(pod_name, pod_uid, random())
@@ -86,7 +100,8 @@ impl HolderEvidence for PodEvidence {
 }
 
 impl PodEvidence {
-    /// What there is under its name, if the API server says so. A 404 of somebody in between, or of a server that does not serve Pods, says nothing of a Pod.
+    /// What there is under its name, if the API server says so. A 404 of somebody in between, or of
+    /// a server that does not serve Pods, says nothing of a Pod.
     async fn look(&self, pod: HolderPod<'_>) -> Result<Option<Pod>, kube::Error> {
         match self.pods.get(pod.name).await {
             Err(kube::Error::Api(status)) if is_about(&status, pod.name) => Ok(None),
@@ -125,7 +140,8 @@ fn is_about(status: &Status, name: &str) -> bool {
 /// What is to be judged; `None` if nothing can be made of it.
 fn seen<'p>(there: Option<&'p Pod>, record: &Record) -> Option<Found<'p>> {
     let Some(pod) = there else { return Some(Found::Nothing) };
-    if pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR)) {
+    if pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR))
+    {
         return None;
     }
     let is_deleted = pod.metadata.deletion_timestamp.is_some();
@@ -138,9 +154,13 @@ fn seen<'p>(there: Option<&'p Pod>, record: &Record) -> Option<Found<'p>> {
 
 fn has_ended(spec: &PodSpec, status: &PodStatus, is_deleted: bool, record: &Record) -> bool {
     let unasked = status.conditions.iter().flatten().any(|condition| {
-        condition.type_ == "DisruptionTarget" && condition.reason.as_deref() == Some("DeletionByPodGC")
+        condition.type_ == "DisruptionTarget"
+            && condition.reason.as_deref() == Some("DeletionByPodGC")
     });
-    if unasked || all(status).any(|container| state(container).is_some_and(|state| state.running.is_some())) {
+    if unasked
+        || all(status)
+            .any(|container| state(container).is_some_and(|state| state.running.is_some()))
+    {
         return false;
     }
     if matches!(status.phase.as_deref(), Some("Succeeded" | "Failed")) {
@@ -158,23 +178,31 @@ fn is_told_in_full(spec: &PodSpec, status: &PodStatus) -> bool {
     let told = |name: &String| all(status).any(|container| container.name == *name);
     let ephemeral = spec.ephemeral_containers.iter().flatten().map(|container| &container.name);
     let others = spec.containers.iter().chain(spec.init_containers.iter().flatten());
-    !spec.containers.is_empty() && others.map(|container| &container.name).chain(ephemeral).all(told)
+    !spec.containers.is_empty()
+        && others.map(|container| &container.name).chain(ephemeral).all(told)
 }
 
 fn all(status: &PodStatus) -> impl Iterator<Item = &ContainerStatus> {
-    [&status.container_statuses, &status.init_container_statuses, &status.ephemeral_container_statuses]
-        .into_iter()
-        .flatten()
-        .flatten()
+    [
+        &status.container_statuses,
+        &status.init_container_statuses,
+        &status.ephemeral_container_statuses,
+    ]
+    .into_iter()
+    .flatten()
+    .flatten()
 }
 
 fn state(container: &ContainerStatus) -> Option<&k8s_openapi::api::core::v1::ContainerState> {
     container.state.as_ref()
 }
 
-/// After the holder's last renewal, or once and for all: what is told may be about the process before.
+/// After the holder's last renewal, or once and for all: what is told may be about the process
+/// before.
 fn has_terminated(container: &ContainerStatus, spec: &PodSpec, record: &Record) -> bool {
-    let Some(terminated) = state(container).and_then(|state| state.terminated.as_ref()) else { return false };
+    let Some(terminated) = state(container).and_then(|state| state.terminated.as_ref()) else {
+        return false;
+    };
     let runs_once = spec
         .init_containers
         .iter()

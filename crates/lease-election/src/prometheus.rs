@@ -1,5 +1,5 @@
-//! Prometheus: client-go's metrics of leader election, and more, on `prometheus-client`. All are read from the electors when they are scraped,
-//! so nothing has to run for them to be right.
+//! Prometheus: client-go's metrics of leader election, and more, on `prometheus-client`. All are
+//! read from the electors when they are scraped, so nothing has to run for them to be right.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,8 @@ use crate::status::{Counters, Failures, Losses, Stats};
 
 type Label = (&'static str, String);
 
-/// The metrics of all electors of a program, in one registry: client-go's names and label `name`, so that its dashboards carry over, and more.
+/// The metrics of all electors of a program, in one registry: client-go's names and label `name`,
+/// so that its dashboards carry over, and more.
 ///
 /// | metric | type | |
 /// | --- | --- | --- |
@@ -37,8 +38,9 @@ type Label = (&'static str, String);
 /// | `leader_election_reads_total`, `leader_election_watches_total` | counter | reads of the lease, and times the watch was opened |
 /// | `leader_election_publisher_failures_total` | counter | times that whoever keeps up the LeaseCandidate panicked, or ended with its runtime |
 ///
-/// Every series is there from the beginning, at 0. Several electors of one name are counted together; the remaining time is that of the one which has
-/// least, of those that lead. An elector that is gone has gauges no more; what it counted stays.
+/// Every series is there from the beginning, at 0. Several electors of one name are counted
+/// together; the remaining time is that of the one which has least, of those that lead. An elector
+/// that is gone has gauges no more; what it counted stays.
 ///
 /// ```
 /// use lease_election::prometheus::ElectionMetrics;
@@ -63,7 +65,8 @@ pub struct ElectionMetrics {
 }
 
 impl ElectionMetrics {
-    /// Registers the metrics, without an elector yet. Once for a registry: names in a registry must be unique.
+    /// Registers the metrics, without an elector yet. Once for a registry: names in a registry must
+    /// be unique.
     pub fn register(registry: &mut Registry) -> Self {
         let sources = Arc::default();
         let scrape = Scrape(Arc::clone(&sources));
@@ -71,12 +74,14 @@ impl ElectionMetrics {
         Self { sources }
     }
 
-    /// Shows this elector under the name of its Lease, which is what most programs give to client-go.
+    /// Shows this elector under the name of its Lease, which is what most programs give to
+    /// client-go.
     pub fn watch(&self, elector: &LeaderElector) {
         self.watch_as(elector.config().name(), elector);
     }
 
-    /// Shows this elector under a name of its own. An elector that is shown already is shown under the new name too, and counts once under each.
+    /// Shows this elector under a name of its own. An elector that is shown already is shown under
+    /// the new name too, and counts once under each.
     pub fn watch_as(&self, name: &str, elector: &LeaderElector) {
         let shared = elector.shared();
         let source = Source {
@@ -86,8 +91,9 @@ impl ElectionMetrics {
         };
         let mut held = self.sources.lock();
         held.bury();
-        let is_shown =
-            |shown: &Source| shown.name == source.name && Arc::ptr_eq(&shown.counters, &source.counters);
+        let is_shown = |shown: &Source| {
+            shown.name == source.name && Arc::ptr_eq(&shown.counters, &source.counters)
+        };
         if !held.living.iter().any(is_shown) {
             held.living.push(source);
         }
@@ -142,12 +148,16 @@ impl Sources {
         let (mut by_name, living) = {
             let mut held = self.lock();
             held.bury();
-            let gone =
-                held.gone.iter().map(|(name, stats)| (name.clone(), Shown { stats: *stats, now: None }));
+            let gone = held
+                .gone
+                .iter()
+                .map(|(name, stats)| (name.clone(), Shown { stats: *stats, now: None }));
             let living: Vec<_> = held
                 .living
                 .iter()
-                .map(|source| (source.name.clone(), source.counters.stats(), source.elector.upgrade()))
+                .map(|source| {
+                    (source.name.clone(), source.counters.stats(), source.elector.upgrade())
+                })
                 .collect();
             (gone.collect::<BTreeMap<_, _>>(), living)
         };
@@ -236,7 +246,9 @@ impl Collector for Scrape {
                         .map(|(label, value)| (label, value.to_owned()))
                         .chain([("name", elector.clone())])
                         .collect();
-                    family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)?;
+                    family
+                        .encode_family(&labels)?
+                        .encode_counter::<NoLabelSet, _, u64>(&count, None)?;
                 }
             }
         }
@@ -313,12 +325,18 @@ const COUNTERS: &[CounterOf] = &[
     ("slowpath", "Total number of slow path exercised in renewing leader leases", |stats| {
         plain(stats.slow_path)
     }),
-    ("renewals", "Total number of renewals of the lease that succeeded", |stats| plain(stats.renewals)),
-    ("terms", "Total number of terms begun by this process", |stats| plain(stats.terms)),
-    ("transitions", "Total number of changes of the lease's holder seen", |stats| plain(stats.transitions)),
-    ("losses", "Total number of terms that ended otherwise than by the end of their work", |stats| {
-        losses(&stats.losses)
+    ("renewals", "Total number of renewals of the lease that succeeded", |stats| {
+        plain(stats.renewals)
     }),
+    ("terms", "Total number of terms begun by this process", |stats| plain(stats.terms)),
+    ("transitions", "Total number of changes of the lease's holder seen", |stats| {
+        plain(stats.transitions)
+    }),
+    (
+        "losses",
+        "Total number of terms that ended otherwise than by the end of their work",
+        |stats| losses(&stats.losses),
+    ),
     ("releases", "Total number of leases given back, or not in time", |stats| {
         vec![
             (vec![("outcome", "released")], stats.releases),
@@ -331,7 +349,9 @@ const COUNTERS: &[CounterOf] = &[
         series
     }),
     ("reads", "Total number of reads of the lease", |stats| plain(stats.reads)),
-    ("watches", "Total number of times the watch of the lease was opened", |stats| plain(stats.watches)),
+    ("watches", "Total number of times the watch of the lease was opened", |stats| {
+        plain(stats.watches)
+    }),
     (
         "publisher_failures",
         "Total number of times the publisher of the lease candidate panicked or ended with its runtime",

@@ -1,4 +1,5 @@
-//! Record: the fields of a Lease that an election reads and writes, with client-go's meaning. How they look on the wire is `kube_store`'s.
+//! Record: the fields of a Lease that an election reads and writes, with client-go's meaning. How
+//! they look on the wire is `kube_store`'s.
 
 use std::time::Duration;
 
@@ -27,16 +28,21 @@ pub struct Record {
     pub strategy: String,
     /// Coordinated election's better candidate; empty if absent.
     pub preferred_holder: String,
-    /// Names the one write that made this record: how an elector knows its own writes from those of another process that uses its identity.
-    /// A store keeps it beside the record ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others, but for those whose
-    /// text no elector of client-go or of this crate would write: there it is a digest of the text, so that each change of it is a sign of life.
+    /// Names the one write that made this record: how an elector knows its own writes from those
+    /// of another process that uses its identity. A store keeps it beside the record
+    /// ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others,
+    /// but for those whose text no elector of client-go or of this crate would write: there it
+    /// is a digest of the text, so that each change of it is a sign of life.
     pub write_id: Option<String>,
-    /// On a record that nobody holds: who is to take it first, says the holder who gave it back; empty if it named nobody. A store keeps it beside
-    /// the record ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a Lease), and reads it on records without a holder only. A hint: no safety rests on it.
+    /// On a record that nobody holds: who is to take it first, says the holder who gave it back;
+    /// empty if it named nobody. A store keeps it beside the record
+    /// ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a Lease), and reads it on records
+    /// without a holder only. A hint: no safety rests on it.
     pub successor: String,
 }
 
-/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody has this identity, so it is taken only when it has run out.
+/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody
+/// has this identity, so it is taken only when it has run out.
 pub(crate) const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
 /// How the holder of a record begins that cannot be read; the reason follows.
@@ -63,7 +69,8 @@ impl Record {
         self.holder.starts_with(UNREADABLE)
     }
 
-    /// What two stores as one tell the sender of an acquisition of which one half was made where there was none: nobody holds it.
+    /// What two stores as one tell the sender of an acquisition of which one half was made where
+    /// there was none: nobody holds it.
     pub(crate) fn half_made() -> Self {
         Self { write_id: Some(HALF_MADE.to_owned()), ..Self::default() }
     }
@@ -72,8 +79,10 @@ impl Record {
         self.is_free() && self.write_id.as_deref() == Some(HALF_MADE)
     }
 
-    /// How long a candidate waits, from its own first sight of this record, before it takes the lease: never longer than `cap`, and a whole lease of
-    /// its own (`own`) if the record names no duration above zero. That is the least where the record cannot be read, whatever its duration seems to be.
+    /// How long a candidate waits, from its own first sight of this record, before it takes the
+    /// lease: never longer than `cap`, and a whole lease of its own (`own`) if the record names
+    /// no duration above zero. That is the least where the record cannot be read, whatever its
+    /// duration seems to be.
     pub(crate) fn patience(&self, own: Duration, cap: Duration) -> Duration {
         let least = if self.is_unreadable() { own } else { Duration::ZERO };
         least.max(match u64::try_from(self.lease_duration_seconds) {
@@ -104,7 +113,8 @@ impl Record {
         .find_map(|(same, field)| (!same).then_some(field))
     }
 
-    /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells a record that was changed under the mark.
+    /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells
+    /// a record that was changed under the mark.
     pub(crate) fn marked(mut self, writer: &str, serial: u64, marks: Marks) -> Self {
         self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest(marks)));
         self
@@ -123,7 +133,8 @@ impl Record {
         digest.is_some_and(|digest| digest == format!("{:016x}", self.digest(marks)))
     }
 
-    /// Whether `other` is this record with nothing changed but what the server's controller of coordinated elections notes on a Lease in force.
+    /// Whether `other` is this record with nothing changed but what the server's controller of
+    /// coordinated elections notes on a Lease in force.
     pub(crate) fn differs_in_notes_alone(&self, other: &Self) -> bool {
         let bare = |record: &Self| Self {
             strategy: String::new(),
@@ -133,8 +144,9 @@ impl Record {
         bare(self) == bare(other)
     }
 
-    /// Who is to take this free lease first. Only in the very record of the release: others (client-go) keep the annotations that they find, and the
-    /// hint of a release long ago is none of theirs.
+    /// Who is to take this free lease first. Only in the very record of the release: others
+    /// (client-go) keep the annotations that they find, and the hint of a release long ago is
+    /// none of theirs.
     pub(crate) fn hint(&self) -> Option<&str> {
         let hints = self.is_free() && !self.successor.is_empty() && self.is_as_written(Marks::All);
         hints.then_some(&self.successor)
@@ -147,8 +159,8 @@ impl Record {
             // With its length, so that no two fields can pass for one another.
             digest = digest.with(&(bytes.len() as u64).to_le_bytes()).with(bytes);
         };
-        let notes =
-            [&self.strategy, &self.preferred_holder].map(|note| if marks == Marks::All { note } else { "" });
+        let notes = [&self.strategy, &self.preferred_holder]
+            .map(|note| if marks == Marks::All { note } else { "" });
         for text in [self.holder.as_str(), notes[0], notes[1], self.successor.as_str()] {
             take(text.as_bytes());
         }
@@ -161,7 +173,8 @@ impl Record {
         digest.finish()
     }
 
-    /// The record with which a holder gives the lease back: nobody holds it, for one second (the API refuses zero), the rest as client-go writes it.
+    /// The record with which a holder gives the lease back: nobody holds it, for one second (the
+    /// API refuses zero), the rest as client-go writes it.
     pub(crate) fn released(&self, wall: Timestamp) -> Self {
         Self {
             holder: String::new(),
@@ -181,11 +194,13 @@ impl Record {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Marks {
     All,
-    /// All but what the server's controller of coordinated elections notes on the record of another.
+    /// All but what the server's controller of coordinated elections notes on the record of
+    /// another.
     AllButNotes,
 }
 
-/// Cuts a time to the microseconds a Lease stores, so that what is read back equals what was written.
+/// Cuts a time to the microseconds a Lease stores, so that what is read back equals what was
+/// written.
 pub(crate) fn to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }

@@ -1,6 +1,10 @@
-//! Standing: what an elector and the publisher of its LeaseCandidate tell each other. Neither knows how the other does its part.
+//! Standing: what an elector and the publisher of its LeaseCandidate tell each other. Neither knows
+//! how the other does its part.
 
-#![cfg_attr(not(feature = "kube"), allow(dead_code, reason = "only an API server has LeaseCandidates"))]
+#![cfg_attr(
+    not(feature = "kube"),
+    allow(dead_code, reason = "only an API server has LeaseCandidates")
+)]
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,15 +27,18 @@ pub enum Candidacy {
     Looking,
     /// Its LeaseCandidate is on the server, whose controller elects.
     Standing,
-    /// The same, but the LeaseCandidate may not be watched, for this reason. It is read instead, each renew interval and at least every 2 s, so that the
-    /// controller's questions are answered in time; the watch is tried again, at least every 30 s.
+    /// The same, but the LeaseCandidate may not be watched, for this reason. It is read instead,
+    /// each renew interval and at least every 2 s, so that the controller's questions are
+    /// answered in time; the watch is tried again, at least every 30 s.
     Unwatched(StoreError),
-    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the permission or the namespace is missing. The API is
-    /// there, or it may not be asked whether it is, or somebody in between says 404 of it: that counts for nothing, and for [`WithoutApi`](crate::WithoutApi)
-    /// only a server that says so has none.)
+    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the
+    /// permission or the namespace is missing. The API is there, or it may not be asked whether
+    /// it is, or somebody in between says 404 of it: that counts for nothing, and for
+    /// [`WithoutApi`](crate::WithoutApi) only a server that says so has none.)
     Refused(StoreError),
-    /// Another elector keeps up a LeaseCandidate of this name for another Lease: a LeaseCandidate is named as its elector's identity, and stands for one
-    /// Lease. This one does not stand until that one is gone. Give each elector in a namespace an identity of its own
+    /// Another elector keeps up a LeaseCandidate of this name for another Lease: a LeaseCandidate
+    /// is named as its elector's identity, and stands for one Lease. This one does not stand
+    /// until that one is gone. Give each elector in a namespace an identity of its own
     /// (`pod-0-scheduler`, `pod-0-sweeper`), or leave it out.
     NameTaken {
         /// For which Lease.
@@ -39,13 +46,16 @@ pub enum Candidacy {
     },
     /// The API server has no LeaseCandidates. The policy says what is done.
     ApiAbsent,
-    /// The LeaseCandidate stands, and for half a minute nobody elected anybody, or for ten seconds nobody minded a leader whom nobody elected: the server's controller does not run (feature gate
-    /// `CoordinatedLeaderElection`). The policy says what is done.
+    /// The LeaseCandidate stands, and for half a minute nobody elected anybody, or for ten seconds
+    /// nobody minded a leader whom nobody elected: the server's controller does not run (feature
+    /// gate `CoordinatedLeaderElection`). The policy says what is done.
     NobodyElects,
     /// The LeaseCandidate was taken back.
     Withdrawn,
-    /// It could not be taken back, for this reason: the server forgets it after half an hour; until then it may elect it for some seconds. Or whoever keeps it up
-    /// panicked, or its runtime went away: while it is wanted that is begun again, at first after a second ([`Stats::publisher_failures`](crate::Stats::publisher_failures)).
+    /// It could not be taken back, for this reason: the server forgets it after half an hour; until
+    /// then it may elect it for some seconds. Or whoever keeps it up panicked, or its runtime
+    /// went away: while it is wanted that is begun again, at first after a second
+    /// ([`Stats::publisher_failures`](crate::Stats::publisher_failures)).
     LeftBehind(StoreError),
 }
 
@@ -56,9 +66,11 @@ pub(crate) type Publish =
 /// Where each part notes what the other needs.
 pub(crate) struct Board {
     candidacy: watch::Sender<Candidacy>,
-    /// Whether the Lease was read since somebody follows it. Nothing is published before: a grant is always seen to follow something.
+    /// Whether the Lease was read since somebody follows it. Nothing is published before: a grant
+    /// is always seen to follow something.
     lease_known: watch::Sender<bool>,
-    /// The elector's own connection was found to be of no use. Whoever watches may not hear of that.
+    /// The elector's own connection was found to be of no use. Whoever watches may not hear of
+    /// that.
     doubt: Notify,
 }
 
@@ -152,7 +164,14 @@ impl Standing {
             lease_known: watch::Sender::new(false),
             doubt: Notify::new(),
         });
-        Self { publish, board, counters: Arc::default(), state: Mutex::default(), elects, is_servers }
+        Self {
+            publish,
+            board,
+            counters: Arc::default(),
+            state: Mutex::default(),
+            elects,
+            is_servers,
+        }
     }
 
     /// The same, counting here.
@@ -197,7 +216,9 @@ impl Standing {
             tracing::warn!("nobody elects among the LeaseCandidates: electing by the Lease alone");
         }
         match (silent, self.board.candidacy()) {
-            (true, Candidacy::Standing | Candidacy::Unwatched(_)) => self.board.note(Candidacy::NobodyElects),
+            (true, Candidacy::Standing | Candidacy::Unwatched(_)) => {
+                self.board.note(Candidacy::NobodyElects)
+            }
             (false, Candidacy::NobodyElects) => self.board.note(Candidacy::Standing),
             _ => {}
         }
@@ -224,7 +245,8 @@ impl Standing {
     }
 
     fn start(&self, state: &mut State) {
-        if state.current.as_ref().is_some_and(|current| current.is_wanted() && !current.has_ended()) {
+        if state.current.as_ref().is_some_and(|current| current.is_wanted() && !current.has_ended())
+        {
             return;
         }
         let before = state.current.take();
@@ -253,8 +275,9 @@ impl Standing {
         self.change(|state| state.occupied = occupied);
     }
 
-    /// Nor one that may not claim a lease yet: a grant would keep it from the others until then. Where there is no such API nothing stands anyway, and who
-    /// elects alone goes on to know that.
+    /// Nor one that may not claim a lease yet: a grant would keep it from the others until then.
+    /// Where there is no such API nothing stands anyway, and who elects alone goes on to know
+    /// that.
     pub(crate) fn await_clear(&self, uncleared: bool) {
         let stands_alone = *self.board.candidacy.borrow() == Candidacy::ApiAbsent;
         self.change(|state| state.uncleared = uncleared && !stands_alone);
@@ -304,7 +327,9 @@ impl Standing {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub(crate) async fn until_withdrawn(&self) {
-        Leaving(self.with(|state| state.current.as_ref().map(|current| current.done.clone()))).done().await;
+        Leaving(self.with(|state| state.current.as_ref().map(|current| current.done.clone())))
+            .done()
+            .await;
     }
 }
 
@@ -316,7 +341,9 @@ fn unwant(state: &mut State) {
 
 impl fmt::Debug for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Standing").field("candidacy", &self.board.candidacy()).finish_non_exhaustive()
+        f.debug_struct("Standing")
+            .field("candidacy", &self.board.candidacy())
+            .finish_non_exhaustive()
     }
 }
 
@@ -337,8 +364,8 @@ impl Stood {
         Leaving(self.begin_to_leave())
     }
 
-    /// In one step, or a campaign that begins in between would find a candidate that stands and then goes. What is closed when it is taken back, if this
-    /// was the last.
+    /// In one step, or a campaign that begins in between would find a candidate that stands and
+    /// then goes. What is closed when it is taken back, if this was the last.
     fn begin_to_leave(&mut self) -> Option<watch::Receiver<()>> {
         if std::mem::replace(&mut self.has_ended, true) {
             return None;

@@ -1,4 +1,5 @@
-//! Status and Stats: what an elector can tell about itself, and the counters behind it. Plain data out; nothing here decides.
+//! Status and Stats: what an elector can tell about itself, and the counters behind it. Plain data
+//! out; nothing here decides.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -18,13 +19,16 @@ pub struct Status {
     pub leading: bool,
     /// Who was last seen to hold the lease, this elector included. For display.
     pub leader: Option<String>,
-    /// Why the elector gets nowhere: the last failure, if the last request failed. [`StoreError::Altered`] stays until a write
-    /// is stored as it was sent. So does [`StoreError::Conflict`], which is here when writes on one and the same version met one again and again (a quota,
-    /// admission; a race that is lost is none), and goes too when another version is seen. (As text it is cut to 256 bytes, with control characters escaped.)
+    /// Why the elector gets nowhere: the last failure, if the last request failed.
+    /// [`StoreError::Altered`] stays until a write is stored as it was sent. So does
+    /// [`StoreError::Conflict`], which is here when writes on one and the same version met one
+    /// again and again (a quota, admission; a race that is lost is none), and goes too when
+    /// another version is seen. (As text it is cut to 256 bytes, with control characters escaped.)
     pub blocked: Option<StoreError>,
     /// Whether it is kept from leading ([`Maintenance`](crate::Maintenance)).
     pub maintenance: bool,
-    /// Whether it is not ready to lead yet ([`LeaderElector::warm_up`](crate::LeaderElector::warm_up)).
+    /// Whether it is not ready to lead yet
+    /// ([`LeaderElector::warm_up`](crate::LeaderElector::warm_up)).
     pub warming_up: bool,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
@@ -38,7 +42,8 @@ pub struct Status {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Failures {
-    /// The lease had changed, or existed already; or a write of two stores made what was left of an earlier one, which a read tells.
+    /// The lease had changed, or existed already; or a write of two stores made what was left of
+    /// an earlier one, which a read tells.
     pub conflict: u64,
     /// The server said no: permissions, validation, no such namespace.
     pub rejected: u64,
@@ -99,17 +104,21 @@ pub struct Stats {
     pub losses: Losses,
     /// Renewals that succeeded.
     pub renewals: u64,
-    /// How long they took, each from before it was sent to its answer. (One whose answer was lost is known to have succeeded, and not how long it took.)
+    /// How long they took, each from before it was sent to its answer. (One whose answer was lost
+    /// is known to have succeeded, and not how long it took.)
     pub renew_latency: Latency,
-    /// How long the lease had been anybody's, as far as this elector saw (given back, run out, missing), or granted to it, when it led. The random wait before a
-    /// take-over is part of it.
+    /// How long the lease had been anybody's, as far as this elector saw (given back, run out,
+    /// missing), or granted to it, when it led. The random wait before a take-over is part of
+    /// it.
     pub take_over_latency: Latency,
-    /// How long work took to end that was asked to, of that which did so within the drain time-out and before its term was lost. (Not of work that asked for the end
-    /// itself, and ended with that.)
+    /// How long work took to end that was asked to, of that which did so within the drain time-out
+    /// and before its term was lost. (Not of work that asked for the end itself, and ended
+    /// with that.)
     pub drain_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
-    /// Writes that failed (`leader_election_slowpath_total`): client-go reads the lease after each, this elector where a read can tell more.
+    /// Writes that failed (`leader_election_slowpath_total`): client-go reads the lease after
+    /// each, this elector where a read can tell more.
     #[doc(alias = "leader_election_slowpath_total")]
     pub slow_path: u64,
     /// Failed requests while leading.
@@ -124,7 +133,8 @@ pub struct Stats {
     pub failed_releases: u64,
     /// Times the watch was opened.
     pub watches: u64,
-    /// Times that whoever keeps up the LeaseCandidate of a coordinated election panicked, or ended with its runtime.
+    /// Times that whoever keeps up the LeaseCandidate of a coordinated election panicked, or ended
+    /// with its runtime.
     pub publisher_failures: u64,
 }
 
@@ -186,7 +196,8 @@ impl Stats {
 /// So many conflicts on one version of the Lease are no races: who loses one finds another version.
 const CONFLICTS: u32 = 3;
 
-/// The version on condition of which the last writes were sent that met a conflict, `None` for no Lease, and how many in a row.
+/// The version on condition of which the last writes were sent that met a conflict, `None` for no
+/// Lease, and how many in a row.
 #[derive(Debug, Default)]
 struct Conflicts {
     base: Option<Version>,
@@ -211,7 +222,8 @@ impl Counters {
         self.with(|stats, _| *stats)
     }
 
-    /// The status but for `leading`, `leader`, `maintenance` and `warming_up`, which are not kept here.
+    /// The status but for `leading`, `leader`, `maintenance` and `warming_up`, which are not kept
+    /// here.
     pub(crate) fn status(&self) -> Status {
         self.with(|_, status| status.clone())
     }
@@ -242,11 +254,13 @@ impl Counters {
     /// Counts a failure. Whether it is the first of a server that alters records.
     pub(crate) fn failed(&self, leading: bool, error: &StoreError) -> bool {
         self.with(|stats, status| {
-            let failures = if leading { &mut stats.renew_failures } else { &mut stats.acquire_failures };
+            let failures =
+                if leading { &mut stats.renew_failures } else { &mut stats.acquire_failures };
             failures.count(error);
             let altered = matches!(status.blocked, Some(StoreError::Altered { .. }));
             let alters = matches!(error, StoreError::Altered { .. });
-            // A lost race is the other's success, not a fault; and what is wrong with every write is more than a failure.
+            // A lost race is the other's success, not a fault; and what is wrong with every write
+            // is more than a failure.
             if *error != StoreError::Conflict && (alters || !is_lasting(status.blocked.as_ref())) {
                 status.blocked = Some(error.clone());
             }
@@ -270,7 +284,8 @@ impl Counters {
         self.conflicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A write on condition of this version met a conflict. Whether it is the first that says that none will be taken.
+    /// A write on condition of this version met a conflict. Whether it is the first that says that
+    /// none will be taken.
     pub(crate) fn conflicted(&self, base: Option<&Version>) -> bool {
         let met = {
             let mut conflicts = self.conflicts();

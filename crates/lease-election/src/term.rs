@@ -1,4 +1,5 @@
-//! Term: the state of one term behind every clone of its guard. A latch with a deadline: it goes off once, and nothing sets it back.
+//! Term: the state of one term behind every clone of its guard. A latch with a deadline: it goes
+//! off once, and nothing sets it back.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +24,8 @@ pub(crate) struct Term {
     writer: String,
     marks: Marks,
     acquire_time: Timestamp,
-    /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it is neither 0 nor reached.
+    /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it
+    /// is neither 0 nor reached.
     valid_until: AtomicU64,
     loss: OnceLock<Loss>,
     stopping: AtomicBool,
@@ -131,7 +133,8 @@ impl Term {
         }
     }
 
-    /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is noted at the same instant cannot revive it.
+    /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is
+    /// noted at the same instant cannot revive it.
     pub(crate) fn is_valid(&self) -> bool {
         let mut until = self.valid_until.load(Ordering::SeqCst);
         loop {
@@ -166,7 +169,11 @@ impl Term {
             if self.clock.now().to_nanos() >= held {
                 continue;
             }
-            if self.valid_until.compare_exchange(held, longer, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            if self
+                .valid_until
+                .compare_exchange(held, longer, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+            {
                 return true;
             }
         }
@@ -214,7 +221,8 @@ impl Term {
     }
 
     pub(crate) fn loss(&self) -> Loss {
-        // Between the swap that ends a term and the note of its reason another thread may ask: it hears the usual reason.
+        // Between the swap that ends a term and the note of its reason another thread may ask: it
+        // hears the usual reason.
         self.loss.get().cloned().unwrap_or(Loss::Expired)
     }
 

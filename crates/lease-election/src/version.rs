@@ -8,7 +8,8 @@ use std::fmt;
 pub struct Version {
     /// `metadata.uid`: which object, if one of this name was deleted and made again.
     pub uid: String,
-    /// `metadata.resourceVersion`: a decimal number, greater than that of every write before it in the whole store, whatever object that was to.
+    /// `metadata.resourceVersion`: a decimal number, greater than that of every write before it in
+    /// the whole store, whatever object that was to.
     pub resource_version: String,
 }
 
@@ -30,10 +31,12 @@ impl Version {
     }
 }
 
-/// Compares two resource versions: decimal numbers of any length (Kubernetes 1.35, KEP-5504). `None` if one is not a number.
+/// Compares two resource versions: decimal numbers of any length (Kubernetes 1.35, KEP-5504).
+/// `None` if one is not a number.
 ///
-/// Those of a [`MultiStore`](crate::MultiStore) are two numbers joined by `+`: the greater one counts, then the smaller. One that has changed in either
-/// part is later, and between those of one part it stands where its greater part does.
+/// Those of a [`MultiStore`](crate::MultiStore) are two numbers joined by `+`: the greater one
+/// counts, then the smaller. One that has changed in either part is later, and between those of one
+/// part it stands where its greater part does.
 pub(crate) fn compare_resource_versions(a: &str, b: &str) -> Option<Ordering> {
     let (a, b) = (Numbers::of(a)?, Numbers::of(b)?);
     Some(a.greater.cmp(&b.greater).then_with(|| a.smaller.cmp(&b.smaller)))
@@ -63,28 +66,34 @@ impl<'a> Numbers<'a> {
 
 /// What a term is called: the Lease's uid and the resource version of the write that acquired it.
 ///
-/// Send it along with every effect that outlives a pause of this process, and let the receiver refuse a token smaller than one it has seen.
-/// Later terms compare greater, also after the Lease was deleted and made again, because a resource version is a revision of the whole store.
+/// Send it along with every effect that outlives a pause of this process, and let the receiver
+/// refuse a token smaller than one it has seen. Later terms compare greater, also after the Lease
+/// was deleted and made again, because a resource version is a revision of the whole store.
 /// (`transitions` starts again after a deletion, so it is for display.)
 ///
-/// **Not after the store was restored from a backup**: its revisions start again from there, and a receiver that keeps the greatest token refuses everybody until they have caught
-/// up. Restore etcd with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (the crate's page says how).
+/// **Not after the store was restored from a backup**: its revisions start again from there, and a
+/// receiver that keeps the greatest token refuses everybody until they have caught up. Restore etcd
+/// with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (the
+/// crate's page says how).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FenceToken {
     /// `metadata.uid` of the Lease.
     pub uid: String,
-    /// `metadata.resourceVersion` of the write that began the term; where that write's answer was lost, of the version in which it was found, which is
-    /// later if a label or an annotation was changed meanwhile. Both are above all of earlier terms and below all of later ones.
+    /// `metadata.resourceVersion` of the write that began the term; where that write's answer was
+    /// lost, of the version in which it was found, which is later if a label or an annotation
+    /// was changed meanwhile. Both are above all of earlier terms and below all of later ones.
     pub resource_version: String,
     /// `spec.leaseTransitions` of that write.
     pub transitions: i32,
 }
 
 impl FenceToken {
-    /// The token as one number, for receivers that keep and compare numbers, as a column of a table: the resource version, of a
-    /// [`MultiStore`](crate::MultiStore)'s two the greater. `None` if it is none, or does not fit, which no known server hands out.
+    /// The token as one number, for receivers that keep and compare numbers, as a column of a
+    /// table: the resource version, of a [`MultiStore`](crate::MultiStore)'s two the greater.
+    /// `None` if it is none, or does not fit, which no known server hands out.
     ///
-    /// Later terms of one API server have greater numbers, as long as its store is not restored from a backup.
+    /// Later terms of one API server have greater numbers, as long as its store is not restored
+    /// from a backup.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let (length, digits) = Numbers::of(&self.resource_version)?.greater;
@@ -99,7 +108,8 @@ impl fmt::Display for FenceToken {
 }
 
 impl Ord for FenceToken {
-    /// By resource version as a number; versions that are no numbers, which no known server hands out, come after all numbers and compare as text.
+    /// By resource version as a number; versions that are no numbers, which no known server hands
+    /// out, come after all numbers and compare as text.
     fn cmp(&self, other: &Self) -> Ordering {
         let is_number = |text: &str| Numbers::of(text).is_some();
         compare_resource_versions(&self.resource_version, &other.resource_version)

@@ -1,4 +1,5 @@
-//! Warm-up: a standby that is not ready to lead yet. The guard alone; what it does to a campaign is the driver's.
+//! Warm-up: a standby that is not ready to lead yet. The guard alone; what it does to a campaign is
+//! the driver's.
 
 use std::time::Duration;
 
@@ -8,12 +9,16 @@ use crate::clock::Moment;
 use crate::elector::LeaderElector;
 
 impl LeaderElector {
-    /// Asks for time to get ready (caches that are filled, connections that are opened) beside another leader: while the guard lives, and for `patience` at most,
-    /// this elector campaigns for no lease. It follows who leads, and others that are warm take the lease meanwhile. Where nobody is, the first to be warm leads,
-    /// or the first to be out of patience: a cold leader is better than none for ever. (In a coordinated election that nobody elects in, half a minute later.)
+    /// Asks for time to get ready (caches that are filled, connections that are opened) beside
+    /// another leader: while the guard lives, and for `patience` at most, this elector
+    /// campaigns for no lease. It follows who leads, and others that are warm take the lease
+    /// meanwhile. Where nobody is, the first to be warm leads, or the first to be out of
+    /// patience: a cold leader is better than none for ever. (In a coordinated election that nobody
+    /// elects in, half a minute later.)
     ///
-    /// `patience` counts from this call. Several guards are waited for together, each for its own time. Unlike [`maintenance`](Self::maintenance) it ends no term; one
-    /// of which the acquisition was sent already may begin.
+    /// `patience` counts from this call. Several guards are waited for together, each for its own
+    /// time. Unlike [`maintenance`](Self::maintenance) it ends no term; one of which the
+    /// acquisition was sent already may begin.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -39,7 +44,8 @@ impl LeaderElector {
     }
 }
 
-/// Keeps a [`LeaderElector`] from campaigning until it is dropped: see [`warm_up`](LeaderElector::warm_up).
+/// Keeps a [`LeaderElector`] from campaigning until it is dropped: see
+/// [`warm_up`](LeaderElector::warm_up).
 #[must_use = "dropped at once it keeps nobody from leading"]
 #[derive(Debug)]
 pub struct WarmUp {

@@ -1,4 +1,5 @@
-//! Watchdog: a thread of its own that acts when the work of a term is still there after the term, also when no thread of the runtime gets to run. Opt-in.
+//! Watchdog: a thread of its own that acts when the work of a term is still there after the term,
+//! also when no thread of the runtime gets to run. Opt-in.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,24 +19,33 @@ pub(crate) mod timer;
 use shared::Shared;
 use state::{Due, State};
 
-/// What is to happen when the work of a term is still there after the term: for [`LeaderElector::with_watchdog`](crate::LeaderElector::with_watchdog).
+/// What is to happen when the work of a term is still there after the term: for
+/// [`LeaderElector::with_watchdog`](crate::LeaderElector::with_watchdog).
 ///
-/// The elector tells work that its term is over, and drops it at an await when the stop margin has passed. Neither reaches work that blocks
-/// its thread, and nothing happens at all while every thread of the runtime is blocked or starved. A watchdog is a thread of its own, one for each elector, which waits
-/// for the end of the hold on a clock that counts suspend, and needs no runtime: each renewal sets it anew, the end of the work turns it off.
+/// The elector tells work that its term is over, and drops it at an await when the stop margin has
+/// passed. Neither reaches work that blocks its thread, and nothing happens at all while every
+/// thread of the runtime is blocked or starved. A watchdog is a thread of its own, one for each
+/// elector, which waits for the end of the hold on a clock that counts suspend, and needs no
+/// runtime: each renewal sets it anew, the end of the work turns it off.
 ///
 /// # When it acts
-/// When the work is still there [`grace`](Self::grace) after the end of its term: after the end of its last renewal's hold, or after the moment at
-/// which the elector saw the term lost. Once for a term, and never when the work ended before, whether the lease was given back then or not. Work
+/// When the work is still there [`grace`](Self::grace) after the end of its term: after the end of
+/// its last renewal's hold, or after the moment at which the elector saw the term lost. Once for a
+/// term, and never when the work ended before, whether the lease was given back then or not. Work
 /// that a runtime left behind when it was shut down is watched to its end.
 ///
 /// # What it cannot give
-/// - It stops the process, or tells you; it takes nothing back that was sent. Whoever must be sure checks the [fence](crate::Leadership::fence).
-/// - It stands still when all of the process does: `SIGSTOP`, a frozen cgroup, a paused virtual machine, suspend. It acts at once afterwards, and the work
-///   may be faster: only what [asks](crate::Leadership::is_valid) before each effect is.
-/// - It is late by what the machine takes to run a thread, and an abort by what the kernel takes to write a core file.
-/// - It knows only of the work's future, as the elector does: not of tasks and threads that the work started and did not join.
-/// - Where there is no `timerfd` (other systems than Linux), it looks at the clock twice a second, and that clock need not count suspend.
+/// - It stops the process, or tells you; it takes nothing back that was sent. Whoever must be sure
+///   checks the [fence](crate::Leadership::fence).
+/// - It stands still when all of the process does: `SIGSTOP`, a frozen cgroup, a paused virtual
+///   machine, suspend. It acts at once afterwards, and the work may be faster: only what
+///   [asks](crate::Leadership::is_valid) before each effect is.
+/// - It is late by what the machine takes to run a thread, and an abort by what the kernel takes to
+///   write a core file.
+/// - It knows only of the work's future, as the elector does: not of tasks and threads that the
+///   work started and did not join.
+/// - Where there is no `timerfd` (other systems than Linux), it looks at the clock twice a second,
+///   and that clock need not count suspend.
 pub struct Watchdog {
     act: Act,
     grace: Option<Duration>,
@@ -47,30 +57,36 @@ enum Act {
 }
 
 impl Watchdog {
-    /// Ends the process ([`std::process::abort`]), after a line on stderr if somebody reads it. No destructor runs, no lock is waited for, nothing is
-    /// given back: the lease runs out.
+    /// Ends the process ([`std::process::abort`]), after a line on stderr if somebody reads it. No
+    /// destructor runs, no lock is waited for, nothing is given back: the lease runs out.
     #[must_use]
     pub fn abort() -> Self {
         Self { act: Act::Abort, grace: None }
     }
 
-    /// Calls this, once for each term that is overdue, on a thread that is started for the call. It may block: nothing of the elector waits for it, the watchdog
-    /// watches on, and calls again beside it if a later term is overdue too. (Where the system gives no thread it is called on the watchdog's own, which
-    /// watches nothing until it returns.)
+    /// Calls this, once for each term that is overdue, on a thread that is started for the call. It
+    /// may block: nothing of the elector waits for it, the watchdog watches on, and calls again
+    /// beside it if a later term is overdue too. (Where the system gives no thread it is called on
+    /// the watchdog's own, which watches nothing until it returns.)
     ///
-    /// If it panics the process is aborted: it was to stop the work, and nobody else will. It should not hold the
-    /// [`LeaderElector`](crate::LeaderElector), which would then never be dropped; a [`StopHandle`](crate::StopHandle) is fine.
+    /// If it panics the process is aborted: it was to stop the work, and nobody else will. It
+    /// should not hold the [`LeaderElector`](crate::LeaderElector), which would then never be
+    /// dropped; a [`StopHandle`](crate::StopHandle) is fine.
     #[must_use]
     pub fn call(act: impl Fn(&Overdue) + Send + Sync + 'static) -> Self {
         Self { act: Act::Call(Arc::new(act)), grace: None }
     }
 
-    /// For how long after its term the work may still be there. At most the stop margin; the default is half of it.
+    /// For how long after its term the work may still be there. At most the stop margin; the
+    /// default is half of it.
     ///
-    /// The watchdog then acts before the lease ends by any other's clock, because a hold and a stop margin do
-    /// ([`hold`](Config::hold)): `hold + grace <= hold + stop_margin <= lease_duration * (1 - rho) / (1 + rho)`. What is left of the margin is for the process to end in.
+    /// The watchdog then acts before the lease ends by any other's clock, because a hold and a stop
+    /// margin do ([`hold`](Config::hold)): `hold + grace <= hold + stop_margin <=
+    /// lease_duration * (1 - rho) / (1 + rho)`. What is left of the margin is for the process to
+    /// end in.
     ///
-    /// With zero the watchdog acts at the end of the hold itself: also on work that is told that the term is over and winds up within the stop margin, as it should.
+    /// With zero the watchdog acts at the end of the hold itself: also on work that is told that
+    /// the term is over and winds up within the stop margin, as it should.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = Some(grace);
@@ -152,7 +168,8 @@ impl Overdue {
         &self.fence
     }
 
-    /// How long after the deadline, which is the end of the term and the grace, the watchdog saw it: long after a suspend.
+    /// How long after the deadline, which is the end of the term and the grace, the watchdog saw
+    /// it: long after a suspend.
     #[must_use]
     pub fn late(&self) -> Duration {
         self.late

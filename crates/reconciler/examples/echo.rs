@@ -1,5 +1,5 @@
-//! Copies the data of every config map labelled `echo=yes` into one called `<name>-echo`, against an API server in
-//! this process. Ends by itself.
+//! Copies the data of every config map labelled `echo=yes` into one called `<name>-echo`, against
+//! an API server in this process. Ends by itself.
 //!
 //! ```sh
 //! cargo run -p reconciler --example echo
@@ -12,7 +12,9 @@ use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Resource as _, ResourceExt as _};
-use reconciler::{Action, Cache, CacheConfig, Controller, Failure, Manager, ObjectKey, Reconciler, Request};
+use reconciler::{
+    Action, Cache, CacheConfig, Controller, Failure, Manager, ObjectKey, Reconciler, Request,
+};
 use serde_json::json;
 
 struct Echo {
@@ -28,7 +30,8 @@ impl Reconciler for Echo {
             println!("{} is gone; its echo goes with it by its owner reference", request.key());
             return Ok(Action::await_change());
         };
-        let namespace = map.namespace().ok_or_else(|| Failure::terminal("a config map has a namespace"))?;
+        let namespace =
+            map.namespace().ok_or_else(|| Failure::terminal("a config map has a namespace"))?;
         let name = format!("{}-echo", map.name_any());
         let echo = json!({
             "apiVersion": "v1",
@@ -63,7 +66,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     manager.add(echo.source(maps.objects().named("a map")));
 
     let report = manager.run(write_and_wait(client)).await?;
-    println!("{} reconciles, {} errors", report.controllers[0].reconciles, report.controllers[0].errors);
+    println!(
+        "{} reconciles, {} errors",
+        report.controllers[0].reconciles, report.controllers[0].errors
+    );
     Ok(())
 }
 
@@ -79,7 +85,10 @@ async fn write_and_wait(client: Client) {
         await_echo(&maps, "la la").await
     };
     let done: Result<(), Box<dyn std::error::Error>> = steps.await;
-    println!("{}", done.map_or_else(|error| error.to_string(), |()| "the echo followed twice".to_owned()));
+    println!(
+        "{}",
+        done.map_or_else(|error| error.to_string(), |()| "the echo followed twice".to_owned())
+    );
 }
 
 async fn await_echo(maps: &Api<ConfigMap>, line: &str) -> Result<(), Box<dyn std::error::Error>> {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// What happens to a key after a reconcile that went well. Its count of failures is cleared in either case.
+/// What happens to a key after a reconcile that went well. Its count of failures is cleared in
+/// either case.
 ///
 /// Each run's action replaces what an earlier run of the same key had asked for.
 #[doc(alias = "Result")]
@@ -21,8 +22,9 @@ impl Action {
 
     /// Run again after this time, or sooner if a source names the key.
     ///
-    /// Below the controller's least interval ([`Controller::min_requeue`](crate::Controller::min_requeue),
-    /// 10 ms unless set) that interval counts, so that a zero cannot make a hot loop.
+    /// Below the controller's least interval
+    /// ([`Controller::min_requeue`](crate::Controller::min_requeue), 10 ms unless set) that
+    /// interval counts, so that a zero cannot make a hot loop.
     pub fn requeue(after: Duration) -> Self {
         Self { requeue: Some(after) }
     }

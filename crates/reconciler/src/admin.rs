@@ -1,5 +1,5 @@
-//! The admin server: `/metrics` in the text format of Prometheus, `/livez`, `/readyz`. What is written is in
-//! `collector`.
+//! The admin server: `/metrics` in the text format of Prometheus, `/livez`, `/readyz`. What is
+//! written is in `collector`.
 
 mod collector;
 
@@ -29,7 +29,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// Metrics and health of a manager over HTTP, and metrics of yours beside them.
 ///
-/// Bound when made, so that a port in use is known before anything starts; serves while the manager runs.
+/// Bound when made, so that a port in use is known before anything starts; serves while the manager
+/// runs.
 ///
 /// | path | answers 200 |
 /// | --- | --- |
@@ -60,7 +61,10 @@ impl fmt::Display for AdminError {
         let Self { address, error } = self;
         match error.kind() {
             io::ErrorKind::AddrInUse => {
-                write!(f, "the admin address {address} is in use: choose another port, or 0 for a free one")
+                write!(
+                    f,
+                    "the admin address {address} is in use: choose another port, or 0 for a free one"
+                )
             }
             io::ErrorKind::PermissionDenied => {
                 write!(f, "the admin address {address} is not allowed: choose a port above 1023")
@@ -98,18 +102,19 @@ impl AdminServer {
         Ok(Self { listener, address, registry: Registry::default(), checks: Vec::new() })
     }
 
-    /// Metrics of yours, to be served with the manager's. Those of its election are among the latter: lease-election's
-    /// `ElectionMetrics`, with the name of the Lease.
+    /// Metrics of yours, to be served with the manager's. Those of its election are among the
+    /// latter: lease-election's `ElectionMetrics`, with the name of the Lease.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// A check of yours that decides with the caches whether the process is ready. What its error says is shown in one
-    /// line behind `name`.
+    /// A check of yours that decides with the caches whether the process is ready. What its error
+    /// says is shown in one line behind `name`.
     ///
-    /// Called at each request of `/readyz`, on a thread that serves: it must not block. One that panics fails.
+    /// Called at each request of `/readyz`, on a thread that serves: it must not block. One that
+    /// panics fails.
     #[must_use]
     #[doc(alias = "AddReadyzCheck")]
     pub fn readiness(
@@ -131,9 +136,11 @@ impl AdminServer {
         self.registry.register_collector(Box::new(ManagerCollector::new(view.clone())));
         #[cfg(feature = "election")]
         if let Some(elector) = &view.elector {
-            lease_election::prometheus::ElectionMetrics::register(&mut self.registry).watch(elector);
+            lease_election::prometheus::ElectionMetrics::register(&mut self.registry)
+                .watch(elector);
         }
-        let shared = Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
+        let shared =
+            Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
         let router = Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))
@@ -204,9 +211,11 @@ async fn livez(State(shared): State<Arc<Shared>>) -> Response {
     if let Some(elector) = &shared.view.elector
         && let Err(not_live) = elector.liveness().check()
     {
-        return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n")).into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n"))
+            .into_response();
     }
-    // As with work that outlives its lease: nothing but a restart ends it, and this process does not lead before.
+    // As with work that outlives its lease: nothing but a restart ends it, and this process does
+    // not lead before.
     #[cfg(feature = "election")]
     if let Some(elector) = &shared.view.elector
         && let patience = elector.config().lease_duration().saturating_add(LEFTOVER_TOLERANCE)

@@ -1,4 +1,5 @@
-//! `Noted`: a backlog that also carries the reasons of each queued key. The order of keys is the inner backlog's.
+//! `Noted`: a backlog that also carries the reasons of each queued key. The order of keys is the
+//! inner backlog's.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
-//! `Cache`: one kind of object, kept current by one watch, read without a request. The store it holds and
-//! the rules by which it changes are in `store`; the watch is in `watch`; configuration in `config`.
+//! `Cache`: one kind of object, kept current by one watch, read without a request. The store it
+//! holds and the rules by which it changes are in `store`; the watch is in `watch`; configuration
+//! in `config`.
 
 pub(crate) mod store;
 mod config;
@@ -39,8 +40,9 @@ impl<T> Kind for T where
 
 /// The objects of one kind as the API server last showed them. A handle: clones are the same cache.
 ///
-/// Made by [`Manager::cache`](crate::Manager::cache), which also runs its watch. Reads take a lock for a
-/// moment and never wait for the network. Within one uid an object never goes back to an older version.
+/// Made by [`Manager::cache`](crate::Manager::cache), which also runs its watch. Reads take a lock
+/// for a moment and never wait for the network. Within one uid an object never goes back to an
+/// older version.
 #[doc(alias = "Informer")]
 #[doc(alias = "Store")]
 #[doc(alias = "Lister")]
@@ -96,7 +98,8 @@ pub(crate) struct Shared<K> {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CacheStatus {
-    /// Whether a first list was complete. It stays so: a cache whose watch fails later is old, not empty.
+    /// Whether a first list was complete. It stays so: a cache whose watch fails later is old, not
+    /// empty.
     #[doc(alias = "HasSynced")]
     pub synced: bool,
     /// Why the watch is not running at the moment; `None` while it runs.
@@ -205,12 +208,17 @@ impl<K: Kind> Cache<K> {
     ///
     /// # Errors
     ///
-    /// [`UnknownIndex`] if the cache was not given that index: an empty answer would be a wrong one.
+    /// [`UnknownIndex`] if the cache was not given that index: an empty answer would be a wrong
+    /// one.
     #[doc(alias = "ByIndex")]
     #[doc(alias = "MatchingFields")]
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, UnknownIndex> {
-        let Some(at) = self.shared.config.indexes.iter().position(|(name, _)| &**name == index) else {
-            return Err(UnknownIndex { cache: Arc::clone(&self.shared.name), index: loggable(index) });
+        let Some(at) = self.shared.config.indexes.iter().position(|(name, _)| &**name == index)
+        else {
+            return Err(UnknownIndex {
+                cache: Arc::clone(&self.shared.name),
+                index: loggable(index),
+            });
         };
         Ok(self.shared.store.read().by_index(at, value))
     }
@@ -227,8 +235,8 @@ impl<K: Kind> Cache<K> {
 }
 
 impl<K> Cache<K> {
-    /// The watch's name in logs, metrics and errors: that of [`CacheConfig::named`], or the kind's path
-    /// below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
+    /// The watch's name in logs, metrics and errors: that of [`CacheConfig::named`], or the kind's
+    /// path below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
@@ -249,16 +257,17 @@ impl<K> Cache<K> {
         self.shared.status.borrow().synced
     }
 
-    /// Has a watch that pauses after a failure try again now, with short pauses from there on: for whoever knows
-    /// that what it failed for is mended, for example a permission that was granted. Otherwise it comes to try
-    /// within 30 s by itself.
+    /// Has a watch that pauses after a failure try again now, with short pauses from there on: for
+    /// whoever knows that what it failed for is mended, for example a permission that was
+    /// granted. Otherwise it comes to try within 30 s by itself.
     ///
     /// A watch that runs goes on as it is; the pause after its next failure is left out.
     pub fn retry_now(&self) {
         self.shared.hurried.notify_one();
     }
 
-    /// Waits until a first list is complete. Without an end: see [`await_synced_within`](Self::await_synced_within).
+    /// Waits until a first list is complete. Without an end: see
+    /// [`await_synced_within`](Self::await_synced_within).
     ///
     /// # Cancel safety
     ///
@@ -283,12 +292,18 @@ impl<K> Cache<K> {
         if tokio::time::timeout(longest, self.await_synced()).await.is_ok() {
             return Ok(());
         }
-        let error = self.shared.status.borrow().degraded.as_ref().map(|degraded| Arc::clone(&degraded.error));
+        let error = self
+            .shared
+            .status
+            .borrow()
+            .degraded
+            .as_ref()
+            .map(|degraded| Arc::clone(&degraded.error));
         Err(SyncTimeout { watch: Arc::clone(&self.shared.name), after: longest, error })
     }
 
-    /// Calls `on_change` for every object held, then for every change, in order, from the watch's own task,
-    /// for as long as the returned subscription lives. May be called at any time.
+    /// Calls `on_change` for every object held, then for every change, in order, from the watch's
+    /// own task, for as long as the returned subscription lives. May be called at any time.
     pub(crate) fn subscribe(&self, on_change: OnChange<K>) -> Subscription {
         let alive = Arc::new(AtomicBool::new(true));
         let subscriber = Subscriber { alive: Arc::clone(&alive), on_change };
@@ -310,23 +325,29 @@ impl Drop for Subscription {
     }
 }
 
-/// What the watch does to its cache. All of it runs in the one task of the watch, so subscribers see changes
-/// in order; none of it calls them, an index or a transform under a lock.
+/// What the watch does to its cache. All of it runs in the one task of the watch, so subscribers
+/// see changes in order; none of it calls them, an index or a transform under a lock.
 impl<K: Kind> Cache<K> {
     pub(crate) fn config(&self) -> &CacheConfig<K> {
         &self.shared.config
     }
 
     /// Transforms and indexes an object that came in. An error if that panicked, or it has no name.
-    pub(crate) fn prepare(&self, mut object: K) -> Result<Entering<K>, (Option<ObjectKey>, &'static str)> {
+    pub(crate) fn prepare(
+        &self,
+        mut object: K,
+    ) -> Result<Entering<K>, (Option<ObjectKey>, &'static str)> {
         let Some(key) = ObjectKey::of(&object) else { return Err((None, "it has no name")) };
         let config = &self.shared.config;
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             if let Some(transform) = &config.transform {
                 transform(&mut object);
             }
-            let values: Values =
-                config.indexes.iter().map(|(_, values)| values(&object).into_boxed_slice()).collect();
+            let values: Values = config
+                .indexes
+                .iter()
+                .map(|(_, values)| values(&object).into_boxed_slice())
+                .collect();
             (object, values)
         }));
         match prepared {
@@ -404,7 +425,8 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// Tells newcomers of every object held; from then on they hear of changes. Not before the first list.
+    /// Tells newcomers of every object held; from then on they hear of changes. Not before the
+    /// first list.
     pub(crate) fn greet(&self) {
         if !self.is_synced() {
             return;
@@ -416,7 +438,9 @@ impl<K: Kind> Cache<K> {
         let objects = self.list();
         for object in objects {
             let change = Change { old: None, new: Some(object), initial: true };
-            for newcomer in newcomers.iter().filter(|newcomer| newcomer.alive.load(Ordering::Acquire)) {
+            for newcomer in
+                newcomers.iter().filter(|newcomer| newcomer.alive.load(Ordering::Acquire))
+            {
                 self.call(&newcomer.on_change, &change);
             }
         }

@@ -9,9 +9,9 @@ use crate::ObjectKey;
 
 /// One object before and after a change. At least one side is there.
 ///
-/// A deletion that happened while the watch was away is a change like any other: `old` is what was last
-/// seen. An object that was deleted and made again under its name comes as two changes, a deletion and an
-/// appearance, however the watch learned of it.
+/// A deletion that happened while the watch was away is a change like any other: `old` is what was
+/// last seen. An object that was deleted and made again under its name comes as two changes, a
+/// deletion and an appearance, however the watch learned of it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Change<K> {
@@ -70,8 +70,8 @@ impl<K> Change<K> {
         self.new.as_ref().or(self.old.as_ref())
     }
 
-    /// Both sides that are there, old first: for mappings that must follow an object that moved from one
-    /// owner to another.
+    /// Both sides that are there, old first: for mappings that must follow an object that moved
+    /// from one owner to another.
     pub fn both(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(self.new.iter())
     }
@@ -96,8 +96,9 @@ impl<K: Resource> Change<K> {
             && old.deletion_timestamp == new.deletion_timestamp
     }
 
-    /// Whether the object appeared, vanished, began to be deleted, or has another `metadata.generation`:
-    /// a filter for controllers that must not wake for their own status writes.
+    /// Whether the object appeared, vanished, began to be deleted, or has another
+    /// `metadata.generation`: a filter for controllers that must not wake for their own status
+    /// writes.
     ///
     /// Kinds without a generation (claims, volumes, config maps) always pass.
     #[doc(alias = "GenerationChangedPredicate")]

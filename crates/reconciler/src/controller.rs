@@ -1,5 +1,5 @@
-//! `Controller`: a reconciler, the sources that name keys to it, and the numbers by which it runs. What happens
-//! in one term is in `run`.
+//! `Controller`: a reconciler, the sources that name keys to it, and the numbers by which it runs.
+//! What happens in one term is in `run`.
 
 mod run;
 
@@ -22,14 +22,15 @@ use crate::parked::ParkedKeys;
 use crate::reasons::SourceNumber;
 use crate::{Key, Parked, Reconciler, Source};
 
-/// Workers of a controller that sets none. Bounded, so that a start with many objects is no stampede on the
-/// API server; client-go's samples and the external provisioner run with a number like it.
+/// Workers of a controller that sets none. Bounded, so that a start with many objects is no
+/// stampede on the API server; client-go's samples and the external provisioner run with a number
+/// like it.
 const WORKERS: NonZeroUsize = NonZeroUsize::new(4).expect("not zero");
 
 /// A reconciler with its sources and its limits. Runs under a [`Manager`](crate::Manager).
 ///
-/// Left alone it has 4 workers, no time-out, and retries for ever: each key on its own, after 5 ms, doubling
-/// to 5 min, give or take 10 %.
+/// Left alone it has 4 workers, no time-out, and retries for ever: each key on its own, after 5 ms,
+/// doubling to 5 min, give or take 10 %.
 #[must_use = "a controller does nothing until it is added to a manager"]
 pub struct Controller<R: Reconciler> {
     name: Arc<str>,
@@ -51,7 +52,8 @@ pub struct Controller<R: Reconciler> {
 type Broken = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl<R: Reconciler> Controller<R> {
-    /// A controller without sources. The name is its label in metrics and logs: one word, unique in its manager.
+    /// A controller without sources. The name is its label in metrics and logs: one word, unique in
+    /// its manager.
     pub fn new(name: impl Into<Arc<str>>, reconciler: R) -> Self {
         Self {
             name: name.into(),
@@ -90,15 +92,16 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// When failed keys run again. Give two controllers clones of one [`wq_ratelimit::Shared`] to make them share it.
+    /// When failed keys run again. Give two controllers clones of one [`wq_ratelimit::Shared`] to
+    /// make them share it.
     pub fn limiter(mut self, limiter: impl RateLimiter<R::Key> + Send + 'static) -> Self {
         self.limiter = Limiter::new(limiter);
         self
     }
 
-    /// The longest a run may take. [`Request::cancelled`](crate::Request::cancelled) then fires; a tenth of
-    /// the time-out later (at least 100 ms, at most 5 s) the run is dropped, and counts as failed. No limit
-    /// unless set.
+    /// The longest a run may take. [`Request::cancelled`](crate::Request::cancelled) then fires; a
+    /// tenth of the time-out later (at least 100 ms, at most 5 s) the run is dropped, and
+    /// counts as failed. No limit unless set.
     #[doc(alias = "ReconciliationTimeout")]
     pub fn timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);
@@ -112,14 +115,16 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// The least time after which a key runs again on its own wish ([`Action::requeue`](crate::Action::requeue),
+    /// The least time after which a key runs again on its own wish
+    /// ([`Action::requeue`](crate::Action::requeue),
     /// [`Failure::retry_after`](crate::Failure::retry_after)). 10 ms unless set.
     pub fn min_requeue(mut self, least: Duration) -> Self {
         self.policy.min_requeue = least;
         self
     }
 
-    /// The least time between the end of a run that failed and a run that an event causes. 1 s unless set.
+    /// The least time between the end of a run that failed and a run that an event causes. 1 s
+    /// unless set.
     ///
     /// So a run that fails and writes its own object does not bring itself back at the speed of its
     /// writes. Retries keep their back-off. A change of nothing but an object's status
@@ -160,7 +165,8 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
     }
 }
 
-/// What can be seen of a controller from outside. Made by [`Controller::observe`]; clones are the same.
+/// What can be seen of a controller from outside. Made by [`Controller::observe`]; clones are the
+/// same.
 pub struct ControllerView<K: Key> {
     inbox: Arc<Inbox<K>>,
     parked: Arc<ParkedKeys<K>>,
@@ -168,7 +174,8 @@ pub struct ControllerView<K: Key> {
 }
 
 impl<K: Key> ControllerView<K> {
-    /// The keys that were given up until they change, and why. Name one through a [`Handle`] to run it again.
+    /// The keys that were given up until they change, and why. Name one through a [`Handle`] to run
+    /// it again.
     pub fn parked(&self) -> Vec<(K, Parked)> {
         self.parked.list()
     }

@@ -15,14 +15,14 @@ pub enum ManagerError {
         /// The name.
         name: Arc<str>,
     },
-    /// A name is no metric label: empty, longer than 63 bytes, or with characters other than letters, digits,
-    /// `-`, `_` and `.`.
+    /// A name is no metric label: empty, longer than 63 bytes, or with characters other than
+    /// letters, digits, `-`, `_` and `.`.
     BadName {
         /// The name, made fit for a line.
         name: String,
     },
-    /// Two caches have one name, which is their label in metrics: two of one kind, of which at most one
-    /// may do without a name.
+    /// Two caches have one name, which is their label in metrics: two of one kind, of which at most
+    /// one may do without a name.
     DuplicateCache {
         /// The name.
         name: Arc<str>,

@@ -5,7 +5,8 @@
 //! | its last run did not fail | runs | runs |
 //! | its last run failed | runs, no sooner than `failing_interval` after that run | waits for the retry |
 //!
-//! So a run that fails and writes its own object cannot bring itself back at the speed of its writes.
+//! So a run that fails and writes its own object cannot bring itself back at the speed of its
+//! writes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -49,9 +50,17 @@ impl<K: Key> FailingKeys<K> {
         }
     }
 
-    pub(crate) fn admit(&self, key: &K, reasons: Reasons, now: Instant, interval: Duration) -> Admission {
+    pub(crate) fn admit(
+        &self,
+        key: &K,
+        reasons: Reasons,
+        now: Instant,
+        interval: Duration,
+    ) -> Admission {
         let ends = self.ends.lock();
-        let Some(ended) = ends.get(key).filter(|_| reasons.are_events()) else { return Admission::Run };
+        let Some(ended) = ends.get(key).filter(|_| reasons.are_events()) else {
+            return Admission::Run;
+        };
         if reasons.are_weak() {
             return Admission::Leave;
         }
@@ -76,8 +85,9 @@ mod tests {
         let mut due = weak;
         due.merge(Reasons::retried());
         let (keys, start) = (FailingKeys::new(), Instant::now());
-        let admitted =
-            |reasons, after| keys.admit(&1, reasons, start + Duration::from_millis(after), interval);
+        let admitted = |reasons, after| {
+            keys.admit(&1, reasons, start + Duration::from_millis(after), interval)
+        };
         for reasons in [strong, weak, both, due] {
             assert_eq!(admitted(reasons, 0), Admission::Run, "{reasons:?}");
         }

@@ -84,7 +84,8 @@ impl Failure {
         Self { error: error.into(), then: Then::GiveUp }
     }
 
-    /// A failure to be tried again after a given time, in place of the limiter's. It counts as a failure.
+    /// A failure to be tried again after a given time, in place of the limiter's. It counts as a
+    /// failure.
     pub fn retry_after(error: impl Into<BoxError>, after: Duration) -> Self {
         Self { error: error.into(), then: Then::RetryAfter(after) }
     }
@@ -114,7 +115,8 @@ impl Failure {
     }
 }
 
-// `Failure` is no `Error` itself, or this conversion would overlap with the identity (anyhow's way).
+// `Failure` is no `Error` itself, or this conversion would overlap with the identity (anyhow's
+// way).
 impl<E: Into<BoxError>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();

@@ -1,4 +1,5 @@
-//! `Handle` and the inbox behind it: keys named from outside, and keys that one term leaves to the next.
+//! `Handle` and the inbox behind it: keys named from outside, and keys that one term leaves to the
+//! next.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,8 +11,9 @@ use crate::Key;
 use crate::queue::Queue;
 use crate::reasons::{Reasons, SourceNumber};
 
-/// Names keys to a controller from anywhere. Made by [`Controller::handle`](crate::Controller::handle);
-/// clones are the same. While the controller's workers do not run, keys wait for them.
+/// Names keys to a controller from anywhere. Made by
+/// [`Controller::handle`](crate::Controller::handle); clones are the same. While the controller's
+/// workers do not run, keys wait for them.
 #[doc(alias = "Channel")]
 pub struct Handle<K: Key> {
     pub(crate) inbox: Arc<Inbox<K>>,
@@ -86,7 +88,8 @@ impl<K: Key> Inbox<K> {
                     }
                 }
             };
-            // The queue wakes its getters: not under our lock. So the term may end in between, and then again.
+            // The queue wakes its getters: not under our lock. So the term may end in between, and
+            // then again.
             if queue.add(key.clone(), reasons) {
                 return;
             }

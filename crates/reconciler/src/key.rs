@@ -8,7 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// What a reconciler may be keyed by: anything that can be compared, hashed, copied and shown.
 ///
-/// Implemented for every type that fits. `Hash` and `Eq` run under the queue's lock: keep them plain.
+/// Implemented for every type that fits. `Hash` and `Eq` run under the queue's lock: keep them
+/// plain.
 #[doc(alias = "Request")]
 pub trait Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {}
 
@@ -34,8 +35,8 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace. An empty namespace is none, as on the wire: the key is then
-    /// that of [`cluster`](Self::cluster).
+    /// The key of an object in a namespace. An empty namespace is none, as on the wire: the key is
+    /// then that of [`cluster`](Self::cluster).
     pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         let namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
         Self { namespace, name: name.into() }

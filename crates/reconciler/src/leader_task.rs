@@ -1,4 +1,5 @@
-//! Tasks that run beside the controllers for the length of a term: sweeps, schedules, servers of the leader.
+//! Tasks that run beside the controllers for the length of a term: sweeps, schedules, servers of
+//! the leader.
 
 use std::fmt;
 use std::future::Future;
@@ -30,8 +31,8 @@ pub struct LeaderTask {
 }
 
 impl LeaderTask {
-    /// Fires when the task is to end: a stop was asked for, or the lease is lost. A task that ignores it is
-    /// dropped at an await when the grace has passed.
+    /// Fires when the task is to end: a stop was asked for, or the lease is lost. A task that
+    /// ignores it is dropped at an await when the grace has passed.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
     }
@@ -82,14 +83,21 @@ impl NamedTask {
     async fn repeat(&self, term: &Term) {
         let mut pause = PAUSES.0;
         while term.may_start() {
-            let context = LeaderTask { cancellation: term.stopping.child_token(), scope: term.scope.clone() };
+            let context =
+                LeaderTask { cancellation: term.stopping.child_token(), scope: term.scope.clone() };
             let run = AssertUnwindSafe(async { (self.task)(context).await }).catch_unwind();
             match run.await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => {
                     let said = catch_unwind(AssertUnwindSafe(|| error.to_string()));
-                    let said = loggable(said.as_deref().unwrap_or("an error that panics when it is shown"));
-                    tracing::warn!(error = said, ?pause, "a task of the leader failed and will run again");
+                    let said = loggable(
+                        said.as_deref().unwrap_or("an error that panics when it is shown"),
+                    );
+                    tracing::warn!(
+                        error = said,
+                        ?pause,
+                        "a task of the leader failed and will run again"
+                    );
                     let_go(error);
                 }
                 Err(panic) => {

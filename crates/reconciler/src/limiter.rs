@@ -1,4 +1,5 @@
-//! The limiter of a controller: any, behind a lock, so that it outlives the queues of its terms. And the standard one.
+//! The limiter of a controller: any, behind a lock, so that it outlives the queues of its terms.
+//! And the standard one.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -9,7 +10,8 @@ use wq_ratelimit::{ExponentialBackoff, Jittered, RateLimiter, Shared};
 
 use crate::Key;
 
-/// A limiter, shared by the queues of one controller's terms. Its lock is held only inside its own methods.
+/// A limiter, shared by the queues of one controller's terms. Its lock is held only inside its own
+/// methods.
 pub(crate) struct Limiter<K>(Shared<K, Box<dyn RateLimiter<K> + Send>>);
 
 impl<K: Key> Limiter<K> {
@@ -17,8 +19,8 @@ impl<K: Key> Limiter<K> {
         Self(Shared::new(Box::new(limiter)))
     }
 
-    /// What a controller has that sets none: each key alone, 5 ms doubling to 5 min, up to 10 % longer by
-    /// chance. No bucket over all keys: one key's trouble is no other's.
+    /// What a controller has that sets none: each key alone, 5 ms doubling to 5 min, up to 10 %
+    /// longer by chance. No bucket over all keys: one key's trouble is no other's.
     pub(crate) fn standard() -> Self {
         let backoff = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_secs(300))
             .expect("5 ms is not zero, and less than 5 min")

@@ -1,5 +1,5 @@
-//! `Manager`: the caches, the controllers and the leader's tasks of one program, and the order in which they
-//! start and stop. Settings are in `builder`, terms of leadership in `lead`.
+//! `Manager`: the caches, the controllers and the leader's tasks of one program, and the order in
+//! which they start and stop. Settings are in `builder`, terms of leadership in `lead`.
 
 mod builder;
 mod lead;
@@ -37,9 +37,9 @@ use builder::Settings;
 /// Runs the controllers of a program.
 ///
 /// Start: caches, until all are complete; then the election, if there is one; then the workers.
-/// Stop: nothing new starts; runs that go on are asked to end, and dropped after the grace; then the lease is
-/// given back; then the caches stop. When the lease is lost the workers stop at once, and the manager
-/// campaigns again: no process exit.
+/// Stop: nothing new starts; runs that go on are asked to end, and dropped after the grace; then
+/// the lease is given back; then the caches stop. When the lease is lost the workers stop at once,
+/// and the manager campaigns again: no process exit.
 ///
 /// See the [crate's page](crate) for a whole program.
 #[must_use = "a manager does nothing until it runs"]
@@ -112,7 +112,8 @@ pub(crate) struct View {
     pub(crate) leftover: leftover::Leftover,
 }
 
-/// All that can be seen, so that every part of the view is good for something without the admin server.
+/// All that can be seen, so that every part of the view is good for something without the admin
+/// server.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("View");
@@ -148,8 +149,9 @@ impl Manager {
         }
     }
 
-    /// Adds a cache of everything that `api` covers: a kind, in all namespaces or in one. Its clones
-    /// share one watch: give them to every controller and reconciler that reads this kind.
+    /// Adds a cache of everything that `api` covers: a kind, in all namespaces or in one. Its
+    /// clones share one watch: give them to every controller and reconciler that reads this
+    /// kind.
     #[doc(alias = "GetInformer")]
     pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
         self.cache_with(api, CacheConfig::new())
@@ -169,9 +171,9 @@ impl Manager {
         self.controllers.push(Arc::new(controller));
     }
 
-    /// Adds a task that runs beside the controllers in each term: started with the workers, asked to end and
-    /// joined with them. A task that fails or panics is started again, later and later; one that returns
-    /// `Ok` rests until the next term.
+    /// Adds a task that runs beside the controllers in each term: started with the workers, asked
+    /// to end and joined with them. A task that fails or panics is started again, later and
+    /// later; one that returns `Ok` rests until the next term.
     #[doc(alias = "Runnable")]
     pub fn leader_task<F, Fut>(&mut self, name: impl Into<Arc<str>>, task: F)
     where
@@ -186,8 +188,9 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// A [`ManagerError`] if a name is bad or used twice, a controller has no source or one of another
-    /// manager's cache, the admin server cannot be started, or a cache is not complete in time. Once the workers have begun nothing but `shutdown` ends it.
+    /// A [`ManagerError`] if a name is bad or used twice, a controller has no source or one of
+    /// another manager's cache, the admin server cannot be started, or a cache is not complete
+    /// in time. Once the workers have begun nothing but `shutdown` ends it.
     ///
     /// # Panics
     ///
@@ -195,8 +198,8 @@ impl Manager {
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future aborts the workers and the caches. With an election the term winds up in the
-    /// background, and the lease is given back.
+    /// Dropping the future aborts the workers and the caches. With an election the term winds up in
+    /// the background, and the lease is given back.
     #[doc(alias = "Start")]
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<Report, ManagerError> {
         let stop = CancellationToken::new();
@@ -235,7 +238,8 @@ impl Manager {
             Some(admin) => Some(admin.start(&view).map_err(ManagerError::Admin)?),
             None => None,
         };
-        // Aborted when this future ends or is dropped. Last of all: runs read caches until they end.
+        // Aborted when this future ends or is dropped. Last of all: runs read caches until they
+        // end.
         let mut watching = JoinSet::new();
         for watch in &mut self.watches {
             watch.start(&mut watching);
@@ -252,9 +256,11 @@ impl Manager {
         }
         let began = Instant::now();
         tracing::debug!(?view, "the caches are complete");
-        let mut report = if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
+        let mut report =
+            if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
         watching.shutdown().await;
-        report.controllers = view.controllers.iter().map(|controller| controller.report()).collect();
+        report.controllers =
+            view.controllers.iter().map(|controller| controller.report()).collect();
         tracing::info!(terms = report.terms, ran = ?began.elapsed(), stop_took = ?report.stop_took, "stopped");
         Ok(report)
     }
@@ -311,7 +317,8 @@ impl Manager {
 
 impl fmt::Debug for Manager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let controllers: Vec<&str> = self.controllers.iter().map(|controller| controller.name()).collect();
+        let controllers: Vec<&str> =
+            self.controllers.iter().map(|controller| controller.name()).collect();
         f.debug_struct("Manager")
             .field("settings", &self.settings)
             .field("caches", &self.watches.len())
@@ -327,7 +334,8 @@ pub(crate) fn let_go<T>(held: T) {
     }
 }
 
-/// Waits for blocking work that runs left behind, at most this long. Returns how much still goes on.
+/// Waits for blocking work that runs left behind, at most this long. Returns how much still goes
+/// on.
 async fn settle(tracker: &TaskTracker, longest: Option<Duration>) -> usize {
     tracker.close();
     match longest {

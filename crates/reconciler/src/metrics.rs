@@ -1,6 +1,8 @@
-//! What a controller counts. Plain atomics, always on; `admin` writes them in the text format of Prometheus.
+//! What a controller counts. Plain atomics, always on; `admin` writes them in the text format of
+//! Prometheus.
 //!
-//! Names, labels and buckets are client-go's and controller-runtime's, so that their dashboards carry over.
+//! Names, labels and buckets are client-go's and controller-runtime's, so that their dashboards
+//! carry over.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,15 +10,16 @@ use std::time::Duration;
 use crate::failure::Then;
 use crate::outcome::{Ended, Parked, Verdict};
 
-/// Bounds of `workqueue_*_duration_seconds` in seconds: ten-fold from 10 ns to 1000 s (controller-runtime).
+/// Bounds of `workqueue_*_duration_seconds` in seconds: ten-fold from 10 ns to 1000 s
+/// (controller-runtime).
 pub(crate) const QUEUE_BUCKETS: &[f64] =
     &[1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
 /// Bounds of `controller_runtime_reconcile_time_seconds` in seconds (controller-runtime).
 pub(crate) const RECONCILE_BUCKETS: &[f64] = &[
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
-    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
-    50.0, 60.0,
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
 ];
 
 /// A count that only grows.
@@ -63,7 +66,10 @@ impl Histogram {
     }
 
     /// The sum in seconds, the count, and each bucket's own count with its upper bound.
-    #[cfg_attr(not(any(feature = "admin", test)), expect(dead_code, reason = "read by the admin server"))]
+    #[cfg_attr(
+        not(any(feature = "admin", test)),
+        expect(dead_code, reason = "read by the admin server")
+    )]
     pub(crate) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
         let bounds = self.bounds.iter().copied().chain([f64::MAX]);
         let counts = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed));

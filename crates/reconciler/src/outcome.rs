@@ -1,4 +1,5 @@
-//! The whole retry policy: what became of a run, and which attempt it was, decide what the queue is told.
+//! The whole retry policy: what became of a run, and which attempt it was, decide what the queue is
+//! told.
 //!
 //! Pure: no queue, no clock, no key.
 //!
@@ -13,8 +14,8 @@
 //! | any of these five | no | parked until it changes | cleared |
 //! | `Failure::terminal(e)` | | parked until it changes | cleared |
 //!
-//! A change that came during the run makes the key run again: at once after a run that went well, and else as
-//! `failing` says.
+//! A change that came during the run makes the key run again: at once after a run that went well,
+//! and else as `failing` says.
 
 use std::num::NonZeroU32;
 use std::time::Duration;

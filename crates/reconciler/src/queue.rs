@@ -1,5 +1,5 @@
-//! The queue of one controller in one term: wq-ratelimit's, with the reasons of each key, and the verdicts of
-//! `outcome` turned into its verbs.
+//! The queue of one controller in one term: wq-ratelimit's, with the reasons of each key, and the
+//! verdicts of `outcome` turned into its verbs.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wq_priority::{Order, Priority};
-use wq_ratelimit::{Added, Combine, Observer, Outcome, OwnedProcessingGuard, RateLimitingQueue, TokioTimer};
+use wq_ratelimit::{
+    Added, Combine, Observer, Outcome, OwnedProcessingGuard, RateLimitingQueue, TokioTimer,
+};
 
 use crate::Key;
 use crate::backlog::{Note, Noted};
@@ -75,14 +77,14 @@ impl<K: Key> Queue<K> {
         self.inner.add_with(key, Note { order: Order::default(), reasons }) != Added::ShutDown
     }
 
-    /// Adds a key of an object that was there at the start: after those of which something is new, but with
-    /// its own turns, so that it cannot starve.
+    /// Adds a key of an object that was there at the start: after those of which something is new,
+    /// but with its own turns, so that it cannot starve.
     pub(crate) fn add_initial(&self, key: K, reasons: Reasons) {
         self.inner.add_with(key, Note { order: Order::priority(INITIAL), reasons });
     }
 
-    /// Adds a key when the limiter says; if that panics, after a time of its own. An error if the key cannot be queued at all, because
-    /// its own code panics.
+    /// Adds a key when the limiter says; if that panics, after a time of its own. An error if the
+    /// key cannot be queued at all, because its own code panics.
     pub(crate) fn retry(&self, key: K) -> Result<(), Unqueueable> {
         let again = catch_unwind(AssertUnwindSafe(|| key.clone())).map_err(|_| Unqueueable)?;
         match catch_unwind(AssertUnwindSafe(|| self.inner.add_rate_limited(key))) {
@@ -99,7 +101,8 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// After a panic of [`Held::finish`]: what the verdict asked for, as far as it goes without the limiter.
+    /// After a panic of [`Held::finish`]: what the verdict asked for, as far as it goes without the
+    /// limiter.
     pub(crate) fn finish_anyhow(&self, key: K, verdict: Verdict) -> Result<(), Unqueueable> {
         match verdict {
             Verdict::Rest | Verdict::Park(_) => Ok(()),
@@ -176,7 +179,8 @@ impl<K: Key> Held<K> {
     ///
     /// # Panics
     ///
-    /// If the limiter or the key's own code does. The run has ended then too, and the key is to be given to [`Queue::finish_anyhow`].
+    /// If the limiter or the key's own code does. The run has ended then too, and the key is to be
+    /// given to [`Queue::finish_anyhow`].
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
         let guard = self.guard;
         let retried = Note { order: Order::default(), reasons: Reasons::retried() };

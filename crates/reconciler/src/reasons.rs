@@ -1,4 +1,5 @@
-//! Why a key runs: the sources that named it since its last run, and what they saw, merged into a few bits.
+//! Why a key runs: the sources that named it since its last run, and what they saw, merged into a
+//! few bits.
 //!
 //! Reasons explain a run, they do not carry its content: a reconcile reads the state itself.
 
@@ -119,7 +120,10 @@ impl Reasons {
     }
 
     /// The reasons in a fixed order, with the sources' names.
-    pub(crate) fn iter<'a>(self, sources: &'a [Arc<str>]) -> impl Iterator<Item = Reason<'a>> + use<'a> {
+    pub(crate) fn iter<'a>(
+        self,
+        sources: &'a [Arc<str>],
+    ) -> impl Iterator<Item = Reason<'a>> + use<'a> {
         let changes = [
             (ChangeKind::Appeared, self.appeared),
             (ChangeKind::Changed, self.changed | self.status),
@@ -135,10 +139,13 @@ impl Reasons {
     }
 }
 
-/// The names of the sources whose bits are set. The last bit may stand for several: they are all named.
+/// The names of the sources whose bits are set. The last bit may stand for several: they are all
+/// named.
 fn named(bits: u32, sources: &[Arc<str>]) -> impl Iterator<Item = &str> {
     let names = sources.iter().enumerate();
-    names.filter(move |(index, _)| bits & SourceNumber::new(*index).bit() != 0).map(|(_, name)| &**name)
+    names
+        .filter(move |(index, _)| bits & SourceNumber::new(*index).bit() != 0)
+        .map(|(_, name)| &**name)
 }
 
 impl fmt::Display for Reason<'_> {

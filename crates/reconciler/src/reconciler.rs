@@ -8,13 +8,15 @@ use crate::{Action, Failure, Key, Request};
 
 /// Brings the world closer to what one key asks for.
 ///
-/// Called with nothing but a key: a run reads the state it needs from the caches that the reconciler holds, compares, and acts.
-/// It must not matter how often it runs or what triggered it. The object may be gone: that is an ordinary run.
-/// No key has two runs at a time in one process; a change that comes during a run makes the key run again.
+/// Called with nothing but a key: a run reads the state it needs from the caches that the
+/// reconciler holds, compares, and acts. It must not matter how often it runs or what triggered it.
+/// The object may be gone: that is an ordinary run. No key has two runs at a time in one process; a
+/// change that comes during a run makes the key run again.
 ///
-/// The future may be dropped at any of its awaits, when its time-out passes, when the lease is lost or when a
-/// stop outlasts its grace: then what it had sent may or may not have been applied, as after a crash.
-/// Blocking work that must not outlive the leadership goes into [`Request::tracker`].
+/// The future may be dropped at any of its awaits, when its time-out passes, when the lease is lost
+/// or when a stop outlasts its grace: then what it had sent may or may not have been applied, as
+/// after a crash. Blocking work that must not outlive the leadership goes into
+/// [`Request::tracker`].
 ///
 /// ```
 /// use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
@@ -33,8 +35,8 @@ use crate::{Action, Failure, Key, Request};
 ///
 /// # Panics
 ///
-/// A panic in a run ends that run: it is counted, logged, and the key is tried again with back-off. (Not with
-/// `panic = "abort"`.)
+/// A panic in a run ends that run: it is counted, logged, and the key is tried again with back-off.
+/// (Not with `panic = "abort"`.)
 pub trait Reconciler: Send + Sync + 'static {
     /// What a run is about.
     type Key: Key;
@@ -44,7 +46,10 @@ pub trait Reconciler: Send + Sync + 'static {
     /// # Errors
     ///
     /// Whatever went wrong. `?` on any error means: again, with back-off.
-    fn reconcile(&self, request: Request<Self::Key>) -> impl Future<Output = Result<Action, Failure>> + Send;
+    fn reconcile(
+        &self,
+        request: Request<Self::Key>,
+    ) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
 /// A [`Reconciler`] from an async function or closure. What it needs it captures or clones.
@@ -81,7 +86,10 @@ where
 {
     type Key = K;
 
-    fn reconcile(&self, request: Request<K>) -> impl Future<Output = Result<Action, Failure>> + Send {
+    fn reconcile(
+        &self,
+        request: Request<K>,
+    ) -> impl Future<Output = Result<Action, Failure>> + Send {
         (self.f)(request)
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Terms in which the workers ran: one without an election, one for each time this process led with it.
+    /// Terms in which the workers ran: one without an election, one for each time this process led
+    /// with it.
     pub terms: u64,
     /// Terms that ended because the lease was lost.
     pub lost_terms: u64,
@@ -30,11 +31,13 @@ pub enum Release {
     NotLeading,
     /// The work had ended in time, and the lease was given back.
     GivenBack,
-    /// The lease could not be given back: the server did not say in time that it took it, and it runs out, or it was another's by then.
+    /// The lease could not be given back: the server did not say in time that it took it, and it
+    /// runs out, or it was another's by then.
     Failed,
     /// The lease was lost during the stop.
     Lost,
-    /// The lease was kept until it ran out: work outlived its time, or the election is to give nothing back.
+    /// The lease was kept until it ran out: work outlived its time, or the election is to give
+    /// nothing back.
     Kept,
 }
 
@@ -58,11 +61,13 @@ pub struct ControllerReport {
     pub terminal: u64,
     /// Keys parked because their attempts were used up.
     pub exhausted: u64,
-    /// Streams that panicked ([`Source::stream`](crate::Source::stream)): the controller hears nothing of them any more.
+    /// Streams that panicked ([`Source::stream`](crate::Source::stream)): the controller hears
+    /// nothing of them any more.
     pub broken_sources: Vec<String>,
     /// Keys whose run was dropped by the last stop, as shown by `Debug`, cut to 256 bytes each.
     pub abandoned: Vec<String>,
-    /// Keys that waited to run, also after a delay, when the last stop came. The next leader finds them by itself.
+    /// Keys that waited to run, also after a delay, when the last stop came. The next leader finds
+    /// them by itself.
     pub not_started: usize,
 }
 

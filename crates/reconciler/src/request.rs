@@ -29,7 +29,8 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Whether effects are allowed now: always without an election, else while the term is valid by the clock.
+    /// Whether effects are allowed now: always without an election, else while the term is valid by
+    /// the clock.
     pub(crate) fn is_valid(&self) -> bool {
         #[cfg(feature = "election")]
         if let Some(leadership) = &self.leadership {
@@ -51,15 +52,16 @@ impl<K> Request<K> {
         self.attempt
     }
 
-    /// Why the key runs: everything that named it since its last run, merged. For logs and metrics; a run that
-    /// does more or less by its reasons breaks when one of them is lost in a crash.
+    /// Why the key runs: everything that named it since its last run, merged. For logs and metrics;
+    /// a run that does more or less by its reasons breaks when one of them is lost in a crash.
     pub fn reasons(&self) -> impl Iterator<Item = Reason<'_>> {
         let retried = (self.attempt > 0).then_some(Reason::Retried);
         self.reasons.iter(&self.sources).chain(retried)
     }
 
-    /// Fires when this run is to end soon: a stop was asked for, the lease is lost, or the run's time is up.
-    /// A run that ignores it is dropped at an await when the grace has passed (at once if the lease is lost).
+    /// Fires when this run is to end soon: a stop was asked for, the lease is lost, or the run's
+    /// time is up. A run that ignores it is dropped at an await when the grace has passed (at
+    /// once if the lease is lost).
     #[doc(alias = "ctx.Done")]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
@@ -75,20 +77,22 @@ impl<K> Request<K> {
     }
 
     /// Tracks what a run leaves behind when it is dropped, blocking work above all:
-    /// `request.tracker().spawn_blocking(..)`. The lease is not given back before the tracker is empty.
+    /// `request.tracker().spawn_blocking(..)`. The lease is not given back before the tracker is
+    /// empty.
     pub fn tracker(&self) -> &TaskTracker {
         &self.scope.tracker
     }
 
     /// The term of leadership this run belongs to; `None` without an election. Ask
-    /// [`is_valid`](lease_election::Leadership::is_valid) right before each effect that must not be made twice.
+    /// [`is_valid`](lease_election::Leadership::is_valid) right before each effect that must not be
+    /// made twice.
     #[cfg(feature = "election")]
     pub fn leadership(&self) -> Option<&lease_election::Leadership> {
         self.scope.leadership.as_ref()
     }
 
-    /// The fence token of the term, to be sent along with effects on systems that can refuse older ones;
-    /// `None` without an election.
+    /// The fence token of the term, to be sent along with effects on systems that can refuse older
+    /// ones; `None` without an election.
     #[cfg(feature = "election")]
     pub fn fence(&self) -> Option<lease_election::FenceToken> {
         self.scope.leadership.as_ref().map(lease_election::Leadership::fence)

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::io;
 
-/// Completes at the first SIGTERM or SIGINT (Ctrl-C elsewhere), for [`Manager::run`](crate::Manager::run).
-/// The handlers are in place when this returns.
+/// Completes at the first SIGTERM or SIGINT (Ctrl-C elsewhere), for
+/// [`Manager::run`](crate::Manager::run). The handlers are in place when this returns.
 ///
 /// # Errors
 ///

@@ -17,8 +17,8 @@ use crate::cache::{CacheId, Subscription};
 use crate::reasons::{Reasons, SourceNumber};
 use crate::{Cache, Change, Key, Kind, ObjectKey};
 
-/// What names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects), [`owners`](Cache::owners),
-/// [`trigger`](Cache::trigger)) or from a stream.
+/// What names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects),
+/// [`owners`](Cache::owners), [`trigger`](Cache::trigger)) or from a stream.
 #[doc(alias = "EventHandler")]
 pub struct Source<Q> {
     pub(crate) name: Arc<str>,
@@ -29,7 +29,8 @@ pub struct Source<Q> {
 pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
 
 pub(crate) enum Feed<Q> {
-    /// Attaches an intake to a cache until the subscription is dropped; as often as there are terms.
+    /// Attaches an intake to a cache until the subscription is dropped; as often as there are
+    /// terms.
     Cache(CacheId, Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
     Stream(Arc<StreamFeed<Q>>),
 }
@@ -41,7 +42,8 @@ pub(crate) struct StreamFeed<Q> {
 }
 
 impl<Q: Key> StreamFeed<Q> {
-    /// Gives every key to `intake`, until the stream ends or panics. `panicked` is told of each panic, and whether it is the end.
+    /// Gives every key to `intake`, until the stream ends or panics. `panicked` is told of each
+    /// panic, and whether it is the end.
     pub(crate) async fn read(&self, intake: impl Fn(Q), panicked: impl Fn(bool)) {
         let mut held = self.stream.lock().await;
         while let Some(stream) = held.as_mut() {
@@ -66,12 +68,13 @@ impl<Q: Key> StreamFeed<Q> {
 }
 
 impl<Q: Key> Source<Q> {
-    /// The keys of a stream, in order. It is read only while the controller's workers run; a key that was
-    /// read and not yet worked on when a term of leadership ends is carried over into the next.
+    /// The keys of a stream, in order. It is read only while the controller's workers run; a key
+    /// that was read and not yet worked on when a term of leadership ends is carried over into
+    /// the next.
     ///
-    /// A stream that panics has ended: that is logged, counted among the controller's panics, and named in
-    /// [`ControllerReport::broken_sources`](crate::ControllerReport::broken_sources) and
-    /// [`ControllerView::broken_sources`](crate::ControllerView::broken_sources).
+    /// A stream that panics has ended: that is logged, counted among the controller's panics, and
+    /// named in [`ControllerReport::broken_sources`](crate::ControllerReport::broken_sources)
+    /// and [`ControllerView::broken_sources`](crate::ControllerView::broken_sources).
     #[doc(alias = "Channel")]
     pub fn stream(name: impl Into<Arc<str>>, keys: impl Stream<Item = Q> + Send + 'static) -> Self {
         let feed = StreamFeed { stream: AsyncMutex::new(Some(keys.boxed())) };
@@ -102,11 +105,13 @@ impl<Q> fmt::Debug for Source<Q> {
 }
 
 impl<K: Kind> Cache<K> {
-    /// A source that names the keys `map` makes of each change, and of each object there at the start.
+    /// A source that names the keys `map` makes of each change, and of each object there at the
+    /// start.
     ///
-    /// Every change is shown, whatever its origin: also a deletion that happened while the watch was away.
-    /// An object can move from one key to another: [`watches`](Self::watches) maps both sides. `map` runs
-    /// in the watch's own task: keep it quick. If it panics, the change is counted and passed over.
+    /// Every change is shown, whatever its origin: also a deletion that happened while the watch
+    /// was away. An object can move from one key to another: [`watches`](Self::watches) maps
+    /// both sides. `map` runs in the watch's own task: keep it quick. If it panics, the change
+    /// is counted and passed over.
     pub fn trigger<Q, M, I>(&self, map: M) -> Source<Q>
     where
         Q: Key,
@@ -136,8 +141,9 @@ impl<K: Kind> Cache<K> {
         Source { name: self.name().into(), feed: Feed::Cache(self.id(), Arc::new(attach)) }
     }
 
-    /// A source that names the keys `map` makes of an object, before a change and after it: an object
-    /// whose label changes from x to y runs both. Otherwise as [`trigger`](Self::trigger).
+    /// A source that names the keys `map` makes of an object, before a change and after it: an
+    /// object whose label changes from x to y runs both. Otherwise as
+    /// [`trigger`](Self::trigger).
     #[doc(alias = "EnqueueRequestsFromMapFunc")]
     #[doc(alias = "Watches")]
     pub fn watches<Q, M, I>(&self, map: M) -> Source<Q>
@@ -167,8 +173,8 @@ impl<K: Kind> Cache<K> {
         })
     }
 
-    /// A source that names the owner of each object that changes: the controller of kind `P` in its owner
-    /// references. After a change of owner it names both.
+    /// A source that names the owner of each object that changes: the controller of kind `P` in its
+    /// owner references. After a change of owner it names both.
     ///
     /// The scope of `P` decides the key: that of a cluster-scoped owner has no namespace.
     #[doc(alias = "EnqueueRequestForOwner")]

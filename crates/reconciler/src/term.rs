@@ -1,8 +1,9 @@
-//! A term: the time in which the workers may run. One without an election, one for each time this process
-//! leads with it.
+//! A term: the time in which the workers may run. One without an election, one for each time this
+//! process leads with it.
 //!
-//! Order at its end: no run starts any more and running ones are asked to end (`stopping`); after the grace
-//! those that still run are dropped (`abort`) and joined. Who ends the term is not known here.
+//! Order at its end: no run starts any more and running ones are asked to end (`stopping`); after
+//! the grace those that still run are dropped (`abort`) and joined. Who ends the term is not known
+//! here.
 
 use std::future::Future;
 use std::pin::pin;
@@ -25,8 +26,8 @@ pub(crate) struct Term {
     pub(crate) stopping: CancellationToken,
     /// Drop what still runs.
     pub(crate) abort: CancellationToken,
-    /// Every member and worker, until it is gone. An aborted task lives on to its next await, and for that long nobody
-    /// may begin another term.
+    /// Every member and worker, until it is gone. An aborted task lives on to its next await, and
+    /// for that long nobody may begin another term.
     pub(crate) tasks: TaskTracker,
 }
 
@@ -43,8 +44,8 @@ impl Term {
 
 /// What runs in a term: a controller, a task of the leader.
 pub(crate) trait InTerm: Send + Sync {
-    /// Runs until soon after the term's `abort` at the latest, and leaves no task behind but those the
-    /// tracker knows. What it leaves undone it keeps for the next term.
+    /// Runs until soon after the term's `abort` at the latest, and leaves no task behind but those
+    /// the tracker knows. What it leaves undone it keeps for the next term.
     fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()>;
 }
 
@@ -54,7 +55,10 @@ pub(crate) enum TermEnd {
     /// A stop was asked for.
     Stop,
     /// The right to work is lost.
-    #[cfg_attr(not(feature = "election"), expect(dead_code, reason = "only an election can be lost"))]
+    #[cfg_attr(
+        not(feature = "election"),
+        expect(dead_code, reason = "only an election can be lost")
+    )]
     Lost,
 }
 
@@ -65,8 +69,8 @@ pub(crate) struct Grace {
     pub(crate) lost: Duration,
 }
 
-/// Runs all members in one term until `end`, and stops them. `lost` may come later still, during a stop.
-/// Returns how long the stop took.
+/// Runs all members in one term until `end`, and stops them. `lost` may come later still, during a
+/// stop. Returns how long the stop took.
 ///
 /// Dropped at any await it aborts every member; [`Term::tasks`] tells when they are gone.
 ///

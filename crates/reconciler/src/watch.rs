@@ -1,5 +1,5 @@
-//! The watch of one cache: sends the requests that `protocol` decides on, and feeds the cache with what
-//! `decode` makes of the answers. Each watch fails, pauses and heals alone.
+//! The watch of one cache: sends the requests that `protocol` decides on, and feeds the cache with
+//! what `decode` makes of the answers. Each watch fails, pauses and heals alone.
 
 mod decode;
 mod protocol;
@@ -52,8 +52,8 @@ impl<K: Kind> WatchLoop<K> {
             }
         });
         loop {
-            // Newcomers are greeted in this task too, between two steps of the watch, so that they miss
-            // nothing and hear nothing twice.
+            // Newcomers are greeted in this task too, between two steps of the watch, so that they
+            // miss nothing and hear nothing twice.
             tokio::select! {
                 biased;
                 () = cache.arrival() => cache.greet(),
@@ -162,7 +162,8 @@ impl<K: Kind> WatchLoop<K> {
         let mut progressed = false;
         loop {
             // A watch that stands counts as healthy even when nothing happens.
-            let next = timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
+            let next =
+                timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
             self.protocol.stood(began.elapsed());
             let step = match next {
                 Ok(Some(Ok(step))) => step,
@@ -218,7 +219,10 @@ impl<K: Kind> WatchLoop<K> {
     }
 
     /// An object made ready for the store; or, counted and logged, the key of one that cannot be.
-    fn entering(&self, object: Decoded<K>) -> Result<crate::cache::store::Entering<K>, Option<ObjectKey>> {
+    fn entering(
+        &self,
+        object: Decoded<K>,
+    ) -> Result<crate::cache::store::Entering<K>, Option<ObjectKey>> {
         match object {
             Ok(object) => self.cache.prepare(object).map_err(|(key, error)| {
                 self.cache.skipped(key.as_ref(), error);
@@ -258,12 +262,17 @@ const SETTLE_TIME: Duration = Duration::from_secs(1);
 fn fault(error: &Error) -> Fault {
     match error {
         Error::Api(status) => {
-            let asked =
-                status.details.as_ref().map(|details| details.retry_after_seconds).filter(|asked| *asked > 0);
+            let asked = status
+                .details
+                .as_ref()
+                .map(|details| details.retry_after_seconds)
+                .filter(|asked| *asked > 0);
             match status.code {
                 410 => Fault::Expired,
                 504 if status.message.contains("Too large resource version") => Fault::Expired,
-                429 | 500..=599 => Fault::Busy(asked.map(|seconds| Duration::from_secs(u64::from(seconds)))),
+                429 | 500..=599 => {
+                    Fault::Busy(asked.map(|seconds| Duration::from_secs(u64::from(seconds))))
+                }
                 _ => Fault::Refused,
             }
         }

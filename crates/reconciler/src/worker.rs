@@ -171,7 +171,8 @@ async fn one_run<R: Reconciler>(
     }
 }
 
-/// Notes a key whose run is dropped before its end: aborted, or by a panic while its future was dropped.
+/// Notes a key whose run is dropped before its end: aborted, or by a panic while its future was
+/// dropped.
 struct Running<'a, R: Reconciler> {
     work: &'a Work<R>,
     key: Option<R::Key>,
@@ -192,7 +193,8 @@ impl<R: Reconciler> Drop for Running<'_, R> {
     fn drop(&mut self) {
         self.work.metrics.active_workers.fetch_sub(1, Ordering::Relaxed);
         if let Some(key) = self.key.take() {
-            // Perhaps by a panic of the key's own code, and a second one here would end the process.
+            // Perhaps by a panic of the key's own code, and a second one here would end the
+            // process.
             let kept = catch_unwind(AssertUnwindSafe(|| self.work.inbox.keep(key.clone())));
             self.work.dropped.lock().push(key);
             if kept.is_err() {

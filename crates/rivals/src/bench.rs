@@ -1,5 +1,5 @@
-//! Bench: what the programs that measure a queue have in common: the command line, a workload beside its twin, and a run on
-//! one processor.
+//! Bench: what the programs that measure a queue have in common: the command line, a workload
+//! beside its twin, and a run on one processor.
 #![expect(clippy::print_stderr, reason = "what programs for the command line share")]
 
 use std::time::{Duration, Instant};
@@ -68,7 +68,8 @@ impl Bench {
         &self.quiet
     }
 
-    /// Measures one workload on both sides, in nanoseconds an item, and says how many times faster ours is.
+    /// Measures one workload on both sides, in nanoseconds an item, and says how many times faster
+    /// ours is.
     ///
     /// # Errors
     ///
@@ -82,7 +83,8 @@ impl Bench {
         self.beside(gate, "client-go", theirs, ours)
     }
 
-    /// As [`beside_client_go`](Self::beside_client_go), for a peer of another name in the same program.
+    /// As [`beside_client_go`](Self::beside_client_go), for a peer of another name in the same
+    /// program.
     ///
     /// # Errors
     ///

@@ -1,7 +1,9 @@
-//! The heap of the programs that measure: it keeps the memory that a round gives back, as the peer's does.
+//! The heap of the programs that measure: it keeps the memory that a round gives back, as the
+//! peer's does.
 //!
-//! Go's heap keeps what it was given from one round to the next. glibc returns each block of more than 32 MB to the system as soon as it
-//! is free, and takes it again from zero, page by page: rounds of a million items would compare that.
+//! Go's heap keeps what it was given from one round to the next. glibc returns each block of more
+//! than 32 MB to the system as soon as it is free, and takes it again from zero, page by page:
+//! rounds of a million items would compare that.
 
 use std::env;
 use std::io;
@@ -10,9 +12,11 @@ use std::process::Command;
 
 /// What glibc reads when a program begins (`man 3 mallopt`; in bytes).
 const TUNABLES: &str = "GLIBC_TUNABLES";
-const KEPT: &str = "glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=17179869184";
+const KEPT: &str =
+    "glibc.malloc.mmap_threshold=17179869184:glibc.malloc.trim_threshold=17179869184";
 
-/// Begins the program anew, unless it runs with such a heap already, or one that whoever called it has chosen.
+/// Begins the program anew, unless it runs with such a heap already, or one that whoever called it
+/// has chosen.
 ///
 /// # Errors
 ///

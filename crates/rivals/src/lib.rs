@@ -1,8 +1,9 @@
-//! What the programs of this crate share: interleaved rounds and their medians, a watch over what else the machine does,
-//! pinned threads, the peer that is written in Go, a bare HTTP client, and the lines that `cargo xtask gates` reads.
+//! What the programs of this crate share: interleaved rounds and their medians, a watch over what
+//! else the machine does, pinned threads, the peer that is written in Go, a bare HTTP client, and
+//! the lines that `cargo xtask gates` reads.
 //!
-//! Each program in `src/bin` measures one of our crates beside its peers in one run, so that a ratio compares what
-//! happened on the same machine in the same minute.
+//! Each program in `src/bin` measures one of our crates beside its peers in one run, so that a
+//! ratio compares what happened on the same machine in the same minute.
 
 mod bench;
 mod heap;

@@ -19,9 +19,11 @@ impl Machine {
     #[must_use]
     pub fn line(self) -> String {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let shown =
-            |load: Option<f64>| load.map_or_else(|| "unknown".to_owned(), |load| format!("{load:.2}"));
-        // A run of its own keeps about all cores busy at its end; before it began, nobody should have been.
+        let shown = |load: Option<f64>| {
+            load.map_or_else(|| "unknown".to_owned(), |load| format!("{load:.2}"))
+        };
+        // A run of its own keeps about all cores busy at its end; before it began, nobody should
+        // have been.
         let disturbed = self.before.is_some_and(|before| before > 0.5);
         format!(
             "load of one minute before {} and after {} on {cores} cores{}",

@@ -26,7 +26,8 @@ impl Peer {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("go");
         let mut build = control_plane::go();
         build.args(["build", "-o"]).arg(&program).arg(".").current_dir(sources);
-        let built = build.status().context("cannot run go; install Go 1.26, the peer is client-go")?;
+        let built =
+            build.status().context("cannot run go; install Go 1.26, the peer is client-go")?;
         ensure!(built.success(), "go build: {built}");
         Ok(program)
     }

@@ -1,4 +1,5 @@
-//! Quiet: waits until nothing else is at work on the machine, and repeats a measurement that something else disturbed.
+//! Quiet: waits until nothing else is at work on the machine, and repeats a measurement that
+//! something else disturbed.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,10 +14,12 @@ const REPEATS: usize = 60;
 const REPEATING: Duration = Duration::from_mins(3);
 /// The share of the machine's time that others may have during a measurement.
 const OTHERS: f64 = 0.05;
-/// The unit of processor times in `/proc`, USER_HZ: 100 a second on Linux whatever the kernel's own tick is (proc(5)).
+/// The unit of processor times in `/proc`, USER_HZ: 100 a second on Linux whatever the kernel's own
+/// tick is (proc(5)).
 const TICKS: f64 = 100.0;
 
-/// Watches over the measurements of one run. Where the system does not tell who is at work, all count as undisturbed.
+/// Watches over the measurements of one run. Where the system does not tell who is at work, all
+/// count as undisturbed.
 #[derive(Debug)]
 pub struct Quiet {
     /// The process of the peer, whose work is no disturbance.
@@ -43,7 +46,8 @@ impl Quiet {
         }
     }
 
-    /// Measures once nothing else is at work, again if something came to be, for as long as repeats are left.
+    /// Measures once nothing else is at work, again if something came to be, for as long as repeats
+    /// are left.
     ///
     /// # Errors
     ///
@@ -68,7 +72,8 @@ impl Quiet {
     /// One line on how it went.
     #[must_use]
     pub fn line(&self) -> String {
-        let (waited, repeated, disturbed) = (self.waited.get(), self.repeated.get(), self.disturbed.get());
+        let (waited, repeated, disturbed) =
+            (self.waited.get(), self.repeated.get(), self.disturbed.get());
         format!(
             "waited {:.1} s for a quiet machine, repeated {repeated} measurements{}",
             waited.as_secs_f64(),
@@ -109,7 +114,11 @@ impl Look {
         let by_all = busy(&fs::read_to_string("/proc/stat").ok()?)?;
         let of = |file: String| used(&fs::read_to_string(file).ok()?);
         let theirs = peer.map_or(Some(0.0), |peer| of(format!("/proc/{peer}/stat")));
-        Some(Self { at: Instant::now(), by_all, by_us: of("/proc/self/stat".to_owned())? + theirs? })
+        Some(Self {
+            at: Instant::now(),
+            by_all,
+            by_us: of("/proc/self/stat".to_owned())? + theirs?,
+        })
     }
 
     #[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
@@ -117,7 +126,8 @@ impl Look {
         Instant::now().duration_since(self.at)
     }
 
-    /// The share of the machine that others have had since. What is less than two ticks is no measurement.
+    /// The share of the machine that others have had since. What is less than two ticks is no
+    /// measurement.
     fn others(&self, peer: Option<u32>) -> f64 {
         let Some(now) = Self::now(peer) else { return 0.0 };
         let others = (now.by_all - self.by_all) - (now.by_us - self.by_us);
@@ -130,14 +140,16 @@ impl Look {
 
 /// The ticks of all processors that were neither idle nor waiting for a disk, of `/proc/stat`.
 fn busy(stat: &str) -> Option<f64> {
-    let mut ticks = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map(str::parse::<f64>);
+    let mut ticks =
+        stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().map(str::parse::<f64>);
     let mut next = || ticks.next()?.ok();
     let (user, nice, system, _idle, _iowait) = (next()?, next()?, next()?, next()?, next()?);
     let (irq, softirq, steal) = (next()?, next()?, next()?);
     Some(user + nice + system + irq + softirq + steal)
 }
 
-/// The ticks that a process has used, of its `stat`: fields 14 and 15, counted after the name, which may hold spaces.
+/// The ticks that a process has used, of its `stat`: fields 14 and 15, counted after the name,
+/// which may hold spaces.
 fn used(stat: &str) -> Option<f64> {
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace().skip(11);

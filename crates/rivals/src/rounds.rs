@@ -22,8 +22,8 @@ impl Compared {
         median(&mut self.theirs.clone())
     }
 
-    /// How many times the peer's is ours: the median of the rounds' ratios, so that a slow minute weighs on both sides of
-    /// each.
+    /// How many times the peer's is ours: the median of the rounds' ratios, so that a slow minute
+    /// weighs on both sides of each.
     #[must_use]
     pub fn ratio(&self) -> f64 {
         median(&mut self.ratios().collect::<Vec<_>>())
@@ -32,7 +32,8 @@ impl Compared {
     /// The lowest and the highest ratio of a round.
     #[must_use]
     pub fn range(&self) -> (f64, f64) {
-        self.ratios().fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
+        self.ratios()
+            .fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
     }
 
     /// The highest of our rounds, and of the peer's.
@@ -47,8 +48,8 @@ impl Compared {
     }
 }
 
-/// Runs so many rounds, each of both, and who begins changes from round to round: what disturbs the machine for a while
-/// disturbs both.
+/// Runs so many rounds, each of both, and who begins changes from round to round: what disturbs the
+/// machine for a while disturbs both.
 ///
 /// # Errors
 ///
@@ -80,7 +81,9 @@ pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     match (values.get(half), half.checked_sub(1).and_then(|before| values.get(before))) {
-        (Some(upper), Some(lower)) if values.len().is_multiple_of(2) => f64::midpoint(*lower, *upper),
+        (Some(upper), Some(lower)) if values.len().is_multiple_of(2) => {
+            f64::midpoint(*lower, *upper)
+        }
         (Some(middle), _) => *middle,
         (None, _) => f64::NAN,
     }

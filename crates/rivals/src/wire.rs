@@ -1,4 +1,5 @@
-//! A bare HTTP/1.1 client with keep-alive and a bearer token, the same for every server: bodies are counted, not decoded.
+//! A bare HTTP/1.1 client with keep-alive and a bearer token, the same for every server: bodies are
+//! counted, not decoded.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -40,8 +41,10 @@ impl Endpoint {
     ///
     /// If the URL is none of these, or there are no certificates.
     pub fn new(url: &str, certificates: &[u8], token: &str) -> Result<Self> {
-        let (scheme, address) = url.split_once("://").with_context(|| format!("{url:?} is no URL"))?;
-        let address = address.parse().with_context(|| format!("{url:?} has no address of numbers"))?;
+        let (scheme, address) =
+            url.split_once("://").with_context(|| format!("{url:?} is no URL"))?;
+        let address =
+            address.parse().with_context(|| format!("{url:?} has no address of numbers"))?;
         let tls = match scheme {
             "http" => None,
             _ => Some(connector(certificates)?),
@@ -90,7 +93,11 @@ impl Endpoint {
         while memchr::memmem::find(&answer, b"\r\n\r\n").is_none() {
             ensure!(stream.read_buf(&mut answer).await? > 0, "{path} was not answered");
         }
-        ensure!(answer.starts_with(b"HTTP/1.1 200 "), "{path}: {}", String::from_utf8_lossy(&answer));
+        ensure!(
+            answer.starts_with(b"HTTP/1.1 200 "),
+            "{path}: {}",
+            String::from_utf8_lossy(&answer)
+        );
         let ahead = answer.last() == Some(&b'}');
         Ok(Events { stream, buffer: vec![0; 64 * 1024], seen: count(&answer, false), ahead })
     }
@@ -107,11 +114,12 @@ impl Endpoint {
 fn connector(certificates: &[u8]) -> Result<TlsConnector> {
     let mut roots = rustls::RootCertStore::empty();
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
-    let (added, _) = roots.add_parsable_certificates(read.context("the certificates cannot be read")?);
+    let (added, _) =
+        roots.add_parsable_certificates(read.context("the certificates cannot be read")?);
     ensure!(added > 0, "there are no certificates to trust");
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?;
     Ok(TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
 }
 
@@ -119,8 +127,8 @@ trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
-/// The events of a watch, counted in what arrives: nothing between the socket and the count, so that what is measured is
-/// what servers send.
+/// The events of a watch, counted in what arrives: nothing between the socket and the count, so
+/// that what is measured is what servers send.
 pub struct Events {
     stream: Box<dyn Stream>,
     buffer: Vec<u8>,
@@ -157,8 +165,8 @@ impl Events {
     }
 }
 
-/// How many events end in this part of an answer: `}` and the end of a line, while heads of chunks end in `\r\n`, and
-/// JSON has no end of a line within.
+/// How many events end in this part of an answer: `}` and the end of a line, while heads of chunks
+/// end in `\r\n`, and JSON has no end of a line within.
 fn count(data: &[u8], ahead: bool) -> usize {
     let of = |at: usize| at.checked_sub(1).map_or(ahead, |before| data.get(before) == Some(&b'}'));
     memchr::memchr_iter(b'\n', data).filter(|at| of(*at)).count()
@@ -211,7 +219,12 @@ impl Connection {
         Ok(bytes)
     }
 
-    async fn start(&mut self, method: Method, path: &str, body: Bytes) -> Result<(StatusCode, Incoming)> {
+    async fn start(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Incoming)> {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -233,7 +246,11 @@ mod tests {
     #[test]
     fn events_are_counted_across_chunks_and_reads() {
         let stream = b"10\r\n{\"a\":{}}\n{}\n\r\n5\r\n{}\n{}\r\n1\r\n\n\r\n";
-        assert_eq!(count(stream, false), 3, "of the fourth the end of its line is in a chunk of its own");
+        assert_eq!(
+            count(stream, false),
+            3,
+            "of the fourth the end of its line is in a chunk of its own"
+        );
         for at in 0..stream.len() {
             let (one, other) = stream.split_at(at);
             assert_eq!(count(one, false) + count(other, one.last() == Some(&b'}')), 3, "{at}");

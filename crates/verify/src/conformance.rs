@@ -1,8 +1,10 @@
-//! What the real API server does, as cases that run against it and against the embedded one: the list, and how it is run.
+//! What the real API server does, as cases that run against it and against the embedded one: the
+//! list, and how it is run.
 //!
-//! A case asserts what the *real* server was seen to do; it is the authority. Where the embedded server does something
-//! else, the case says what and why ([`Case::difference`]), and a second check pins exactly that: a difference that went
-//! away, or became another one, fails as loudly as one nobody stated.
+//! A case asserts what the *real* server was seen to do; it is the authority. Where the embedded
+//! server does something else, the case says what and why ([`Case::difference`]), and a second
+//! check pins exactly that: a difference that went away, or became another one, fails as loudly as
+//! one nobody stated.
 
 mod answer;
 mod objects;
@@ -120,7 +122,8 @@ where
 }
 
 impl Case {
-    /// States that the embedded server does something else: how and why, and a check of exactly that.
+    /// States that the embedded server does something else: how and why, and a check of exactly
+    /// that.
     #[must_use]
     pub fn differs<F>(mut self, how: &'static str, embedded: F) -> Self
     where
@@ -196,8 +199,9 @@ pub fn cases() -> Vec<Case> {
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
     ];
-    let named =
-        |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });
+    let named = |(group, cases): (&'static str, Vec<Case>)| {
+        cases.into_iter().map(move |case| Case { group, ..case })
+    };
     groups.into_iter().flat_map(named).collect()
 }
 
@@ -249,7 +253,8 @@ impl Run {
 ///
 /// A dropped run leaves its namespaces behind on the server.
 pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> Run {
-    let cases: Vec<_> = cases().into_iter().filter(|case| case.full_name().contains(filter)).collect();
+    let cases: Vec<_> =
+        cases().into_iter().filter(|case| case.full_name().contains(filter)).collect();
     let ran = cases.len();
     let outcomes = futures::stream::iter(cases).map(|case| async move {
         let outcome = run_one(server, side, &case).await;
@@ -275,7 +280,10 @@ pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> R
 #[expect(clippy::print_stdout, reason = "the report of a test")]
 pub fn report(server: &str, run: &Run) {
     for failure in &run.failures {
-        println!("{} ({})\n  rule: {}\n  {}", failure.name, failure.place, failure.rule, failure.why);
+        println!(
+            "{} ({})\n  rule: {}\n  {}",
+            failure.name, failure.place, failure.rule, failure.why
+        );
     }
     let differing = cases().iter().filter(|case| case.difference().is_some()).count();
     println!(
@@ -285,14 +293,16 @@ pub fn report(server: &str, run: &Run) {
     );
 }
 
-/// How many cases failed, and the commands that run each of them alone: what the output of a failed run ends with.
-/// `test` names the test, as the arguments of cargo that follow the package.
+/// How many cases failed, and the commands that run each of them alone: what the output of a failed
+/// run ends with. `test` names the test, as the arguments of cargo that follow the package.
 #[must_use]
 pub fn verdict<'a>(failures: impl IntoIterator<Item = &'a Failure>, test: &str) -> String {
     let commands: BTreeSet<String> = failures
         .into_iter()
         .map(|Failure { name, place, .. }| {
-            format!("CONFORMANCE_FILTER={name} cargo test -p verify {test} -- --nocapture    # {place}")
+            format!(
+                "CONFORMANCE_FILTER={name} cargo test -p verify {test} -- --nocapture    # {place}"
+            )
         })
         .collect();
     let lines: String = commands.iter().map(|command| format!("\n{command}")).collect();

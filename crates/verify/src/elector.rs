@@ -1,4 +1,5 @@
-//! What the program `elector` is told by the test that starts it, and where it leaves when it last acted.
+//! What the program `elector` is told by the test that starts it, and where it leaves when it last
+//! acted.
 
 use std::fs::File;
 use std::io;
@@ -36,7 +37,8 @@ pub struct Orders {
     pub acts: PathBuf,
 }
 
-/// A file in which a process notes when it last acted in each of its terms. What it noted stays there however the process ends.
+/// A file in which a process notes when it last acted in each of its terms. What it noted stays
+/// there however the process ends.
 #[derive(Debug)]
 pub struct Acts(File);
 

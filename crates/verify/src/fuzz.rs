@@ -1,9 +1,11 @@
-//! The same random calls to two servers, whose answers and watches must agree: differences that nobody thought of.
+//! The same random calls to two servers, whose answers and watches must agree: differences that
+//! nobody thought of.
 //!
-//! A sequence of calls is drawn from a seed, without looking at any answer (`draw`). What a call takes from answers,
-//! as versions, uids and tokens, it names by place (`call`), so that each server is sent its own. Answers are compared
-//! side by side (`compare`): what each server makes up must be in one-to-one relation, and versions in the same order.
-//! A sequence that disagrees is made smaller until nothing can be left out (`shrink`), and printed as the case to add.
+//! A sequence of calls is drawn from a seed, without looking at any answer (`draw`). What a call
+//! takes from answers, as versions, uids and tokens, it names by place (`call`), so that each
+//! server is sent its own. Answers are compared side by side (`compare`): what each server makes up
+//! must be in one-to-one relation, and versions in the same order. A sequence that disagrees is
+//! made smaller until nothing can be left out (`shrink`), and printed as the case to add.
 
 mod call;
 pub mod compare;

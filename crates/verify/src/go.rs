@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Builds the package (`.`, `./election`) into `program`; `None`, said on stderr, where there is no Go, which a laptop is forgiven.
+/// Builds the package (`.`, `./election`) into `program`; `None`, said on stderr, where there is no
+/// Go, which a laptop is forgiven.
 ///
 /// # Panics
 ///

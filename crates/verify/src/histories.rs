@@ -1,4 +1,5 @@
-//! Recorded histories of watches and of one object, and what must hold of them; pure judges, and the recorder they are fed by.
+//! Recorded histories of watches and of one object, and what must hold of them; pure judges, and
+//! the recorder they are fed by.
 //!
 //! The judges know nothing of a server: they get what clients saw, and say which promise it breaks.
 

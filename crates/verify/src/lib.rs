@@ -1,4 +1,5 @@
-//! Checks that need several crates at once, or a real control plane; among them that the code in the workspace's README compiles.
+//! Checks that need several crates at once, or a real control plane; among them that the code in
+//! the workspace's README compiles.
 
 pub mod real;
 pub mod go;

@@ -1,4 +1,5 @@
-//! A real control plane for tests: one that all tests of a process share, or one of a test's own that it may break.
+//! A real control plane for tests: one that all tests of a process share, or one of a test's own
+//! that it may break.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -11,7 +12,8 @@ use parking_lot::{Mutex, MutexGuard};
 /// One of a test's own costs hundreds of megabytes and a core for seconds: they take turns.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// A control plane that its test may restart, pause and break. The next test gets its own when this is dropped.
+/// A control plane that its test may restart, pause and break. The next test gets its own when this
+/// is dropped.
 #[derive(Debug)]
 pub struct Own {
     plane: ControlPlane,
@@ -56,8 +58,8 @@ pub fn assets() -> Option<&'static Assets> {
     ASSETS.get_or_init(find).as_ref()
 }
 
-/// The control plane that all tests of this process share, with kube-controller-manager; started at the first call, which blocks.
-/// Use namespaces of your own, and break nothing.
+/// The control plane that all tests of this process share, with kube-controller-manager; started at
+/// the first call, which blocks. Use namespaces of your own, and break nothing.
 ///
 /// # Panics
 ///
@@ -66,7 +68,9 @@ pub fn assets() -> Option<&'static Assets> {
 pub fn shared() -> Option<&'static ControlPlane> {
     // Never dropped: its keeper ends it when this process has ended.
     static SHARED: OnceLock<Option<ControlPlane>> = OnceLock::new();
-    SHARED.get_or_init(|| Some(start(ControlPlane::builder().controller_manager(true), assets()?))).as_ref()
+    SHARED
+        .get_or_init(|| Some(start(ControlPlane::builder().controller_manager(true), assets()?)))
+        .as_ref()
 }
 
 /// A control plane of the caller's own; blocks until the one before is gone.
@@ -117,7 +121,8 @@ pub async fn client_for_token(plane: &ControlPlane, token: &str, namespace: &str
 pub async fn config_of(kubeconfig: &str) -> Config {
     let config = async {
         let file = Kubeconfig::from_yaml(kubeconfig)?;
-        let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        let mut config =
+            Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         config.default_retry = false;
         // One that the environment names has no way to this machine's loopback.
         config.proxy_url = None;

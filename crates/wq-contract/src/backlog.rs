@@ -1,4 +1,5 @@
-//! Backlog: what every [`Backlog`] must do, as a suite for those who write one. It asks a backlog only through the trait.
+//! Backlog: what every [`Backlog`] must do, as a suite for those who write one. It asks a backlog
+//! only through the trait.
 //!
 //! ```
 //! use wq_contract::backlog;
@@ -66,27 +67,30 @@ impl fmt::Display for Broken {
 
 impl Error for Broken {}
 
-/// Asks a backlog for every rule that the queue rests on: a thousand programs of up to 120 steps beside a plain map, the same ones
-/// in each run, and one that holds thousands of ids at once. `make` makes an empty one each time; `orders` are those that adds
-/// come with.
+/// Asks a backlog for every rule that the queue rests on: a thousand programs of up to 120 steps
+/// beside a plain map, the same ones in each run, and one that holds thousands of ids at once.
+/// `make` makes an empty one each time; `orders` are those that adds come with.
 ///
 /// - A new backlog is empty.
 /// - What was pushed comes out once, by `pop` or by `remove`, and nothing else does.
 /// - It comes out with its order: the one of its push, into which those of all touches since are
 ///   [merged](Backlog::merge), one after the other.
-/// - `pop` finds something as long as something is there; `remove` finds an id exactly if it is there.
+/// - `pop` finds something as long as something is there; `remove` finds an id exactly if it is
+///   there.
 /// - `len` and `is_empty` say what is there.
 /// - `shrink` changes nothing of this.
 ///
 /// Whose turn it is is the backlog's own affair, but for [`check_first_come`].
 ///
-/// Whether orders are merged can be seen by `orders` of which two differ, or by one that a second one like it changes. Of a
-/// type that has only one value, as `()`, there is nothing to see, and `&[()]` is enough.
+/// Whether orders are merged can be seen by `orders` of which two differ, or by one that a second
+/// one like it changes. Of a type that has only one value, as `()`, there is nothing to see, and
+/// `&[()]` is enough.
 ///
 /// # Panics
 ///
-/// At the first rule that is broken, with the rule and the shortest program found that breaks it; and where the backlog
-/// panics, if `orders` is empty or cannot show whether they are merged, or if the backlog is not empty at first.
+/// At the first rule that is broken, with the rule and the shortest program found that breaks it;
+/// and where the backlog panics, if `orders` is empty or cannot show whether they are merged, or if
+/// the backlog is not empty at first.
 pub fn check<B>(make: impl Fn() -> B, orders: &[B::Order])
 where
     B: Backlog<Order: Debug + PartialEq>,
@@ -99,8 +103,11 @@ where
 /// # Panics
 ///
 /// As [`check`].
-pub fn check_leaving<B>(make: impl Fn() -> B, orders: &[B::Order], leaves: impl Fn(B::Order) -> B::Order)
-where
+pub fn check_leaving<B>(
+    make: impl Fn() -> B,
+    orders: &[B::Order],
+    leaves: impl Fn(B::Order) -> B::Order,
+) where
     B: Backlog<Order: Debug + PartialEq>,
 {
     assert!(
@@ -116,7 +123,8 @@ where
             panic!("{broken}, after {steps:?}");
         }
     }
-    // In the order of their ids, added again from the back, every third taken out, and many back in a smaller one.
+    // In the order of their ids, added again from the back, every third taken out, and many back in
+    // a smaller one.
     let mut dice = Dice::new(PROGRAMS);
     let mut steps: Vec<_> = (0..MANY).map(|id| Step::Add(id, dice.one_of(orders))).collect();
     steps.extend((0..MANY).rev().step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
@@ -129,7 +137,8 @@ where
     }
 }
 
-/// Whether it makes a difference that orders are merged. If there are none, something else is to be said.
+/// Whether it makes a difference that orders are merged. If there are none, something else is to be
+/// said.
 fn shows_merging<B>(orders: &[B::Order], leaves: &impl Fn(B::Order) -> B::Order) -> bool
 where
     B: Backlog<Order: PartialEq>,
@@ -140,7 +149,8 @@ where
     leaves(twice) != leaves(first.clone()) || orders.iter().any(|order| order != first)
 }
 
-/// Asks a backlog whether ids that are pushed with equal orders come out in the order of their pushes. Not every backlog has to.
+/// Asks a backlog whether ids that are pushed with equal orders come out in the order of their
+/// pushes. Not every backlog has to.
 ///
 /// # Panics
 ///
@@ -166,7 +176,8 @@ where
     }
 }
 
-/// Plays the steps on an empty backlog beside a plain map, as [`check`] does: for a fuzzer, or a program of your own.
+/// Plays the steps on an empty backlog beside a plain map, as [`check`] does: for a fuzzer, or a
+/// program of your own.
 ///
 /// # Errors
 ///
@@ -247,7 +258,11 @@ where
     leaves_with(id, Some(order), expected)
 }
 
-fn leaves_with<O: Debug + PartialEq>(id: u32, found: Option<O>, expected: Option<O>) -> Result<(), Broken> {
+fn leaves_with<O: Debug + PartialEq>(
+    id: u32,
+    found: Option<O>,
+    expected: Option<O>,
+) -> Result<(), Broken> {
     must(found == expected, "an id comes out with the merge of its orders since its push", || {
         format!("{id} came with {found:?} instead of {expected:?}")
     })
@@ -269,9 +284,11 @@ where
     let pops = |backlog: &mut B, line: &mut Vec<u32>| {
         let next = (!line.is_empty()).then(|| line.remove(0));
         let found = backlog.pop().map(|(id, _)| id.index());
-        must(found == next, "ids pushed with equal orders come out in the order of their pushes", || {
-            format!("pop found {found:?} instead of {next:?}")
-        })
+        must(
+            found == next,
+            "ids pushed with equal orders come out in the order of their pushes",
+            || format!("pop found {found:?} instead of {next:?}"),
+        )
     };
     for step in steps {
         match step {
@@ -334,7 +351,8 @@ impl Dice {
 
     /// A number below `sides`; zero if `sides` is zero.
     fn below(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
     }
 

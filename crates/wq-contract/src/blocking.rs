@@ -1,7 +1,7 @@
 //! Blocking: the promises about blocking getters, as a macro that calls them by name.
 
-/// Makes tests of the blocking getters of one kind of queue of `u64`; `queue` is an expression for a new queue. Call it in
-/// a module of its own.
+/// Makes tests of the blocking getters of one kind of queue of `u64`; `queue` is an expression for
+/// a new queue. Call it in a module of its own.
 ///
 /// ```text
 /// wq_contract::blocking_contract_tests! { queue: WorkQueue::<u64>::new() }

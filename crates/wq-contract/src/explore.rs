@@ -1,5 +1,5 @@
-//! Explore: a program that runs scenarios under every schedule of loom, and what they are made of: threads with a handle to
-//! the queue, the books that judge them.
+//! Explore: a program that runs scenarios under every schedule of loom, and what they are made of:
+//! threads with a handle to the queue, the books that judge them.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
@@ -65,7 +65,8 @@ pub fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What is known from outside about one item: how often it was changed, what of it a worker has seen, whether it is held.
+/// What is known from outside about one item: how often it was changed, what of it a worker has
+/// seen, whether it is held.
 #[derive(Debug, Clone)]
 pub struct Known {
     changed: std::sync::Arc<AtomicUsize>,

@@ -1,4 +1,5 @@
-//! Impatience: a wait that is dropped at any of its awaits, woken or not, and polled with ever new wakers.
+//! Impatience: a wait that is dropped at any of its awaits, woken or not, and polled with ever new
+//! wakers.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -55,7 +56,8 @@ pub async fn impatient<F: Future + Unpin>(mut wait: F) -> Result<F::Output, Gave
             is_replaced: AtomicBool::new(false),
             is_woken: AtomicBool::new(false),
         });
-        let polled = Pin::new(&mut wait).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&new))));
+        let polled =
+            Pin::new(&mut wait).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&new))));
         if let Some(old) = relay.replace(new) {
             old.is_replaced.store(true, SeqCst);
         }

@@ -1,11 +1,12 @@
-//! One test suite that any of the queues must pass, so that no layer can drop a promise of the one below, and what their
-//! programs for the model checkers have in common.
+//! One test suite that any of the queues must pass, so that no layer can drop a promise of the one
+//! below, and what their programs for the model checkers have in common.
 //!
-//! `contract_tests!` makes tests of the verbs that all queues share; they call a queue by the names of its methods, so
-//! a layer that forgets to forward one does not compile. `blocking_contract_tests!` does the same for the blocking
-//! getters, `room_contract_tests!` for adds that respect a capacity. `backlog` asks a `Backlog` for every rule that the queue rests on, `fragile` an item
-//! that panics where a test wants it to. Under the model checkers there are `explore`
-//! (loom), `play` and `impatience` (shuttle) instead.
+//! `contract_tests!` makes tests of the verbs that all queues share; they call a queue by the names
+//! of its methods, so a layer that forgets to forward one does not compile.
+//! `blocking_contract_tests!` does the same for the blocking getters, `room_contract_tests!` for
+//! adds that respect a capacity. `backlog` asks a `Backlog` for every rule that the queue rests on,
+//! `fragile` an item that panics where a test wants it to. Under the model checkers there are
+//! `explore` (loom), `play` and `impatience` (shuttle) instead.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,5 +1,5 @@
-//! Play: a program that runs scenarios under random and priority-based schedules of shuttle by seed, the dice that they roll,
-//! and the states that they must reach.
+//! Play: a program that runs scenarios under random and priority-based schedules of shuttle by
+//! seed, the dice that they roll, and the states that they must reach.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +40,8 @@ pub struct Programme {
     pub states: &'static [(&'static State, &'static str)],
 }
 
-/// With `SEED SCHEDULES` plays so many, with `--list` prints the scenarios, with nothing does nothing.
+/// With `SEED SCHEDULES` plays so many, with `--list` prints the scenarios, with nothing does
+/// nothing.
 ///
 /// # Panics
 ///
@@ -102,7 +103,10 @@ fn play_all(programme: &'static Programme, seed: u64, schedules: u64) -> ExitCod
     }
     for (scenario, took) in scenarios.iter().zip(took) {
         let (schedules, seconds) = took.into_inner().unwrap();
-        println!("{of} {}: {schedules} schedules in {seconds:.1} s: {}", scenario.name, scenario.shows);
+        println!(
+            "{of} {}: {schedules} schedules in {seconds:.1} s: {}",
+            scenario.name, scenario.shows
+        );
     }
     if batches * BATCH >= ENOUGH { judge(states) } else { ExitCode::SUCCESS }
 }
@@ -137,7 +141,8 @@ pub fn roll(sides: u8) -> u8 {
     thread_rng().gen_range(0..sides)
 }
 
-/// A state that is rare, and must come about all the same: a scenario that never reaches it proves nothing.
+/// A state that is rare, and must come about all the same: a scenario that never reaches it proves
+/// nothing.
 #[derive(Debug)]
 pub struct State(AtomicU64);
 

@@ -79,7 +79,9 @@ macro_rules! contract_tests {
                     assert!(wakes.poll(&mut get).is_pending());
                     guard.done();
                     assert_eq!(wakes.count(), 1, "the end of the guard wakes the one who waits");
-                    let Poll::Ready(Some(again)) = wakes.poll(&mut get) else { panic!("not ready") };
+                    let Poll::Ready(Some(again)) = wakes.poll(&mut get) else {
+                        panic!("not ready")
+                    };
                     assert_eq!(*again.item(), 1);
                 }
                 assert_eq!(queue.try_get().unwrap_err(), TryGetError::Empty);
@@ -384,9 +386,15 @@ macro_rules! contract_tests {
                 let first = queue.get().await.unwrap();
                 queue.add(1);
                 let second = first.done_and_get().unwrap();
-                assert_eq!((*second.item(), queue.counts().queued, queue.counts().in_flight), (2, 1, 1));
+                assert_eq!(
+                    (*second.item(), queue.counts().queued, queue.counts().in_flight),
+                    (2, 1, 1)
+                );
                 let third = second.done_and_get().unwrap();
-                assert_eq!((*third.item(), queue.counts().queued, queue.counts().in_flight), (1, 0, 1));
+                assert_eq!(
+                    (*third.item(), queue.counts().queued, queue.counts().in_flight),
+                    (1, 0, 1)
+                );
                 assert_eq!(third.done_and_get().unwrap_err(), TryGetError::Empty);
                 assert_eq!(queue.counts().in_flight, 0);
             });
@@ -412,8 +420,8 @@ macro_rules! contract_tests {
     };
 }
 
-/// Makes tests of `survey` for one kind of queue of `u64`, with a backlog that tells by kind what is there. Call it in a
-/// module of its own. `depth` counts what was found.
+/// Makes tests of `survey` for one kind of queue of `u64`, with a backlog that tells by kind what
+/// is there. Call it in a module of its own. `depth` counts what was found.
 ///
 /// ```text
 /// wq_contract::survey_contract_tests! {
@@ -431,7 +439,10 @@ macro_rules! survey_contract_tests {
             let survey = || {
                 let mut found = Default::default();
                 let gauges = reader.survey(&mut found).unwrap();
-                assert_eq!((gauges.counts, depth(&found)), (queue.counts(), queue.counts().depth()));
+                assert_eq!(
+                    (gauges.counts, depth(&found)),
+                    (queue.counts(), queue.counts().depth())
+                );
                 depth(&found)
             };
             assert_eq!(survey(), 0);

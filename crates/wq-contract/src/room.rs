@@ -1,7 +1,7 @@
 //! Room: the promises about adds that respect a capacity, as a macro that calls them by name.
 
-/// Makes tests of the bounded adds of one kind of queue of `u64`; `queue` is an expression for a new queue with a capacity of one.
-/// Call it in a module of its own.
+/// Makes tests of the bounded adds of one kind of queue of `u64`; `queue` is an expression for a
+/// new queue with a capacity of one. Call it in a module of its own.
 ///
 /// ```text
 /// wq_contract::room_contract_tests! { queue: WorkQueue::<u64>::builder().capacity(1).build().unwrap() }

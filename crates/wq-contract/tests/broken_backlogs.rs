@@ -1,4 +1,5 @@
-//! Broken backlogs: one for each way to break the contract of backlogs, which must see it and say which rule it is.
+//! Broken backlogs: one for each way to break the contract of backlogs, which must see it and say
+//! which rule it is.
 #![cfg(not(miri))] // Miri plays too few programs to see them all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -44,8 +45,11 @@ struct Broken {
 
 impl Broken {
     fn new(defect: Defect) -> Self {
-        let line =
-            if defect == Defect::FilledAtFirst { vec![(SlotId::from_index(3), vec![])] } else { vec![] };
+        let line = if defect == Defect::FilledAtFirst {
+            vec![(SlotId::from_index(3), vec![])]
+        } else {
+            vec![]
+        };
         Self { defect, line, left: Vec::new(), events: 0, touches: 0 }
     }
 
@@ -146,7 +150,9 @@ impl Backlog for Broken {
     fn shrink(&mut self) {
         match self.defect {
             Defect::ShrinkLoses => _ = self.line.pop(),
-            Defect::ShrinkForgetsOrders => self.line.iter_mut().for_each(|(_, order)| order.clear()),
+            Defect::ShrinkForgetsOrders => {
+                self.line.iter_mut().for_each(|(_, order)| order.clear())
+            }
             _ => {}
         }
     }
@@ -238,9 +244,12 @@ fn one_that_counts_what_it_does_not_hand_out_is_seen_at_the_end() {
         }
     }
 
-    let said =
-        said(|make, orders| check(|| Twice(make(Defect::None), None), orders)).expect("it is not seen");
-    assert!(said.starts_with("what was pushed comes out once, and nothing else does: pop found"), "{said}");
+    let said = said(|make, orders| check(|| Twice(make(Defect::None), None), orders))
+        .expect("it is not seen");
+    assert!(
+        said.starts_with("what was pushed comes out once, and nothing else does: pop found"),
+        "{said}"
+    );
     assert!(said.contains("after [Add("), "with the shortest program: {said}");
 }
 
@@ -249,7 +258,10 @@ fn one_that_serves_the_last_first_breaks_the_rule_of_those_who_serve_the_first_f
     assert_eq!(said(|make, orders| check(|| make(Defect::LastComeFirst), orders)), None);
     let said = said(|make, orders| check_first_come(|| make(Defect::LastComeFirst), orders));
     let said = said.expect("it is not seen");
-    assert!(said.starts_with("ids pushed with equal orders come out in the order of their pushes"), "{said}");
+    assert!(
+        said.starts_with("ids pushed with equal orders come out in the order of their pushes"),
+        "{said}"
+    );
     assert_eq!(said.matches("Add(").count(), 2, "two are the shortest program: {said}");
 }
 
@@ -293,10 +305,13 @@ fn orders_that_cannot_show_whether_they_are_merged_are_refused() {
     };
     for orders in [&[3][..], &[3, 3]] {
         assert!(
-            said(orders).starts_with(&format!("orders is {orders:?} but must hold at least 2 that differ"))
+            said(orders)
+                .starts_with(&format!("orders is {orders:?} but must hold at least 2 that differ"))
         );
     }
-    assert!(said(&[3, 4]).starts_with("an id comes out with the merge of its orders since its push"));
+    assert!(
+        said(&[3, 4]).starts_with("an id comes out with the merge of its orders since its push")
+    );
     check_first_come(Highest::default, &[3]);
     let checked = catch_unwind(|| check(|| Broken::new(Defect::TouchIsIgnored), &[vec![3]]));
     let said = checked.expect_err("it is not seen").downcast::<String>().unwrap();

@@ -21,7 +21,11 @@ fn no_queue_grows_another_method_unseen() {
                 methods.extend(methods_of(queue, &fs::read_to_string(path).unwrap()));
             }
         }
-        assert!(methods.len() <= most, "{queue} has {} methods, at most {most}: {methods:?}", methods.len());
+        assert!(
+            methods.len() <= most,
+            "{queue} has {} methods, at most {most}: {methods:?}",
+            methods.len()
+        );
         assert!(methods.iter().any(|method| method == "shutdown_now"), "{queue}: {methods:?}");
     }
 }

@@ -23,17 +23,23 @@ const KEYS: u64 = 1000;
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
     let Some(operation) = args.next() else { return ExitCode::SUCCESS };
-    let Some(items) = args.next().and_then(|count| count.parse().ok()) else { return ExitCode::FAILURE };
+    let Some(items) = args.next().and_then(|count| count.parse().ok()) else {
+        return ExitCode::FAILURE;
+    };
     let done = match operation.as_str() {
         "ping_u64" => ping(&integers(), items),
         "burst_u64" => burst(&integers(), items),
         "burst_string" => burst(&names(), items),
-        "duplicate_u64" => duplicate(&integers(), items, |queue, key| queue.add(*key).is_accepted()),
+        "duplicate_u64" => {
+            duplicate(&integers(), items, |queue, key| queue.add(*key).is_accepted())
+        }
         "duplicate_string" => {
             duplicate(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted())
         }
         "readd_u64" => readd(&integers(), items, |queue, key| queue.add(*key).is_accepted()),
-        "readd_string" => readd(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted()),
+        "readd_string" => {
+            readd(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted())
+        }
         "fused_u64" => fused(&integers(), items, false),
         "batched_u64" => fused(&integers(), items, true),
         "async_u64" => asynchronous(&integers(), items),
@@ -145,7 +151,9 @@ fn asynchronous(keys: &[u64], items: usize) -> Option<()> {
             queue.add(*key);
         }
         for _ in keys {
-            let Poll::Ready(Some(guard)) = pin!(queue.get()).poll(&mut context) else { return None };
+            let Poll::Ready(Some(guard)) = pin!(queue.get()).poll(&mut context) else {
+                return None;
+            };
             black_box(guard.item());
             guard.done();
         }
@@ -169,7 +177,9 @@ fn owned(keys: &[u64], items: usize) -> Option<()> {
             queue.add(*key);
         }
         for _ in keys {
-            let Poll::Ready(Some(guard)) = pin!(queue.get_owned()).poll(&mut context) else { return None };
+            let Poll::Ready(Some(guard)) = pin!(queue.get_owned()).poll(&mut context) else {
+                return None;
+            };
             guard.done();
         }
     }

@@ -147,8 +147,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                 for (item, hash, order) in &mut items {
                     let order = std::mem::take(order);
                     // Without a bound there is always an answer.
-                    let added =
-                        core.state.add_open(item, *hash, order, false, now).unwrap_or(Added::ShutDown);
+                    let added = core
+                        .state
+                        .add_open(item, *hash, order, false, now)
+                        .unwrap_or(Added::ShutDown);
                     sweep.added.count(added);
                     if now.is_some() {
                         sweep.answers.push(added);
@@ -192,7 +194,8 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
             }
         }
         std::mem::take(&mut self.wakes).fire();
-        self.shared.observe(|observer| self.answers.iter().for_each(|&added| observer.added(added)));
+        self.shared
+            .observe(|observer| self.answers.iter().for_each(|&added| observer.added(added)));
     }
 }
 

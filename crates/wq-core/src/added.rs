@@ -127,7 +127,9 @@ impl<T> fmt::Display for Rejected<T> {
                     "the queue is full: its capacity of {capacity} items is used; try again later, or call add, which has no bound"
                 )
             }
-            RejectedReason::ShutDown => f.write_str("the queue is shut down and takes no more items"),
+            RejectedReason::ShutDown => {
+                f.write_str("the queue is shut down and takes no more items")
+            }
         }
     }
 }

@@ -149,7 +149,11 @@ pub trait Survey: Backlog {
     ///
     /// `found` may hold earlier results, also of other backlogs. The method runs under the queue's
     /// lock: it must be quick and must not call the queue.
-    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Self::Order>, found: &mut Self::Found);
+    fn survey<'a>(
+        &'a self,
+        to_run_again: impl Iterator<Item = &'a Self::Order>,
+        found: &mut Self::Found,
+    );
 }
 
 /// First in, first out: the item that was queued first comes next.

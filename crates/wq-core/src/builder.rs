@@ -130,9 +130,9 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroCapacity => {
-                f.write_str("capacity is 0 but must be at least 1; leave it out for a queue without a bound")
-            }
+            Self::ZeroCapacity => f.write_str(
+                "capacity is 0 but must be at least 1; leave it out for a queue without a bound",
+            ),
             Self::BacklogNotEmpty { len } => {
                 write!(f, "backlog holds {len} ids but must hold 0; give each queue a new one")
             }

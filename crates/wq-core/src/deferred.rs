@@ -54,8 +54,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 pub struct HashedAdd<T, O> {
     /// The item.
     pub item: T,
-    /// The [`item_hash`](WorkQueue::item_hash) of the item by the same queue. With another hash the
-    /// queue may fail to find the item.
+    /// The [`item_hash`](WorkQueue::item_hash) of the item by the same queue. With another hash
+    /// the queue may fail to find the item.
     pub hash: ItemHash,
     /// Its order for the backlog.
     pub order: O,
@@ -119,7 +119,9 @@ impl<T, B: Backlog, S> Drop for DeferredWakes<'_, T, B, S> {
             return;
         }
         std::mem::take(&mut self.wakes).fire();
-        self.queue.shared.observe(|observer| self.told.iter().for_each(|&added| observer.added(added)));
+        self.queue
+            .shared
+            .observe(|observer| self.told.iter().for_each(|&added| observer.added(added)));
     }
 }
 

@@ -127,7 +127,8 @@ impl<T, B: Backlog> Future for Drained<'_, T, B> {
                 drop(core);
                 return Poll::Ready(());
             }
-            if this.key.as_ref().is_some_and(|key| core.drainers.sleeps_with(key, context.waker())) {
+            if this.key.as_ref().is_some_and(|key| core.drainers.sleeps_with(key, context.waker()))
+            {
                 return Poll::Pending;
             }
             if let Some(waker) = fresh.take() {

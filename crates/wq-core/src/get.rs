@@ -195,7 +195,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether an item may come later.
-    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
+    pub fn get_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
     {
@@ -281,7 +284,11 @@ where
     }
 
     #[inline(never)]
-    fn wait_one(&mut self, context: &Context<'_>, now: Option<Instant>) -> Poll<Option<RawGuard<P, T, B>>>
+    fn wait_one(
+        &mut self,
+        context: &Context<'_>,
+        now: Option<Instant>,
+    ) -> Poll<Option<RawGuard<P, T, B>>>
     where
         T: Clone,
     {
@@ -322,7 +329,11 @@ where
                 Dequeue::Item(got) => Some(got),
                 Dequeue::Ended => None,
                 Dequeue::Nothing => {
-                    if self.key.as_ref().is_some_and(|key| core.getters.sleeps_with(key, context.waker())) {
+                    if self
+                        .key
+                        .as_ref()
+                        .is_some_and(|key| core.getters.sleeps_with(key, context.waker()))
+                    {
                         return Poll::Pending;
                     }
                     if let Some(waker) = fresh.take() {
@@ -354,7 +365,10 @@ where
         if let Some(key) = self.key.take() {
             let mut core = self.shared.lock();
             let (left, _waker) = core.getter_leaves(key);
-            release(core, if planted("cancelled-get-keeps-wake-up") { Transition::NONE } else { left });
+            release(
+                core,
+                if planted("cancelled-get-keeps-wake-up") { Transition::NONE } else { left },
+            );
         }
     }
 }

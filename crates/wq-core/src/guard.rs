@@ -68,7 +68,11 @@ where
 {
     #[inline]
     pub(crate) fn new(shared: P, got: Dequeued<T, B::Order>) -> Self {
-        Self { hand_out: HandOut { shared, ticket: Some(got.ticket) }, item: got.item, order: got.order }
+        Self {
+            hand_out: HandOut { shared, ticket: Some(got.ticket) },
+            item: got.item,
+            order: got.order,
+        }
     }
 
     /// Takes the guard apart and rebuilds it. A guard that a call returned lies in memory. After a
@@ -174,7 +178,8 @@ where
                 drop(core);
                 hand_out.ticket = Some(ticket);
                 let next = Self { hand_out, item: next, order: of_next };
-                let calls_nobody = now.is_none() && wakes.is_none() && !mem::needs_drop::<(T, B::Order)>();
+                let calls_nobody =
+                    now.is_none() && wakes.is_none() && !mem::needs_drop::<(T, B::Order)>();
                 if calls_nobody {
                     mem::forget(wakes); // Dropping `None` may be a call.
                     return Ok(next);

@@ -4,9 +4,8 @@
 //!
 //! The queue stays usable if code of its user panics. The panic reaches the caller of the queue.
 //!
-//! - `Hash`, `Eq`, `Clone` or `From` of an item: the call changes nothing.
-//!   An item whose `Clone` panics in a get stays queued and goes to the tail, and
-//!   the getter keeps its place in line.
+//! - `Hash`, `Eq`, `Clone` or `From` of an item: the call changes nothing. An item whose `Clone`
+//!   panics in a get stays queued and goes to the tail, and the getter keeps its place in line.
 //! - A waker, an observer or `Drop` of an item: the event has happened, such as an add or the end
 //!   of a hand-out. An item that the call would have returned may be lost, and no other.
 //! - A [`Backlog`]: items of the call may be lost, or stay in flight until `abandon`.

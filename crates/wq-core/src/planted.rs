@@ -26,10 +26,22 @@ pub(crate) fn planted(bug: &str) -> bool {
 /// check must.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
-    ("pop-without-mark", "one worker for an item", "`get` does not mark the item that it hands out"),
-    ("done-clears-dirty", "no add is lost", "`done` forgets that the item was added while it was processed"),
+    (
+        "pop-without-mark",
+        "one worker for an item",
+        "`get` does not mark the item that it hands out",
+    ),
+    (
+        "done-clears-dirty",
+        "no add is lost",
+        "`done` forgets that the item was added while it was processed",
+    ),
     ("requeue-to-head", "first in, first out", "an item that runs again goes to the head"),
-    ("shutdown-wakes-one", "after shutdown every get answers `None`", "shutdown wakes one getter only"),
+    (
+        "shutdown-wakes-one",
+        "after shutdown every get answers `None`",
+        "shutdown wakes one getter only",
+    ),
     (
         "drain-ignores-queued",
         "drained means that nothing is queued, in flight or coming back",

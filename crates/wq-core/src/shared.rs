@@ -58,9 +58,13 @@ impl<T, B: Backlog> Shared<T, B> {
         backlog: B,
         capacity: Option<NonZeroUsize>,
     ) -> Self {
-        let core =
-            Core { state: State::new(backlog, capacity), getters: Waiters::new(), drainers: Waiters::new() };
-        let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), clock, by });
+        let core = Core {
+            state: State::new(backlog, capacity),
+            getters: Waiters::new(),
+            drainers: Waiters::new(),
+        };
+        let watched =
+            observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), clock, by });
         Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }
     }
 

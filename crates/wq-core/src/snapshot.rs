@@ -79,10 +79,11 @@ pub struct Seen<T> {
     pub item: T,
     /// The phase of the item.
     pub phase: Phase,
-    /// The time since the pending add. `None` if the item is not queued and will not run again, and
-    /// as in [`Gauges::unfinished`].
+    /// The time since the pending add. `None` if the item is not queued and will not run again,
+    /// and as in [`Gauges::unfinished`].
     pub waiting: Option<Duration>,
-    /// The time since the hand-out. `None` if the item is queued, and as in [`Gauges::unfinished`].
+    /// The time since the hand-out. `None` if the item is queued, and as in
+    /// [`Gauges::unfinished`].
     pub processing: Option<Duration>,
 }
 

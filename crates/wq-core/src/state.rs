@@ -12,6 +12,7 @@
 mod removal;
 mod view;
 mod slab;
+mod ticket;
 mod timestamps;
 mod occupancy;
 #[cfg(test)]
@@ -33,33 +34,7 @@ use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
 use timestamps::Timestamps;
 
-/// Identifies a hand-out. `done` hashes and compares nothing, and searches the table before it
-/// reads the slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
-    /// The slot in the lower half, the generation in the upper. Two words fit in registers, three
-    /// do not.
-    place: u64,
-    hash: ItemHash,
-}
-
-impl Ticket {
-    #[inline]
-    fn new(slot: u32, generation: u32, hash: ItemHash) -> Self {
-        Self { place: u64::from(generation) << 32 | u64::from(slot), hash }
-    }
-
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    const fn slot(self) -> u32 {
-        self.place as u32
-    }
-
-    #[inline]
-    const fn generation(self) -> u32 {
-        (self.place >> 32) as u32
-    }
-}
+pub(crate) use ticket::Ticket;
 
 /// An item handed out.
 #[derive(Debug)]
@@ -230,7 +205,13 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// Adds an item that the queue holds already.
-    fn add_again(&mut self, index: u32, new: B::Order, full: bool, now: Option<Instant>) -> Option<Added> {
+    fn add_again(
+        &mut self,
+        index: u32,
+        new: B::Order,
+        full: bool,
+        now: Option<Instant>,
+    ) -> Option<Added> {
         let Some(Slot::Held { meta, order, .. }) = self.slab.get_mut(index) else {
             return Some(Added::Merged);
         };
@@ -270,13 +251,20 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     #[inline(always)]
-    fn hand_out(&mut self, id: SlotId, order: B::Order, now: Option<Instant>) -> Option<Dequeued<T, B::Order>>
+    fn hand_out(
+        &mut self,
+        id: SlotId,
+        order: B::Order,
+        now: Option<Instant>,
+    ) -> Option<Dequeued<T, B::Order>>
     where
         T: Clone,
     {
         let index = id.index();
         // A popped id whose item is not queued hands out nothing.
-        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else { return None };
+        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else {
+            return None;
+        };
         // If the clone panics, the item stays queued and goes to the tail. An item that can never
         // be cloned then does not block the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
@@ -297,7 +285,9 @@ impl<T, B: Backlog> State<T, B> {
     #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
         let index = ticket.slot();
-        let Some((slot, first_free)) = self.slab.with_free_list(index) else { return Finished::Stale };
+        let Some((slot, first_free)) = self.slab.with_free_list(index) else {
+            return Finished::Stale;
+        };
         let Slot::Held { meta, order, .. } = slot else { return Finished::Stale };
         let phase = match meta.phase_in(ticket.generation()) {
             Some(Phase::ProcessingDirty) if planted("done-clears-dirty") => {
@@ -313,7 +303,10 @@ impl<T, B: Backlog> State<T, B> {
                 self.backlog.push(SlotId::from_index(index), mem::take(order));
                 if planted("requeue-to-head") {
                     for _ in 0..self.queued {
-                        self.backlog.pop().into_iter().for_each(|(id, order)| self.backlog.push(id, order));
+                        self.backlog
+                            .pop()
+                            .into_iter()
+                            .for_each(|(id, order)| self.backlog.push(id, order));
                     }
                 }
                 *meta = Meta::new(Phase::Queued, 0);
@@ -324,7 +317,9 @@ impl<T, B: Backlog> State<T, B> {
             Phase::Processing => {
                 let worked = self.timestamps.done(index, now);
                 self.table.remove(ticket.hash, index);
-                let Some(item) = slab::free(slot, first_free, index) else { return Finished::Stale };
+                let Some(item) = slab::free(slot, first_free, index) else {
+                    return Finished::Stale;
+                };
                 self.timestamps.left(index);
                 self.occupancy.left();
                 Finished::Left { item, worked }
@@ -334,7 +329,12 @@ impl<T, B: Backlog> State<T, B> {
 
     /// Ends the hand-out of an item whose guard was forgotten, as `done` would. `Stale` if the item
     /// is not in flight.
-    pub(crate) fn abandon<Q>(&mut self, item: &Q, hash: ItemHash, now: Option<Instant>) -> Finished<T>
+    pub(crate) fn abandon<Q>(
+        &mut self,
+        item: &Q,
+        hash: ItemHash,
+        now: Option<Instant>,
+    ) -> Finished<T>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
@@ -353,7 +353,9 @@ impl<T, B: Backlog> State<T, B> {
         Q: Eq + ?Sized,
     {
         let found = self.table.find(hash, |index| match self.slab.get(index) {
-            Some(Slot::Held { item: held, hash: other, .. }) => *other == hash && held.borrow() == item,
+            Some(Slot::Held { item: held, hash: other, .. }) => {
+                *other == hash && held.borrow() == item
+            }
             _ => false,
         })?;
         match self.slab.get(found) {

@@ -268,7 +268,9 @@ impl SlotTable {
         let mut pending_removals = mem::take(&mut self.pending_removals);
         // This first pass has no dependent branch, so the processor fetches all groups at once.
         black_box(
-            pending_removals.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags),
+            pending_removals
+                .iter()
+                .fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags),
         );
         for (hash, slot) in pending_removals.drain(..) {
             self.vacate(hash, slot);
@@ -296,7 +298,12 @@ impl SlotTable {
     }
 
     #[inline(never)]
-    fn probe_behind(&self, home: usize, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Place> {
+    fn probe_behind(
+        &self,
+        home: usize,
+        tag: u64,
+        mut is_it: impl FnMut(u32) -> bool,
+    ) -> Option<Place> {
         let mut at = self.after(home);
         while at != home {
             let group = self.groups.get(at)?;

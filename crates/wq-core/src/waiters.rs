@@ -101,7 +101,8 @@ impl Wakes {
     #[cold]
     fn call_many(&mut self, first: Waker) {
         let wakers = [first].into_iter().chain(mem::take(&mut self.more));
-        let mut panics = wakers.filter_map(|waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err());
+        let mut panics =
+            wakers.filter_map(|waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err());
         let Some(panic) = panics.next() else { return };
         panics.for_each(mem::forget); // Its drop may panic too.
         if thread::panicking() { mem::forget(panic) } else { resume_unwind(panic) }
@@ -229,7 +230,11 @@ impl Waiters {
             Entry::Free(_) => (false, None),
         };
         self.first_free = key.0;
-        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 && self.presumed_lost == 0 {
+        if self.entries.len() > KEPT
+            && self.asleep == 0
+            && self.woken == 0
+            && self.presumed_lost == 0
+        {
             self.forget_entries();
         }
         left
@@ -286,7 +291,10 @@ impl Waiters {
             self.wake_first(wakes);
             left -= 1;
         }
-        if left == things && self.asleep > 0 && self.record_missed_wake(things.saturating_add(again)) {
+        if left == things
+            && self.asleep > 0
+            && self.record_missed_wake(things.saturating_add(again))
+        {
             self.wake_first(wakes);
         }
     }

@@ -11,8 +11,8 @@ fn main() {}
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("--it") => println!("cancel::"),
-        _ => {
-            wq_core::PLANTED_BUGS.iter().for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"))
-        }
+        _ => wq_core::PLANTED_BUGS
+            .iter()
+            .for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}")),
     }
 }

@@ -1,4 +1,5 @@
-//! Three threads wait for reminders that become due after some milliseconds, and print them in order.
+//! Three threads wait for reminders that become due after some milliseconds, and print them in
+//! order.
 
 #![expect(clippy::print_stdout, reason = "it is what the example does")]
 

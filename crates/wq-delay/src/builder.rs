@@ -154,8 +154,15 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     }
 
     fn finish(self, tasks_keep_time: bool) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        let Self { core, timer, observer, second_add, immediate_add, drain_awaits_delayed, reserve_delayed } =
-            self;
+        let Self {
+            core,
+            timer,
+            observer,
+            second_add,
+            immediate_add,
+            drain_awaits_delayed,
+            reserve_delayed,
+        } = self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
         if reserve_delayed > BuildError::MOST_RESERVED {
             return Err(BuildError::TooMuchReserved { items: reserve_delayed });

@@ -6,7 +6,6 @@ use crate::tick::Tick;
 /// What an add with a delay does to the deadline of a delayed item.
 ///
 /// The orders of both adds are merged. The result of the second add, and when the item comes out:
-///
 #[doc = include_str!("second_add.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -62,7 +61,9 @@ impl DeadlineRequest {
     #[inline]
     pub(crate) fn deadline(self) -> Deadline {
         match self {
-            Self::At(deadline, _) | Self::Retry(deadline, _) => Deadline { due: deadline, limit: deadline },
+            Self::At(deadline, _) | Self::Retry(deadline, _) => {
+                Deadline { due: deadline, limit: deadline }
+            }
             Self::Debounced { quiet, limit } => Deadline { due: quiet.min(limit), limit },
         }
     }
@@ -75,7 +76,8 @@ impl DeadlineRequest {
                 Deadline { due: policy.of(held.due, new), limit: policy.of(held.limit, new) }
             }
             Self::Debounced { quiet, limit } => {
-                let limit = if planted("debounce-without-end") { limit } else { limit.min(held.limit) };
+                let limit =
+                    if planted("debounce-without-end") { limit } else { limit.min(held.limit) };
                 Deadline { due: quiet.min(limit), limit }
             }
         }

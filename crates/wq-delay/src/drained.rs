@@ -62,13 +62,15 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 let pending = self.shared.lock(); // No item moves between the two counts.
                 (pending.heap.len(), self.core.counts())
             };
-            let waits_for_none =
-                delayed == 0 || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
+            let waits_for_none = delayed == 0
+                || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
             if counts.is_idle() && waits_for_none {
                 return Ok(());
             }
-            let held =
-                self.core.drained_timeout(Duration::ZERO).map_or_else(|left| left.in_flight, |()| Vec::new());
+            let held = self
+                .core
+                .drained_timeout(Duration::ZERO)
+                .map_or_else(|left| left.in_flight, |()| Vec::new());
             if counts.queued > 0 || delayed > 0 || !held.is_empty() {
                 return Err(NotDrained { queued: counts.queued, delayed, in_flight: held });
             }
@@ -82,7 +84,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 pub struct Drained<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
     core: wq_core::Drained<'q, T, B>,
-    /// The value of `fills` (or of `moves`, without delayed items) when the wait on the core began.
+    /// The value of `fills` (or of `moves`, without delayed items) when the wait on the core
+    /// began.
     empty_since: Option<u64>,
     /// The entry among the drainers, while the heap has items.
     id: Option<u64>,

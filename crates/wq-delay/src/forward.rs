@@ -44,7 +44,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     {
         match self.shared.immediate_add {
             ImmediateAdd::Keep => self.core.add_ref(item),
-            ImmediateAdd::Merge | ImmediateAdd::Defer => self.add_now(T::from(item), B::Order::default()),
+            ImmediateAdd::Merge | ImmediateAdd::Defer => {
+                self.add_now(T::from(item), B::Order::default())
+            }
         }
     }
 

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use wq_core::{
-    Backlog, DefaultHasher, Fifo, GetTimeoutError, OwnedProcessingGuard, ProcessingGuard, TryGetError,
-    WorkQueue,
+    Backlog, DefaultHasher, Fifo, GetTimeoutError, OwnedProcessingGuard, ProcessingGuard,
+    TryGetError, WorkQueue,
 };
 
 /// How often a poll looks again at once when its timer completes. Then it yields.
@@ -53,7 +53,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// call that finds them due: do not keep one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B, S> {
-        Get { queue: self, wait: TimerWait::new(&*self.shared, TimerRole::Getter), core: self.core.get() }
+        Get {
+            queue: self,
+            wait: TimerWait::new(&*self.shared, TimerRole::Getter),
+            core: self.core.get(),
+        }
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
@@ -117,7 +121,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether an item may come later.
-    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
+    pub fn get_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
     {
@@ -147,7 +154,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 return Err(GetTimeoutError::TimedOut);
             }
             let until = wait.report(&thread.waker);
-            let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
+            let until =
+                [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
             let until = until.map(|until| self.shared.line.instant(until));
             thread.park_until(&*self.shared.timer, until, wakes);
         }
@@ -163,7 +171,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// Cancel safe: when it is dropped, a waiting getter keeps the time.
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
-        let role = if self.shared.tasks_keep_time { TimerRole::Dedicated } else { TimerRole::Bystander };
+        let role =
+            if self.shared.tasks_keep_time { TimerRole::Dedicated } else { TimerRole::Bystander };
         KeepTime { queue: self, wait: TimerWait::new(&*self.shared, role) }
     }
 }

@@ -113,7 +113,10 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let deadline = request.deadline();
         let limit = Limit::of(deadline, request.is_retry());
         let sequence = self.timeline.take_sequence();
-        self.settle_in(Held { item, order, limit, deadline: deadline.due, hash, sequence }, vacancy);
+        self.settle_in(
+            Held { item, order, limit, deadline: deadline.due, hash, sequence },
+            vacancy,
+        );
         Inserted::New
     }
 
@@ -224,7 +227,10 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Puts back a due item, at its old place in the order. Calls no code of the item.
     pub(crate) fn put_back(&mut self, due: Waiting<T, O>) {
         let Waiting { item, order, hash, deadline, sequence, limit } = due;
-        self.settle_in(Held { item, order, limit, deadline, hash, sequence }, self.table.vacancy(hash));
+        self.settle_in(
+            Held { item, order, limit, deadline, hash, sequence },
+            self.table.vacancy(hash),
+        );
     }
 
     /// Removes all items, in the order of their deadlines, and releases all memory.
@@ -272,7 +278,9 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        self.table.find(hash, |slot| self.timeline.get(slot).is_some_and(|held| held.item.borrow() == item))
+        self.table.find(hash, |slot| {
+            self.timeline.get(slot).is_some_and(|held| held.item.borrow() == item)
+        })
     }
 
     /// Inserts an item that is not in the heap.

@@ -12,7 +12,6 @@ use crate::wakes::Wakes;
 /// What an add without a delay does to the deadline of a delayed item.
 ///
 /// The result of the add, and when the item comes out:
-///
 #[doc = include_str!("immediate_add.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -23,8 +22,8 @@ pub enum ImmediateAdd {
     /// One run, now: the add removes the deadline.
     Merge,
     /// One run, later: the add joins the delayed add and waits for its deadline. With a delay of
-    /// [`Duration::MAX`](std::time::Duration::MAX) the item never comes out, unless it is [canceled](crate::DelayingQueue::cancel)
-    /// or moved.
+    /// [`Duration::MAX`](std::time::Duration::MAX) the item never comes out, unless it is
+    /// [canceled](crate::DelayingQueue::cancel) or moved.
     Defer,
 }
 
@@ -37,7 +36,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Adds an item as [`add_with`](Self::add_with), for layers above. Uses the policy `retry` if
     /// the item waits for a [retry](Self::add_retry) alone, and the policy `other` otherwise.
-    pub fn add_by(&self, retry: ImmediateAdd, other: ImmediateAdd, item: T, order: B::Order) -> Added {
+    pub fn add_by(
+        &self,
+        retry: ImmediateAdd,
+        other: ImmediateAdd,
+        item: T,
+        order: B::Order,
+    ) -> Added {
         if (retry, other) == (ImmediateAdd::Keep, ImmediateAdd::Keep) {
             return self.core.add_with(item, order);
         }
@@ -52,7 +57,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         match (slot, by) {
             (Some(slot), Some(ImmediateAdd::Merge)) => {
                 let added;
-                (added, _waited) = self.take_along(&mut pending, slot, item, Some(order), &mut adds);
+                (added, _waited) =
+                    self.take_along(&mut pending, slot, item, Some(order), &mut adds);
                 self.shared.changed(&mut pending, &self.core, &mut wakes);
                 added
             }

@@ -58,7 +58,7 @@ pub use tokio_timer::TokioTimer;
 
 // Upper crates need not name the queue below.
 pub use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher, Observer,
-    OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason, Seen, SlotId,
-    Snapshot, Survey, TryGetError, WorkQueue,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher,
+    Observer, OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason,
+    Seen, SlotId, Snapshot, Survey, TryGetError, WorkQueue,
 };

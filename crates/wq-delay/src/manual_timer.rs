@@ -143,7 +143,8 @@ impl Future for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        let removed = self.id.and_then(|id| self.shared.lock().sleepers.remove(&(self.deadline, id)));
+        let removed =
+            self.id.and_then(|id| self.shared.lock().sleepers.remove(&(self.deadline, id)));
         drop(removed);
     }
 }

@@ -83,7 +83,9 @@ pub(crate) fn wait_until<T, B: Backlog, F: Future + Unpin>(
     let until = (deadline != Tick::NEVER).then(|| shared.line.instant(deadline));
     loop {
         let wakes = thread.wakes();
-        if let Poll::Ready(output) = Pin::new(&mut *future).poll(&mut Context::from_waker(&thread.waker)) {
+        if let Poll::Ready(output) =
+            Pin::new(&mut *future).poll(&mut Context::from_waker(&thread.waker))
+        {
             return Some(output);
         }
         if until.is_some() && deadline.is_due(shared.now()) {

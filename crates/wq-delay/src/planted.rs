@@ -30,7 +30,11 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "a debounced item waits no longer than the limit",
         "debounced adds put it off for ever",
     ),
-    ("shutdown-drops-in-silence", "shutdown hands back what was still delayed", "it drops these items"),
+    (
+        "shutdown-drops-in-silence",
+        "shutdown hands back what was still delayed",
+        "it drops these items",
+    ),
     (
         "reserve-sleeps-for-ever",
         "a timekeeper that is held and not polled stalls nobody",

@@ -35,8 +35,8 @@ mod model {
     #[cfg(wq_shuttle)]
     pub(crate) use checker::thread::{Thread, current, park};
     pub(crate) use checker::thread_local;
-    /// How often a thread was woken. Not the checker's atomic: a step of its own would make two to
-    /// three times as many schedules, which differ only in needless polls.
+    /// How often a thread was woken. Not the checker's atomic: a step of its own would make
+    /// two to three times as many schedules, which differ only in needless polls.
     pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
 
     #[derive(Debug)]

@@ -76,7 +76,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             return Scheduled::at_once(self.add_with(item, order));
         }
         let now = self.shared.now();
-        self.schedule(item, order, DeadlineRequest::At(now.after(delay), self.shared.second_add), now)
+        self.schedule(
+            item,
+            order,
+            DeadlineRequest::At(now.after(delay), self.shared.second_add),
+            now,
+        )
     }
 
     /// Adds an item when the timer's clock shows this instant, or at once if it has passed.
@@ -157,11 +162,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.settled(|pending, _| pending.heap.len())
     }
 
-    /// Queues the items that are due, as every getter and every verb that looks at queued items does.
+    /// Queues the items that are due, as every getter and every verb that looks at queued items
+    /// does.
     ///
-    /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get) belongs to the queue
-    /// below and does not: a worker that uses it alone calls this now and then, or another task runs
-    /// [`keep_time`](Self::keep_time).
+    /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get) belongs to the
+    /// queue below and does not: a worker that uses it alone calls this now and then, or
+    /// another task runs [`keep_time`](Self::keep_time).
     pub fn move_due(&self) {
         self.shared.move_due(&self.core, None);
     }

@@ -27,7 +27,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         let now = self.shared.now();
         let deadline = deadline.map_or(Tick::NEVER, |deadline| self.shared.line.tick(deadline));
         if !deadline.is_due(now) {
-            return self.schedule(item, order, DeadlineRequest::Retry(deadline, self.shared.second_add), now);
+            return self.schedule(
+                item,
+                order,
+                DeadlineRequest::Retry(deadline, self.shared.second_add),
+                now,
+            );
         }
         self.tell_retried();
         let mut order = order;

@@ -143,7 +143,12 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 
     /// Records that a getter is about to wait. Returns until when it should sleep at most.
-    pub(crate) fn report(&self, id: &mut Option<WatchId>, role: TimerRole, waker: &Waker) -> Option<Tick> {
+    pub(crate) fn report(
+        &self,
+        id: &mut Option<WatchId>,
+        role: TimerRole,
+        waker: &Waker,
+    ) -> Option<Tick> {
         let waker = waker.clone();
         let _left_waker; // Dropped after the lock.
         let mut pending = self.lock();
@@ -212,7 +217,8 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             if missed_by(STANDBY_LAG) {
                 wakes.extend(pending.keepers.relieve_leader(earliest));
             }
-        } else if missed_by(STANDBY_LAG * OVERDUE_LAGS) && !by.is_some_and(|id| pending.keepers.is_leader(id))
+        } else if missed_by(STANDBY_LAG * OVERDUE_LAGS)
+            && !by.is_some_and(|id| pending.keepers.is_leader(id))
         {
             wakes.extend(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
@@ -235,14 +241,24 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
 
     /// Call this before the lock is released if the heap may have gained an item.
     #[inline]
-    pub(crate) fn gained(&self, pending: &mut Pending<T, B>, before: Option<Tick>, wakes: &mut Wakes) {
+    pub(crate) fn gained(
+        &self,
+        pending: &mut Pending<T, B>,
+        before: Option<Tick>,
+        wakes: &mut Wakes,
+    ) {
         if pending.earliest() != before {
             self.gained_another_first(pending, before, wakes);
         }
     }
 
     #[inline(never)]
-    fn gained_another_first(&self, pending: &mut Pending<T, B>, before: Option<Tick>, wakes: &mut Wakes) {
+    fn gained_another_first(
+        &self,
+        pending: &mut Pending<T, B>,
+        before: Option<Tick>,
+        wakes: &mut Wakes,
+    ) {
         if before.is_none() {
             pending.fills += 1;
         }

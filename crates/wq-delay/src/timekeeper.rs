@@ -83,7 +83,8 @@ impl Timekeepers {
         if is_bystander {
             return (None, replaced);
         }
-        let had_missed = [self.leader, self.standby].into_iter().flatten().any(|duty| self.has_missed(duty));
+        let had_missed =
+            [self.leader, self.standby].into_iter().flatten().any(|duty| self.has_missed(duty));
         self.leader = self.leader.filter(|leader| !self.has_missed(*leader));
         self.standby = self.standby.filter(|standby| !self.has_missed(*standby));
         if self.leader.is_none() && self.standby != Some(id) {
@@ -98,7 +99,9 @@ impl Timekeepers {
         }
         let until = match earliest {
             // They may have got the wake-ups for an earlier deadline, so look again at once.
-            _ if had_missed && (self.leader == Some(id) || self.standby == Some(id)) => Some(Tick::START),
+            _ if had_missed && (self.leader == Some(id) || self.standby == Some(id)) => {
+                Some(Tick::START)
+            }
             Some(earliest) if self.leader == Some(id) => Some(earliest),
             Some(_) if self.standby == Some(id) && planted("reserve-sleeps-for-ever") => None,
             Some(earliest) if self.standby == Some(id) => Some(earliest.after(STANDBY_LAG)),
@@ -113,7 +116,11 @@ impl Timekeepers {
 
     /// Removes a getter. Returns its waker, to be dropped, and the waker of its successor, to be
     /// called.
-    pub(crate) fn leave(&mut self, id: WatchId, earliest: Option<Tick>) -> (Option<Waker>, Option<Waker>) {
+    pub(crate) fn leave(
+        &mut self,
+        id: WatchId,
+        earliest: Option<Tick>,
+    ) -> (Option<Waker>, Option<Waker>) {
         let waker = self.watches.remove(&id).and_then(|watch| watch.waker);
         let duty = if self.leader == Some(id) {
             self.leader = None;
@@ -185,7 +192,8 @@ impl Timekeepers {
     /// Gives a vacant duty to the getter that has waited longest. If none is free, the standby
     /// becomes the leader.
     fn fill(&mut self, earliest: Option<Tick>) -> Option<Waker> {
-        let free = self.watches.iter().find(|(id, watch)| self.is_free(**id, watch)).map(|(id, _)| *id);
+        let free =
+            self.watches.iter().find(|(id, watch)| self.is_free(**id, watch)).map(|(id, _)| *id);
         let chosen = match (self.leader, free) {
             (None, Some(free)) => *self.leader.insert(free),
             (None, None) => {

@@ -8,6 +8,8 @@ fn main() {
     // With `--it` it names none: all integration tests look for them.
     #[cfg(wq_plant)]
     if std::env::args().nth(1).is_none() {
-        wq_delay::PLANTED_BUGS.iter().for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
+        wq_delay::PLANTED_BUGS
+            .iter()
+            .for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
     }
 }

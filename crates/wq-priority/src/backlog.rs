@@ -51,7 +51,11 @@ pub struct Priority {
 
 impl Priority {
     pub(crate) fn with(aging_interval: Option<NonZeroU32>, weights: Weights) -> Self {
-        Self { len: 0, levels: PriorityLevels::new(aging_interval), groups: GroupQueues::new(weights) }
+        Self {
+            len: 0,
+            levels: PriorityLevels::new(aging_interval),
+            groups: GroupQueues::new(weights),
+        }
     }
 
     /// Returns how many hand-outs pass the first item of any priority at most, while at most

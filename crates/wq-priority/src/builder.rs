@@ -84,7 +84,9 @@ impl Builder {
     pub fn build(self) -> Result<Priority, InvalidPriority> {
         let aging_interval = match self.aging_interval {
             None => None,
-            Some(interval) => Some(NonZeroU32::new(interval).ok_or(InvalidPriority::ZeroAgingInterval)?),
+            Some(interval) => {
+                Some(NonZeroU32::new(interval).ok_or(InvalidPriority::ZeroAgingInterval)?)
+            }
         };
         let mut weights = Weights::default();
         for (group, weight) in self.weights {

@@ -7,10 +7,12 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 
 /// The items that still have to be handed out under each priority: queued, or to run again.
 ///
-/// [`QueueReader::survey`](wq_core::QueueReader::survey) fills it. All figures are of one moment. At most 25 priorities have a label of their own, all others share one.
+/// [`QueueReader::survey`](wq_core::QueueReader::survey) fills it. All figures are of one moment.
+/// At most 25 priorities have a label of their own, all others share one.
 ///
 /// To keep the labels between scrapes, reuse the value and call [`begin`](Self::begin) before each
-/// survey. A priority keeps its label as long as the value lives. A survey gives free labels to the highest priorities in use.
+/// survey. A priority keeps its label as long as the value lives. A survey gives free labels to the
+/// highest priorities in use.
 ///
 /// A survey looks up at most 50 priorities and the items in flight. It allocates nothing.
 ///

@@ -97,7 +97,13 @@ impl GroupQueues {
 
     /// Appends an item that does not wait to its group's queue.
     #[inline]
-    pub(crate) fn push(&mut self, groups: &mut RoundRobin, level: u32, group: Option<GroupId>, item: u32) {
+    pub(crate) fn push(
+        &mut self,
+        groups: &mut RoundRobin,
+        level: u32,
+        group: Option<GroupId>,
+        item: u32,
+    ) {
         if item as usize >= self.places.len() {
             self.places.resize(item as usize + 1, Place::NOWHERE);
         }
@@ -113,7 +119,8 @@ impl GroupQueues {
 
     /// A new queue comes last, so a group that empties itself gains nothing.
     fn open(&mut self, groups: &mut RoundRobin, level: u32, group: Option<GroupId>) -> u32 {
-        let weight = group.and_then(|group| self.weights.get(&group)).map_or(1, |weight| weight.get());
+        let weight =
+            group.and_then(|group| self.weights.get(&group)).map_or(1, |weight| weight.get());
         let items = IntrusiveList::EMPTY;
         let index = self.pool.insert(GroupQueue { items, link: Link::NONE, level, weight, group });
         match group {

@@ -27,6 +27,14 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "a raised item stays where it is",
     ),
     ("ageing-never-counts", "no priority starves", "no hand-out goes to the oldest priority"),
-    ("groups-take-no-turns", "groups share a priority", "the first group is served until it is empty"),
-    ("merge-lowers", "an add lowers an item only by `Set`", "each add of a lower priority lowers it"),
+    (
+        "groups-take-no-turns",
+        "groups share a priority",
+        "the first group is served until it is empty",
+    ),
+    (
+        "merge-lowers",
+        "an add lowers an item only by `Set`",
+        "each add of a lower priority lowers it",
+    ),
 ];

@@ -1,10 +1,13 @@
-//! Planted: prints the bugs that can be planted in the backlog, one a line, for the stage `planted`.
+//! Planted: prints the bugs that can be planted in the backlog, one a line, for the stage
+//! `planted`.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is what this program is for"))]
 
 fn main() {
     // With `--it` it names none: all integration tests look for them.
     #[cfg(wq_plant)]
     if std::env::args().nth(1).is_none() {
-        wq_priority::PLANTED_BUGS.iter().for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
+        wq_priority::PLANTED_BUGS
+            .iter()
+            .for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
     }
 }

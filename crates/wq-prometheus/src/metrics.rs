@@ -21,8 +21,18 @@ use crate::watched::Watched;
 /// Upper bounds of the histograms in seconds: ten-fold from a microsecond, as in component-base's
 /// `workqueue` metrics. Two are inexact because component-base multiplies. With exact ones, `le`
 /// would differ, and series of a Go program could not be summed with ours.
-const BUCKETS: [f64; 10] =
-    [1e-6, 9.999_999_999_999_999e-6, 9.999_999_999_999_999e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
+const BUCKETS: [f64; 10] = [
+    1e-6,
+    9.999_999_999_999_999e-6,
+    9.999_999_999_999_999e-5,
+    1e-3,
+    1e-2,
+    1e-1,
+    1.0,
+    10.0,
+    100.0,
+    1000.0,
+];
 
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
@@ -65,7 +75,8 @@ impl QueueMetrics {
     /// Registers the metrics, without a queue yet. Call it once for a registry, where names must be
     /// unique.
     pub fn register(registry: &mut Registry) -> Self {
-        let histograms = || Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let histograms =
+            || Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
         let metrics = Self {
             adds: Family::default(),
             retries: Family::default(),
@@ -77,8 +88,16 @@ impl QueueMetrics {
         };
         let registry = registry.sub_registry_with_prefix("workqueue");
         registry.register_collector(Box::new(Scrape(Arc::clone(&metrics.sources))));
-        registry.register("adds", "Total number of adds handled by workqueue", metrics.adds.clone());
-        registry.register("retries", "Total number of retries handled by workqueue", metrics.retries.clone());
+        registry.register(
+            "adds",
+            "Total number of adds handled by workqueue",
+            metrics.adds.clone(),
+        );
+        registry.register(
+            "retries",
+            "Total number of retries handled by workqueue",
+            metrics.retries.clone(),
+        );
         registry.register(
             "queue_duration_seconds",
             "How long in seconds an item stays in workqueue before being requested",

@@ -65,7 +65,9 @@ impl Collector for Scrape {
             "How many seconds has the longest running processor for workqueue been running",
             |shown| shown.longest.as_ref().map(Duration::as_secs_f64),
         )?;
-        gauge("delayed_depth", "How many items wait for their deadline", |shown| shown.delayed.map(float))
+        gauge("delayed_depth", "How many items wait for their deadline", |shown| {
+            shown.delayed.map(float)
+        })
     }
 }
 

@@ -29,8 +29,10 @@ impl Sources {
     pub(crate) fn read(&self) -> Vec<(Arc<str>, Reading)> {
         let sources = self.lock().all.clone();
         // Outside the lock, because backlogs are user code.
-        let readings: Vec<_> =
-            sources.iter().filter_map(|(name, read)| Some((Arc::clone(name), read.read()?))).collect();
+        let readings: Vec<_> = sources
+            .iter()
+            .filter_map(|(name, read)| Some((Arc::clone(name), read.read()?)))
+            .collect();
         if readings.len() < sources.len() {
             self.lock().sweep();
         }

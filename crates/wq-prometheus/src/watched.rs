@@ -60,7 +60,9 @@ impl<T: Send + 'static, B: Backlog + Send + 'static, S> Watched for DelayingQueu
     }
 }
 
-impl<T: Send + 'static, L, B: Backlog + Send + 'static, S> Watched for RateLimitingQueue<T, L, B, S> {
+impl<T: Send + 'static, L, B: Backlog + Send + 'static, S> Watched
+    for RateLimitingQueue<T, L, B, S>
+{
     type Item = T;
     type Backlog = B;
 

@@ -1,4 +1,5 @@
-//! Two threads work on items that fail at first; each is retried with its own back-off until it succeeds. What is not done by the end is printed.
+//! Two threads work on items that fail at first; each is retried with its own back-off until it
+//! succeeds. What is not done by the end is printed.
 
 #![expect(clippy::print_stdout, reason = "it is what the example does")]
 

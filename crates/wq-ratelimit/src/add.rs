@@ -69,7 +69,9 @@ where
     }
 }
 
-impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
+impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher>
+    RateLimitingQueue<T, L, B, S>
+{
     /// Adds an item unless the queue is full. Delayed items need no room.
     ///
     /// # Errors

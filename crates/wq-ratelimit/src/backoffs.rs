@@ -251,7 +251,10 @@ mod tests {
         backoffs.begin(&many, end, start, &mut discarded);
         assert_eq!(backoffs.len(), super::MANY / 2 + 1);
         assert!(backoffs.is_crowded() && backoffs.open(&0, start).is_some());
-        assert!((many / 2 + 1..=many).all(|n| backoffs.open(&n, start).is_some()), "those that failed last");
+        assert!(
+            (many / 2 + 1..=many).all(|n| backoffs.open(&n, start).is_some()),
+            "those that failed last"
+        );
     }
 
     #[test]

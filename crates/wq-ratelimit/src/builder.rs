@@ -8,7 +8,8 @@ use crate::retry_state::{DuringBackoff, RetryState, Rules};
 use std::fmt;
 use std::sync::Arc;
 use wq_delay::{
-    Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd, Timer,
+    Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd,
+    Timer,
 };
 
 /// The limiter of a builder until [`Builder::limiter`] sets one. No queue can be built with it.

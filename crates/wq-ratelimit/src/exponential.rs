@@ -46,7 +46,11 @@ impl<T> ExponentialBackoff<T> {
 
     pub(crate) fn checked(base: Duration, max: Duration) -> Self {
         let idle = max.saturating_mul(2).max(MIN_IDLE);
-        Self { base, max, attempts: Records::new(DefaultHasher::default(), idle, DEFAULT_MAX_ITEMS) }
+        Self {
+            base,
+            max,
+            attempts: Records::new(DefaultHasher::default(), idle, DEFAULT_MAX_ITEMS),
+        }
     }
 }
 

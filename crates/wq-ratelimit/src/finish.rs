@@ -11,7 +11,12 @@ use wq_delay::{Backlog, Rejected, RejectedReason, Scheduled};
 /// A guard's view of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Finish<T, B: Backlog> {
     /// Called before the guard ends, so that the queue holds the item at every moment.
-    fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>>;
+    fn finish(
+        &self,
+        item: &T,
+        order: B::Order,
+        outcome: Outcome,
+    ) -> Result<Option<Scheduled>, Rejected<T>>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
 }
@@ -24,7 +29,12 @@ where
     S: BuildHasher,
 {
     /// Asks the limiter first: if it panics, the earlier retry still waits.
-    fn finish(&self, item: &T, order: B::Order, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>> {
+    fn finish(
+        &self,
+        item: &T,
+        order: B::Order,
+        outcome: Outcome,
+    ) -> Result<Option<Scheduled>, Rejected<T>> {
         match outcome {
             Outcome::Success if planted("success-keeps-attempts") => return Ok(None),
             Outcome::Success | Outcome::GiveUp => {

@@ -7,7 +7,9 @@ use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot};
 
-impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
+impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher>
+    RateLimitingQueue<T, L, B, S>
+{
     /// Removes a delayed item and ends its back-off. Its attempts stay counted. Returns `None` if
     /// it is not delayed or is due.
     ///

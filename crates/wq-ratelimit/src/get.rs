@@ -95,8 +95,14 @@ where
     ///
     /// [`GetTimeoutError`] says whether an item may come later.
     #[inline]
-    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
-        self.inner.queue.get_timeout(timeout).map(|held| ProcessingGuard { queue: &*self.inner, held })
+    pub fn get_timeout(
+        &self,
+        timeout: Duration,
+    ) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
+        self.inner
+            .queue
+            .get_timeout(timeout)
+            .map(|held| ProcessingGuard { queue: &*self.inner, held })
     }
 
     /// Keeps time until shutdown, and gets no items; see [`wq_delay::DelayingQueue::keep_time`].

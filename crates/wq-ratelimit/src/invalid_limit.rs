@@ -36,7 +36,12 @@ impl InvalidLimit {
         }
         if base > max {
             let bound = format!("at most max, which is {max:?}");
-            return Err(Self::new("base", base, bound, "raise max, or set both alike for a wait that stays"));
+            return Err(Self::new(
+                "base",
+                base,
+                bound,
+                "raise max, or set both alike for a wait that stays",
+            ));
         }
         Ok(())
     }

@@ -65,8 +65,8 @@ pub use with_max_wait::WithMaxWait;
 #[cfg(feature = "tokio")]
 pub use wq_delay::TokioTimer;
 pub use wq_delay::{
-    Added, AddedAll, Backlog, BuildError, Counts, Debounce, DebounceError, DefaultHasher, DelayReader,
-    DelayingQueue, Drained, Fifo, GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer,
-    NotDrained, Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot,
-    ThreadTimer, Timer, TryGetError, WorkQueue,
+    Added, AddedAll, Backlog, BuildError, Counts, Debounce, DebounceError, DefaultHasher,
+    DelayReader, DelayingQueue, Drained, Fifo, GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime,
+    ManualTimer, NotDrained, Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen,
+    SlotId, Snapshot, ThreadTimer, Timer, TryGetError, WorkQueue,
 };

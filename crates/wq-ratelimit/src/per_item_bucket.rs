@@ -72,7 +72,8 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let tick = self.tick(now);
         // As in `TokenBucket`: an earlier `now` does not move the token's instant.
-        let before_start = self.start.map_or(Duration::ZERO, |start| start.saturating_duration_since(now));
+        let before_start =
+            self.start.map_or(Duration::ZERO, |start| start.saturating_duration_since(now));
         let bucket = self.buckets.entry(item, now, |bucket| bucket.full_at > tick);
         let (full_at, wait) = self.rate.take(bucket.full_at, tick);
         bucket.full_at = full_at;

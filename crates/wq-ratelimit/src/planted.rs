@@ -23,7 +23,11 @@ pub(crate) fn planted(bug: &str) -> bool {
 /// The bugs that can be planted: name, broken promise, effect.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
-    ("success-keeps-attempts", "one call ends the work", "`finish(Success)` keeps the attempts of the item"),
+    (
+        "success-keeps-attempts",
+        "one call ends the work",
+        "`finish(Success)` keeps the attempts of the item",
+    ),
     (
         "early-attempt-counts",
         "only attempts that had their time count",
@@ -39,6 +43,10 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
         "a bucket grants no more than its burst and rate",
         "two threads take the same token",
     ),
-    ("doubling-overflows", "limiters saturate", "a back-off that has doubled often enough starts again"),
+    (
+        "doubling-overflows",
+        "limiters saturate",
+        "a back-off that has doubled often enough starts again",
+    ),
     ("store-without-bound", "memory is bounded", "a store of failures grows with every item"),
 ];

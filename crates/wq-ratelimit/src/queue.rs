@@ -154,7 +154,10 @@ where
     S: BuildHasher,
 {
     /// Runs a step under the lock, and drops the discarded items after it.
-    pub(crate) fn with_state<R>(&self, step: impl FnOnce(&mut RetryState<T, L, S>, &mut Vec<T>) -> R) -> R {
+    pub(crate) fn with_state<R>(
+        &self,
+        step: impl FnOnce(&mut RetryState<T, L, S>, &mut Vec<T>) -> R,
+    ) -> R {
         let mut discarded = Vec::new();
         step(&mut self.retry_state.lock(), &mut discarded)
     }
@@ -172,7 +175,8 @@ where
     }
 
     fn add_asking(&self, item: T, order: B::Order, ask: RetryRequest) -> Scheduled {
-        let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
+        let is_queued =
+            matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
         if self.queue.is_shutting_down() {
             return Scheduled::ShutDown;
         }

@@ -34,7 +34,8 @@ struct Kept(u32);
 
 impl Kept {
     fn until(after_start: Duration) -> Self {
-        let seconds = after_start.as_secs().saturating_add(u64::from(after_start.subsec_nanos() > 0));
+        let seconds =
+            after_start.as_secs().saturating_add(u64::from(after_start.subsec_nanos() > 0));
         Self(u32::try_from(seconds).unwrap_or(u32::MAX))
     }
 
@@ -144,7 +145,11 @@ fn evict<T, V>(table: &mut HashTable<Record<T, V>>, evicted: u64, discarded: &mu
     evicted.saturating_add(count)
 }
 
-fn take_out<T: Eq, V>(table: &mut HashTable<Record<T, V>>, hash: u64, item: &T) -> Option<Record<T, V>> {
+fn take_out<T: Eq, V>(
+    table: &mut HashTable<Record<T, V>>,
+    hash: u64,
+    item: &T,
+) -> Option<Record<T, V>> {
     if table.is_empty() {
         return None;
     }
@@ -162,7 +167,8 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         let mut own = None;
         if is_full && self.young.find(hash, |(held, ..)| held == item).is_none() {
             // Taken first, so that its own record is not evicted.
-            own = take_out(&mut self.old, hash, item).or_else(|| take_out(&mut self.waiting, hash, item));
+            own = take_out(&mut self.old, hash, item)
+                .or_else(|| take_out(&mut self.waiting, hash, item));
             self.turn(now);
         }
         match self.young.find_entry(hash, |(held, ..)| held == item) {
@@ -180,7 +186,10 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
                     (item.clone(), V::default(), Kept::default())
                 });
                 let hasher = &self.hasher;
-                &mut young.insert_unique(hash, record, |(held, ..)| hasher.hash_one(held)).into_mut().1
+                &mut young
+                    .insert_unique(hash, record, |(held, ..)| hasher.hash_one(held))
+                    .into_mut()
+                    .1
             }
         }
     }
@@ -198,7 +207,8 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
     /// Keeps the record for the idle time after `until`, or after `now` if that is later.
     pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
         let Some(start) = self.start else { return };
-        let kept = Kept::until(until.max(now).saturating_duration_since(start).saturating_add(self.idle));
+        let kept =
+            Kept::until(until.max(now).saturating_duration_since(start).saturating_add(self.idle));
         if let Some((_, _, held)) = self.find(item) {
             *held = if until > now { kept.max(*held) } else { kept.min(*held) };
         }
@@ -249,7 +259,8 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         let hasher = &self.hasher;
         let young = is_silent.then_some(&mut self.young);
         for table in [&mut self.old, &mut self.waiting].into_iter().chain(young) {
-            let is_over = |(_, value, kept): &mut Record<T, V>| kept.is_over(after_start) && !keep(value);
+            let is_over =
+                |(_, value, kept): &mut Record<T, V>| kept.is_over(after_start) && !keep(value);
             for (item, ..) in table.extract_if(is_over) {
                 self.expired = self.expired.saturating_add(1);
                 discard(item, &mut self.discarded);

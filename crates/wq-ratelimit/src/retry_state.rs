@@ -50,7 +50,9 @@ impl RetryRequest {
     pub(crate) fn of(outcome: Outcome) -> Self {
         let limiter = Self::default();
         match outcome {
-            Outcome::RetryWith { delay, combine } => Self { own: Some((delay, combine)), ..limiter },
+            Outcome::RetryWith { delay, combine } => {
+                Self { own: Some((delay, combine)), ..limiter }
+            }
             Outcome::RetryNotBefore(floor) => Self { not_before: Some(floor), ..limiter },
             Outcome::Success | Outcome::GiveUp | Outcome::RetryAfter(_) | Outcome::Retry => limiter,
         }
@@ -64,7 +66,9 @@ impl RetryRequest {
             Some((own, Combine::Sum)) => wait.saturating_add(own),
             Some((own, Combine::Override)) => own,
         };
-        wait.max(self.not_before.map_or(Duration::ZERO, |floor| floor.saturating_duration_since(now)))
+        wait.max(
+            self.not_before.map_or(Duration::ZERO, |floor| floor.saturating_duration_since(now)),
+        )
     }
 
     /// The same for an attempt before its time: `until` replaces the limiter's wait. `None`: never.

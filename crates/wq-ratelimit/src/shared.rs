@@ -61,7 +61,9 @@ impl<T, L> Clone for Shared<T, L> {
 
 impl<T, L> fmt::Debug for Shared<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("handles", &Arc::strong_count(&self.limiter)).finish_non_exhaustive()
+        f.debug_struct("Shared")
+            .field("handles", &Arc::strong_count(&self.limiter))
+            .finish_non_exhaustive()
     }
 }
 

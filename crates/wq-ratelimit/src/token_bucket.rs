@@ -71,7 +71,9 @@ impl TokenBucket {
     }
 
     pub(crate) fn of(rate: Rate) -> Self {
-        Self { shared: Arc::new(Bucket { rate, start: OnceLock::new(), full_at: AtomicU64::new(0) }) }
+        Self {
+            shared: Arc::new(Bucket { rate, start: OnceLock::new(), full_at: AtomicU64::new(0) }),
+        }
     }
 
     /// Takes a token, and returns how long to wait for it from `now` on. If `now` is earlier than
@@ -81,7 +83,8 @@ impl TokenBucket {
         let Bucket { rate, start, full_at } = &*self.shared;
         let start = *start.get_or_init(|| now);
         let before_start = start.saturating_duration_since(now);
-        let now = u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
+        let now =
+            u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
         let mut held = full_at.load(Ordering::Relaxed);
         loop {
             let (next, wait) = rate.take(held, now);

@@ -33,7 +33,13 @@ fn an_arrow_that_points_up_or_past_a_layer_is_refused() {
 fn nothing_published_depends_on_anything_unpublished() {
     refused(Arrow { to: "wq-contract", to_ours: Some(false), ..DOWN }, "which is not");
     assert_eq!(
-        violation(Arrow { from: "demo", from_published: false, to: "verify", to_ours: Some(false), ..DOWN }),
+        violation(Arrow {
+            from: "demo",
+            from_published: false,
+            to: "verify",
+            to_ours: Some(false),
+            ..DOWN
+        }),
         None
     );
 }
@@ -47,10 +53,14 @@ fn an_optional_arrow_must_be_optional() {
 
 #[test]
 fn dev_dependencies_among_ours_carry_no_version_and_others_do() {
-    let contract = Arrow { to: "wq-contract", to_ours: Some(false), dev: true, versioned: false, ..DOWN };
+    let contract =
+        Arrow { to: "wq-contract", to_ours: Some(false), dev: true, versioned: false, ..DOWN };
     assert_eq!(violation(contract), None);
     refused(Arrow { versioned: true, ..contract }, "without a version");
-    assert_eq!(violation(Arrow { to: "proptest", to_ours: None, versioned: true, ..contract }), None);
+    assert_eq!(
+        violation(Arrow { to: "proptest", to_ours: None, versioned: true, ..contract }),
+        None
+    );
     refused(Arrow { versioned: false, ..DOWN }, "cannot be published");
 }
 
@@ -60,5 +70,8 @@ fn heavy_crates_stay_out_of_the_layers_that_do_without_them() {
         Arrow { from: "wq-core", to: "tokio", to_ours: None, optional: true, ..DOWN },
         "must not depend on tokio",
     );
-    assert_eq!(violation(Arrow { from: "wq-core", to: "tokio", to_ours: None, dev: true, ..DOWN }), None);
+    assert_eq!(
+        violation(Arrow { from: "wq-core", to: "tokio", to_ours: None, dev: true, ..DOWN }),
+        None
+    );
 }

@@ -30,7 +30,8 @@ fn gates(crates: &[&str]) -> Vec<Gate> {
 
 #[test]
 fn gates_are_selected_by_crate() {
-    let names = |crates: &[&str]| gates(crates).iter().map(|gate| gate.name.clone()).collect::<Vec<_>>();
+    let names =
+        |crates: &[&str]| gates(crates).iter().map(|gate| gate.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&[]), ["fast", "small"]);
     assert_eq!(names(&["b"]), ["small"]);
     let unknown = select(FILE, &["c".to_owned()]).expect_err("unknown").to_string();
@@ -40,13 +41,17 @@ fn gates_are_selected_by_crate() {
 #[test]
 fn a_gate_is_ok_at_its_bound_and_short_beyond_it_or_unmeasured() {
     let [fast, small] = &gates(&[])[..] else { panic!("two gates") };
-    assert_eq!(judge(fast, Some(8.0)), ("gate a/fast measured=8.00 goal=>=8 ok (times)".to_owned(), true));
+    assert_eq!(
+        judge(fast, Some(8.0)),
+        ("gate a/fast measured=8.00 goal=>=8 ok (times)".to_owned(), true)
+    );
     assert!(!judge(fast, Some(7.99)).1);
     assert!(judge(small, Some(2.5)).1);
     assert!(!judge(small, Some(2.51)).1);
     assert!(!judge(small, Some(f64::NAN)).1);
     let (line, met) = judge(small, None);
-    let wanted = "gate b/small measured=nothing goal=<=2.5 short (bytes)\n  measured: w\n  look at: l";
+    let wanted =
+        "gate b/small measured=nothing goal=<=2.5 short (bytes)\n  measured: w\n  look at: l";
     assert_eq!((line.as_str(), met), (wanted, false));
 }
 

@@ -37,6 +37,23 @@ fn long_files_are_refused_unless_they_are_tests() {
     check("crates/a/src/heap.rs", &long, &["which are the two ideas"]);
     check("crates/a/src/heap/tests.rs", &long, &[]);
     check("crates/a/tests/it/heap.rs", &long, &[]);
+    check("crates/a/src/conformance/heap.rs", &long, &[]);
+}
+
+#[test]
+fn prose_wraps_and_tables_and_examples_need_not() {
+    let wide = "word ".repeat(20) + "words";
+    let file = |comment: &str| format!("//! The heap.\n\n{comment}\n");
+    check(
+        "crates/a/src/heap.rs",
+        &file(&format!("    /// {wide}")),
+        &["line 3 is a comment beyond"],
+    );
+    check("crates/a/src/heap.rs", &file(&format!("// {wide}")), &["line 3 is a comment beyond"]);
+    check("crates/a/src/heap.rs", &file(&format!("/// | {wide} |")), &[]);
+    check("crates/a/src/heap.rs", &file(&format!("/// ```\n/// {wide}\n/// ```")), &[]);
+    let after = format!("/// ```\n/// x\n/// ```\n/// {wide}");
+    check("crates/a/src/heap.rs", &file(&after), &["line 6 is a comment beyond"]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 fn read(args: &[&str]) -> Result<Options, String> {
     let me = std::env::current_exe().unwrap();
-    let all = ["demo", "--provisioner-bin", me.to_str().unwrap()].into_iter().chain(args.iter().copied());
+    let all =
+        ["demo", "--provisioner-bin", me.to_str().unwrap()].into_iter().chain(args.iter().copied());
     let cli = Cli::try_parse_from(all).map_err(|error| one_line(&error.to_string()))?;
     checked(cli.run)
 }

@@ -27,7 +27,8 @@ fn signal() -> Signal {
 fn log() -> Vec<Request> {
     vec![
         request(50, "replica-1", "create", "persistentvolumes", 201),
-        request(101, "replica-1", "patch", "persistentvolumeclaims", 200), // under way when the signal came
+        request(101, "replica-1", "patch", "persistentvolumeclaims", 200), /* under way when the
+                                                                            * signal came */
         request(110, "writer", "create", "persistentvolumeclaims", 201),
         request(120, "replica-2", "watch", "leases", 200),
         request(4000, "replica-3", "update", "leases", 409),

@@ -38,7 +38,11 @@ fn good() -> Evidence {
             was_bound: true,
             bound_to: vec![volume.clone()],
         });
-        let birth = VolumeBirth { name: volume.clone(), uid: format!("v{i}"), claim_uid: Some(uid.clone()) };
+        let birth = VolumeBirth {
+            name: volume.clone(),
+            uid: format!("v{i}"),
+            claim_uid: Some(uid.clone()),
+        };
         evidence.volume_births.push(birth);
         evidence.directory_births.push(directory(i, 9 + i / 4));
         if !deleted {
@@ -107,7 +111,11 @@ fn a_claim_that_is_missing_unbound_or_replaced_is_lost() {
 
 #[test]
 fn a_claim_whose_volume_is_missing_or_someone_elses_is_lost() {
-    expect(&after(|e| drop(e.volumes.remove(0))), (1, 0, 0), "its volume pvc-u0 is not on the server");
+    expect(
+        &after(|e| drop(e.volumes.remove(0))),
+        (1, 0, 0),
+        "its volume pvc-u0 is not on the server",
+    );
     expect(&after(|e| e.volumes[0].phase = "Released".into()), (1, 0, 0), "is Released, not Bound");
     expect(&after(|e| e.volumes[0].path = None), (1, 0, 0), "names no path");
     let two_claims_one_volume = after(|e| e.claims[0].volume = Some("pvc-u1".into()));
@@ -124,7 +132,8 @@ fn a_claim_whose_directory_is_missing_or_disagrees_is_lost() {
     );
     let wrong_volume = after(|e| e.directories[0].marker.as_mut().unwrap().volume = "pvc-x".into());
     expect(&wrong_volume, (1, 0, 0), "says volume \"pvc-x\"");
-    let wrong_name = after(|e| e.directories[0].marker.as_mut().unwrap().claim_name = "other".into());
+    let wrong_name =
+        after(|e| e.directories[0].marker.as_mut().unwrap().claim_name = "other".into());
     expect(&wrong_name, (1, 0, 0), "says claim_name");
 }
 
@@ -140,13 +149,18 @@ fn two_volumes_for_a_claim_are_duplicated_even_if_one_is_gone() {
         e.volume_births.push(again);
     });
     expect(&once, (0, 1, 0), "2 volumes were created");
-    expect(&after(|e| e.written[0].bound_to.push("other".into())), (0, 1, 0), "bound to more than one");
+    expect(
+        &after(|e| e.written[0].bound_to.push("other".into())),
+        (0, 1, 0),
+        "bound to more than one",
+    );
 }
 
 #[test]
 fn two_directories_for_a_claim_are_duplicated_even_if_one_is_gone() {
     let now = after(|e| {
-        let second = Directory { path: "/volumes/team-b/pvc-u0".into(), ..e.directories[0].clone() };
+        let second =
+            Directory { path: "/volumes/team-b/pvc-u0".into(), ..e.directories[0].clone() };
         e.directories.push(second);
     });
     expect(&now, (0, 1, 0), "it has 2 directories");
@@ -164,8 +178,11 @@ fn what_a_deleted_claim_leaves_is_orphaned() {
     });
     expect(&claim, (0, 0, 1), "still on the server");
     let volume = after(|e| {
-        let left =
-            VolumeState { name: "pvc-u9".into(), claim_uid: Some("u9".into()), ..e.volumes[0].clone() };
+        let left = VolumeState {
+            name: "pvc-u9".into(),
+            claim_uid: Some("u9".into()),
+            ..e.volumes[0].clone()
+        };
         e.volumes.push(left);
     });
     expect(&volume, (0, 0, 1), "was deleted");
@@ -174,8 +191,16 @@ fn what_a_deleted_claim_leaves_is_orphaned() {
 
 #[test]
 fn what_belongs_to_nobody_is_orphaned() {
-    expect(&after(|e| e.directories.push(directory(77, 11))), (0, 0, 1), "no claim that was ever written");
-    expect(&after(|e| e.strays.push("/volumes/team-a/.staging-1".into())), (0, 0, 1), "should not be there");
+    expect(
+        &after(|e| e.directories.push(directory(77, 11))),
+        (0, 0, 1),
+        "no claim that was ever written",
+    );
+    expect(
+        &after(|e| e.strays.push("/volumes/team-a/.staging-1".into())),
+        (0, 0, 1),
+        "should not be there",
+    );
     let volume = after(|e| {
         let nobodys = VolumeState { name: "stray".into(), claim_uid: None, ..e.volumes[0].clone() };
         e.volumes.push(nobodys);
@@ -202,7 +227,9 @@ fn a_fence_that_goes_back_is_found_and_an_equal_one_is_not() {
     assert!(after(|e| e.directory_births.swap(0, 1)).all_well());
     // Numbers, not text: 9 comes before 10.
     assert!(after(|_| ()).all_well());
-    let odd = after(|e| e.directory_births[3].marker.as_mut().unwrap().fence.resource_version = "x".into());
+    let odd = after(|e| {
+        e.directory_births[3].marker.as_mut().unwrap().fence.resource_version = "x".into()
+    });
     expect(&odd, (0, 0, 0), "no number");
     expect(
         &after(|e| e.directory_births[3].marker = Err("its marker cannot be read".into())),

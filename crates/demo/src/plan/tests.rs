@@ -64,7 +64,8 @@ fn every_blocked_namespace_has_claims_that_wait_and_is_unblocked_once_after_them
             if namespace.blocked {
                 assert_eq!(lifts.len(), 1, "{plan:?}");
                 assert!(claims.iter().all(|at| *at < lifts[0]));
-                // At least one of the two files has somebody waiting; a later draw may move the single claim of a tiny plan.
+                // At least one of the two files has somebody waiting; a later draw may move the
+                // single claim of a tiny plan.
                 assert!(plan.claims.len() < 100 || !claims.is_empty());
             } else {
                 assert!(lifts.is_empty());
@@ -80,8 +81,12 @@ fn both_ends_of_a_leader_can_be_reached_and_leave_claims_to_create() {
         let total = plan.claims.len();
         let waiting = plan.claims.iter().filter(|c| plan.namespaces[c.namespace].blocked).count();
         assert!(plan.crash_at < plan.handover_at);
-        // Even with every blocked claim still waiting, what is created before the hand-over suffices to reach it, burst included.
-        assert!(plan.handover_at + waiting + plan.burst <= plan.before_handover, "{total}: {waiting}");
+        // Even with every blocked claim still waiting, what is created before the hand-over
+        // suffices to reach it, burst included.
+        assert!(
+            plan.handover_at + waiting + plan.burst <= plan.before_handover,
+            "{total}: {waiting}"
+        );
         assert!(plan.before_handover + plan.burst <= total);
     }
 }

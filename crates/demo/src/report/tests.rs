@@ -61,8 +61,9 @@ fn the_tables_show_figures_targets_and_requests() {
         "replica-1 300 12 0 312",
         "replica-2 150 0 4 154",
     ] {
-        let found =
-            tables.lines().any(|row| row.split_whitespace().collect::<Vec<_>>().join(" ").starts_with(line));
+        let found = tables
+            .lines()
+            .any(|row| row.split_whitespace().collect::<Vec<_>>().join(" ").starts_with(line));
         assert!(found, "{line}\n{tables}");
     }
     let none = Report { crash: None, ..report() }.tables();
@@ -72,7 +73,11 @@ fn the_tables_show_figures_targets_and_requests() {
 #[test]
 fn the_document_says_what_the_line_says_and_names_the_findings() {
     let mut report = report();
-    report.verdict.add([Finding { harm: Harm::Lost, subject: "claim a/b".into(), what: "is gone".into() }]);
+    report.verdict.add([Finding {
+        harm: Harm::Lost,
+        subject: "claim a/b".into(),
+        what: "is gone".into(),
+    }]);
     let document = report.json(false);
     assert_eq!(document["verdict"], "FAILED");
     assert_eq!(report.json(true)["verdict"], "PASSED");

@@ -1,4 +1,5 @@
-//! The client of an API server behind the proxy: it goes there directly, and passes on every answer as it is.
+//! The client of an API server behind the proxy: it goes there directly, and passes on every answer
+//! as it is.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,10 +14,11 @@ const VARIABLES: [&str; 2] = ["HTTPS_PROXY", "https_proxy"];
 pub(super) async fn client(file: Kubeconfig, context: Option<String>) -> anyhow::Result<Client> {
     let by_file = names_a_proxy(&file, context.as_deref());
     let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
-    let mut config = Config::from_custom_kubeconfig(file, &options).await.map_err(|error| match error {
-        KubeconfigError::ParseProxyUrl(_) => no_proxy(by_file),
-        error => error.into(),
-    })?;
+    let mut config =
+        Config::from_custom_kubeconfig(file, &options).await.map_err(|error| match error {
+            KubeconfigError::ParseProxyUrl(_) => no_proxy(by_file),
+            error => error.into(),
+        })?;
     // As Go has it: the environment's proxy is not for this machine itself.
     if !by_file && config.cluster_url.host().is_some_and(is_loopback) {
         config.proxy_url = None;
@@ -24,9 +26,8 @@ pub(super) async fn client(file: Kubeconfig, context: Option<String>) -> anyhow:
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     Client::try_from(config).map_err(|error| match error {
-        kube::Error::ProxyProtocolDisabled { .. } | kube::Error::ProxyProtocolUnsupported { .. } => {
-            no_proxy(by_file)
-        }
+        kube::Error::ProxyProtocolDisabled { .. }
+        | kube::Error::ProxyProtocolUnsupported { .. } => no_proxy(by_file),
         error => error.into(),
     })
 }
@@ -36,10 +37,13 @@ pub(super) async fn version(client: &Client) -> Result<String, kube::Error> {
     Ok(format!("kube-apiserver {}", client.apiserver_version().await?.git_version))
 }
 
-/// Why a request failed, in one line: a server's refusal in its own words, all else with its causes.
+/// Why a request failed, in one line: a server's refusal in its own words, all else with its
+/// causes.
 pub(super) fn why(error: kube::Error) -> anyhow::Error {
     match error {
-        kube::Error::Api(status) if status.message.is_empty() => anyhow!("refused: {}", status.reason),
+        kube::Error::Api(status) if status.message.is_empty() => {
+            anyhow!("refused: {}", status.reason)
+        }
         kube::Error::Api(status) => anyhow!("refused: {}", status.message),
         error => anyhow!("{}", chain(&error)),
     }
@@ -62,11 +66,15 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 /// Without the proxy's address, in which a password may stand.
 fn no_proxy(by_file: bool) -> anyhow::Error {
     if by_file {
-        return anyhow!("its proxy-url names a proxy, and the demo reaches API servers only directly");
+        return anyhow!(
+            "its proxy-url names a proxy, and the demo reaches API servers only directly"
+        );
     }
     let set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.is_empty());
     let name = VARIABLES.into_iter().find(set).unwrap_or(VARIABLES[0]);
-    anyhow!("{name} names a proxy, and the demo reaches API servers only directly: unset {name} for the demo")
+    anyhow!(
+        "{name} names a proxy, and the demo reaches API servers only directly: unset {name} for the demo"
+    )
 }
 
 /// Whether the cluster of this context is behind a proxy by the file's own word.
@@ -75,8 +83,9 @@ fn names_a_proxy(file: &Kubeconfig, context: Option<&str>) -> bool {
     let context = file.contexts.iter().find(|named| Some(&*named.name) == context);
     let cluster = context.and_then(|named| named.context.as_ref()).map(|context| &*context.cluster);
     let cluster = file.clusters.iter().find(|named| Some(&*named.name) == cluster);
-    let proxy =
-        cluster.and_then(|named| named.cluster.as_ref()).and_then(|cluster| cluster.proxy_url.as_deref());
+    let proxy = cluster
+        .and_then(|named| named.cluster.as_ref())
+        .and_then(|cluster| cluster.proxy_url.as_deref());
     proxy.is_some_and(|proxy| !proxy.is_empty())
 }
 

@@ -1,4 +1,5 @@
-//! A cluster of the user's behind the proxy: looked at before anything is made there, and swept at the end.
+//! A cluster of the user's behind the proxy: looked at before anything is made there, and swept at
+//! the end.
 
 use std::time::Duration;
 
@@ -15,7 +16,9 @@ use kube::{Api, Client, ResourceExt};
 
 use super::client::{chain, why};
 use super::sweep::sweep;
-use super::{Answer, Gone, User, address, client, close, end, listening, present, proxy, say, version};
+use super::{
+    Answer, Gone, User, address, client, close, end, listening, present, proxy, say, version,
+};
 use crate::cli::ServeOptions;
 use crate::plan::{CLASS, is_our_volume};
 use crate::replica::PROVISIONER;
@@ -36,7 +39,11 @@ const NEEDED: [(&str, &str, &[&str]); 6] = [
         &["create", "get", "list", "watch", "patch", "delete", "deletecollection"],
     ),
     ("", "persistentvolumes", &["create", "get", "list", "watch", "patch", "delete"]),
-    ("coordination.k8s.io", "leases", &["create", "get", "list", "watch", "update", "deletecollection"]),
+    (
+        "coordination.k8s.io",
+        "leases",
+        &["create", "get", "list", "watch", "update", "deletecollection"],
+    ),
     ("events.k8s.io", "events", &["create", "patch"]),
 ];
 
@@ -69,7 +76,8 @@ pub(super) async fn serve(
 
 /// A client, and what the server says that it is; or why nothing can be done there.
 async fn look(cluster: &Cluster) -> anyhow::Result<(Client, String)> {
-    // A parser's first line says what is wrong; the rest shows where, in a file that may hold secrets.
+    // A parser's first line says what is wrong; the rest shows where, in a file that may hold
+    // secrets.
     let first_line = |error: KubeconfigError| {
         anyhow::anyhow!("{}", chain(&error).lines().next().unwrap_or_default().to_owned())
     };
@@ -92,11 +100,13 @@ async fn look(cluster: &Cluster) -> anyhow::Result<(Client, String)> {
 
 /// What the user may not do, as in `create, delete namespaces`.
 async fn missing(client: &Client) -> Result<Vec<String>, kube::Error> {
-    let questions = NEEDED
-        .iter()
-        .flat_map(|&(group, resource, verbs)| verbs.iter().map(move |&verb| (group, resource, verb)));
+    let questions = NEEDED.iter().flat_map(|&(group, resource, verbs)| {
+        verbs.iter().map(move |&verb| (group, resource, verb))
+    });
     let answers: Vec<_> = stream::iter(questions)
-        .map(async |(group, resource, verb)| Ok((resource, verb, may(client, group, resource, verb).await?)))
+        .map(async |(group, resource, verb)| {
+            Ok((resource, verb, may(client, group, resource, verb).await?))
+        })
         .buffered(ASKING)
         .collect::<Vec<Result<_, kube::Error>>>()
         .await
@@ -113,8 +123,14 @@ async fn missing(client: &Client) -> Result<Vec<String>, kube::Error> {
     Ok(missing.collect())
 }
 
-/// Whether the server says that this is allowed everywhere. A server that does not answer such questions is taken to allow it.
-async fn may(client: &Client, group: &str, resource: &str, verb: &str) -> Result<bool, kube::Error> {
+/// Whether the server says that this is allowed everywhere. A server that does not answer such
+/// questions is taken to allow it.
+async fn may(
+    client: &Client,
+    group: &str,
+    resource: &str,
+    verb: &str,
+) -> Result<bool, kube::Error> {
     let attributes = ResourceAttributes {
         group: Some(group.to_owned()),
         resource: Some(resource.to_owned()),
@@ -135,7 +151,8 @@ async fn may(client: &Client, group: &str, resource: &str, verb: &str) -> Result
     }
 }
 
-/// The class, its claims and its volumes are the run's own, or it would serve, judge and sweep what is somebody else's.
+/// The class, its claims and its volumes are the run's own, or it would serve, judge and sweep what
+/// is somebody else's.
 async fn nothing_is_there(client: &Client, cluster: &Cluster) -> anyhow::Result<()> {
     let all = ListParams::default();
     let classes = Api::<StorageClass>::all(client.clone()).list(&all).await;
@@ -182,9 +199,11 @@ async fn nothing_is_there(client: &Client, cluster: &Cluster) -> anyhow::Result<
     Ok(())
 }
 
-/// Whether a claim is for the demo's class, by the field or by the annotation that was there before it.
+/// Whether a claim is for the demo's class, by the field or by the annotation that was there before
+/// it.
 fn asks_for_our_class(claim: &PersistentVolumeClaim) -> bool {
-    let annotation = claim.annotations().get("volume.beta.kubernetes.io/storage-class").map(String::as_str);
+    let annotation =
+        claim.annotations().get("volume.beta.kubernetes.io/storage-class").map(String::as_str);
     let field = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
     annotation == Some(CLASS) || field == Some(CLASS)
 }

@@ -10,7 +10,9 @@ use control_plane::{Assets, Component, ControlPlane, Progress};
 use kube::config::Kubeconfig;
 use serde_json::json;
 
-use super::{Gone, User, address, client, close, doing, end, listening, present, proxy, token, version};
+use super::{
+    Gone, User, address, client, close, doing, end, listening, present, proxy, token, version,
+};
 use crate::cli::ServeOptions;
 use crate::clock;
 
@@ -32,14 +34,24 @@ const PEOPLE: &str = "system:masters";
 const TELL: Duration = Duration::from_secs(1);
 /// How often the programs are looked at.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long a start that is no longer wanted is waited for; what it leaves is taken away by the control plane's keeper.
+/// How long a start that is no longer wanted is waited for; what it leaves is taken away by the
+/// control plane's keeper.
 const FORGET: Duration = Duration::from_secs(8);
 
-pub(super) async fn serve(options: &ServeOptions, users: &[User], gone: &mut Gone) -> anyhow::Result<()> {
+pub(super) async fn serve(
+    options: &ServeOptions,
+    users: &[User],
+    gone: &mut Gone,
+) -> anyhow::Result<()> {
     // Before minutes are spent on a control plane that nobody could reach.
-    drop(std::net::TcpListener::bind(address(options)).with_context(|| format!("--port {}", options.port))?);
-    let behind: Vec<_> =
-        users.iter().map(|user| User { token: token(), name: user.name.clone(), ..*user }).collect();
+    drop(
+        std::net::TcpListener::bind(address(options))
+            .with_context(|| format!("--port {}", options.port))?,
+    );
+    let behind: Vec<_> = users
+        .iter()
+        .map(|user| User { token: token(), name: user.name.clone(), ..*user })
+        .collect();
     let unwanted = gone.clone();
     let mut starting = tokio::task::spawn_blocking(move || start(&behind, &unwanted));
     let started = tokio::select! {
@@ -59,7 +71,8 @@ pub(super) async fn serve(options: &ServeOptions, users: &[User], gone: &mut Gon
     served
 }
 
-/// Puts the proxy before the control plane until the end, or until one of its programs ends by itself.
+/// Puts the proxy before the control plane until the end, or until one of its programs ends by
+/// itself.
 async fn front(
     options: &ServeOptions,
     users: &[User],
@@ -77,7 +90,9 @@ async fn front(
     }
     let proxy = proxy.build();
     let listener = listening(options, proxy.listen(&address(options)).await)?;
-    present(options, users, &listener, &engine.unwrap_or_default(), |url, user| proxy.kubeconfig(url, user))?;
+    present(options, users, &listener, &engine.unwrap_or_default(), |url, user| {
+        proxy.kubeconfig(url, user)
+    })?;
     let mut looks = tokio::time::interval(LOOK);
     let served = loop {
         tokio::select! {
@@ -96,7 +111,8 @@ async fn front(
 fn start(users: &[User], unwanted: &Gone) -> anyhow::Result<ControlPlane> {
     let mut told: Option<Instant> = None;
     let assets = Assets::prepare(&Component::ALL, |progress| {
-        if told.is_none_or(|at| at.elapsed() >= TELL) || matches!(progress, Progress::Built { .. }) {
+        if told.is_none_or(|at| at.elapsed() >= TELL) || matches!(progress, Progress::Built { .. })
+        {
             told = Some(clock::now());
             doing(words(progress));
         }
@@ -125,9 +141,11 @@ fn words(progress: Progress) -> String {
     }
 }
 
-/// Applies the provisioner's manifests, and binds their roles to the replicas' group as they bind them to the service account.
+/// Applies the provisioner's manifests, and binds their roles to the replicas' group as they bind
+/// them to the service account.
 fn apply(plane: &ControlPlane) -> anyhow::Result<()> {
-    let subjects = json!([{"kind": "Group", "name": REPLICAS, "apiGroup": "rbac.authorization.k8s.io"}]);
+    let subjects =
+        json!([{"kind": "Group", "name": REPLICAS, "apiGroup": "rbac.authorization.k8s.io"}]);
     let binding = |kind: &str, role: &str| {
         json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -141,8 +159,10 @@ fn apply(plane: &ControlPlane) -> anyhow::Result<()> {
     if let Some(metadata) = cluster_wide["metadata"].as_object_mut() {
         metadata.remove("namespace");
     }
-    let bindings = [binding("RoleBinding", "Role"), cluster_wide].map(|binding| binding.to_string());
-    let documents = MANIFESTS.into_iter().chain(bindings.iter().map(String::as_str)).collect::<Vec<_>>();
+    let bindings =
+        [binding("RoleBinding", "Role"), cluster_wide].map(|binding| binding.to_string());
+    let documents =
+        MANIFESTS.into_iter().chain(bindings.iter().map(String::as_str)).collect::<Vec<_>>();
     let mut kubectl = plane.kubectl()?;
     kubectl.args(["apply", "--filename=-"]);
     let mut kubectl = kubectl
@@ -156,7 +176,10 @@ fn apply(plane: &ControlPlane) -> anyhow::Result<()> {
     }
     let ended = kubectl.wait_with_output().context("kubectl apply")?;
     if !ended.status.success() {
-        bail!("the provisioner's roles are refused: {}", String::from_utf8_lossy(&ended.stderr).trim());
+        bail!(
+            "the provisioner's roles are refused: {}",
+            String::from_utf8_lossy(&ended.stderr).trim()
+        );
     }
     Ok(())
 }

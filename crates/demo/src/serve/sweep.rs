@@ -1,4 +1,5 @@
-//! Takes away all that a run made on a cluster of the user's, and nothing else: what bears its mark, or is for what does.
+//! Takes away all that a run made on a cluster of the user's, and nothing else: what bears its
+//! mark, or is for what does.
 
 use std::time::{Duration, Instant};
 
@@ -16,9 +17,11 @@ use crate::clock;
 use crate::plan::{CLASS, is_our_volume};
 use crate::venue::{RUN_LABEL, prefix};
 
-/// The provisioner's hold on a volume. The provisioner is gone, and the directory will be with the run's folder.
+/// The provisioner's hold on a volume. The provisioner is gone, and the directory will be with the
+/// run's folder.
 const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
-/// When nothing more goes away for so long, the rest is left. Kubernetes itself takes ten seconds for a namespace.
+/// When nothing more goes away for so long, the rest is left. Kubernetes itself takes ten seconds
+/// for a namespace.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The same while a namespace is being deleted, which other controllers may hold up.
 const LONG_PATIENCE: Duration = Duration::from_secs(90);
@@ -49,17 +52,21 @@ impl Rest {
     /// What is left, and why.
     fn sentences(&self) -> Vec<String> {
         let of = |going: bool| {
-            let namespaces = self.namespaces.iter().filter(move |namespace| is_going(namespace) == going);
+            let namespaces =
+                self.namespaces.iter().filter(move |namespace| is_going(namespace) == going);
             namespaces.map(|namespace| format!("Namespace {}", namespace.name_any()))
         };
         let classes = self.classes.iter().map(|class| format!("StorageClass {}", class.name_any()));
-        let volumes = self.volumes.iter().map(|volume| format!("PersistentVolume {}", volume.name_any()));
+        let volumes =
+            self.volumes.iter().map(|volume| format!("PersistentVolume {}", volume.name_any()));
         let stuck: Vec<_> = classes.chain(volumes).chain(of(false)).collect();
         let mut all = Vec::new();
         if !stuck.is_empty() {
             all.push(format!("cannot remove {}", stuck.join(", ")));
         }
-        all.extend(of(true).map(|namespace| format!("{namespace} is still being deleted by the cluster")));
+        all.extend(
+            of(true).map(|namespace| format!("{namespace} is still being deleted by the cluster")),
+        );
         all
     }
 }
@@ -110,7 +117,8 @@ async fn rest(client: &Client, mark: &str) -> Result<Rest, kube::Error> {
         let namespace = claim.and_then(|claim| claim.namespace.as_deref());
         is_our_volume(volume) && namespace.is_some_and(|name| name.starts_with(&prefix))
     };
-    let mut volumes = Api::<PersistentVolume>::all(client.clone()).list(&ListParams::default()).await?.items;
+    let mut volumes =
+        Api::<PersistentVolume>::all(client.clone()).list(&ListParams::default()).await?.items;
     volumes.retain(ours);
     Ok(Rest {
         classes: Api::all(client.clone()).list(&marked).await?.items,
@@ -135,7 +143,9 @@ async fn push(client: &Client, rest: &Rest) {
             let name = namespace.name_any();
             let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &name);
             let _ = claims.delete_collection(&delete, &all).await;
-            let _ = Api::<Lease>::namespaced(client.clone(), &name).delete_collection(&delete, &all).await;
+            let _ = Api::<Lease>::namespaced(client.clone(), &name)
+                .delete_collection(&delete, &all)
+                .await;
             let _ = Api::<Namespace>::all(client.clone()).delete(&name, &delete).await;
         })
         .await;
@@ -147,9 +157,13 @@ async fn push(client: &Client, rest: &Rest) {
                 let _ = volumes.delete(&name, &delete).await;
             }
             if volume.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
-                let kept: Vec<_> =
-                    volume.finalizers().iter().filter(|finalizer| *finalizer != FINALIZER).collect();
-                // With the version: kube-controller-manager takes its own finalizer off at the same time.
+                let kept: Vec<_> = volume
+                    .finalizers()
+                    .iter()
+                    .filter(|finalizer| *finalizer != FINALIZER)
+                    .collect();
+                // With the version: kube-controller-manager takes its own finalizer off at the same
+                // time.
                 let patch = json!({"metadata": {
                     "finalizers": kept, "resourceVersion": volume.metadata.resource_version,
                 }});
@@ -169,7 +183,9 @@ mod tests {
     fn a_namespace_that_is_going_is_waited_for_longer_and_not_called_stuck() {
         let mut rest = Rest {
             namespaces: vec![from_value(json!({"metadata": {"name": "a"}})).unwrap()],
-            classes: vec![from_value(json!({"metadata": {"name": "k"}, "provisioner": "p"})).unwrap()],
+            classes: vec![
+                from_value(json!({"metadata": {"name": "k"}, "provisioner": "p"})).unwrap(),
+            ],
             ..Rest::default()
         };
         assert_eq!(rest.patience(), PATIENCE);

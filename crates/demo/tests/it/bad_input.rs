@@ -1,4 +1,5 @@
-//! What does not fit is refused with exit status 2 and one line, and nothing is left running or written.
+//! What does not fit is refused with exit status 2 and one line, and nothing is left running or
+//! written.
 
 use super::stage::{World, stand_in};
 
@@ -57,18 +58,24 @@ fn a_temporary_folder_that_cannot_be_used_is_refused() {
     let stderr = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(2), "{stderr}");
     assert!(
-        stderr.contains("/nowhere/at/all") && stderr.contains("TMPDIR") && stderr.lines().count() == 1,
+        stderr.contains("/nowhere/at/all")
+            && stderr.contains("TMPDIR")
+            && stderr.lines().count() == 1,
         "{stderr}"
     );
 }
 
 #[test]
 fn help_speaks_of_cargo_xtask_demo_and_hides_what_is_not_for_people() {
-    let outcome = std::process::Command::new(env!("CARGO_BIN_EXE_demo")).arg("--help").output().unwrap();
+    let outcome =
+        std::process::Command::new(env!("CARGO_BIN_EXE_demo")).arg("--help").output().unwrap();
     let stdout = String::from_utf8_lossy(&outcome.stdout);
     assert!(outcome.status.success());
     assert!(stdout.contains("Usage: cargo xtask demo [OPTIONS]"), "{stdout}");
     for hidden in ["serve", "leash", "--provisioner-bin"] {
-        assert!(stdout.lines().all(|line| line.split_whitespace().next() != Some(hidden)), "{stdout}");
+        assert!(
+            stdout.lines().all(|line| line.split_whitespace().next() != Some(hidden)),
+            "{stdout}"
+        );
     }
 }

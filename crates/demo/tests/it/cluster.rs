@@ -13,7 +13,11 @@ use super::theirs::{Theirs, create};
 fn a_kubeconfig_that_leads_nowhere_is_refused() {
     let world = World::new();
     let missing = world.path().join("missing.yaml");
-    refused(&world, &["--kubeconfig", missing.to_str().unwrap()], &["missing.yaml", "No such file"]);
+    refused(
+        &world,
+        &["--kubeconfig", missing.to_str().unwrap()],
+        &["missing.yaml", "No such file"],
+    );
     let nonsense = world.path().join("nonsense.yaml");
     std::fs::write(&nonsense, "clusters: 7\n").unwrap();
     refused(&world, &["--kubeconfig", nonsense.to_str().unwrap()], &["nonsense.yaml"]);
@@ -28,7 +32,11 @@ fn a_kubeconfig_that_leads_nowhere_is_refused() {
     let stranger = with("stranger.yaml", text.replace("my-token", "no-token"));
     refused(&world, &["--kubeconfig", &stranger], &["stranger.yaml: refused: Unauthorized\n"]);
     let far = with("far.yaml", text.replace("127.0.0.1", "192.0.2.1"));
-    refused(&world, &["--kubeconfig", &far], &["far.yaml: HTTPS_PROXY names a proxy", "unset HTTPS_PROXY"]);
+    refused(
+        &world,
+        &["--kubeconfig", &far],
+        &["far.yaml: HTTPS_PROXY names a proxy", "unset HTTPS_PROXY"],
+    );
     drop(theirs);
     let gone = world.path().join("gone.yaml");
     std::fs::write(&gone, text).unwrap();
@@ -42,9 +50,9 @@ fn a_kubeconfig_that_leads_nowhere_is_refused() {
 }
 
 #[test]
-fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_refused_and_left_alone() {
-    let class =
-        |name: &str, provisioner: &str| json!({"metadata": {"name": name}, "provisioner": provisioner});
+fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_refused_and_left_alone()
+ {
+    let class = |name: &str, provisioner: &str| json!({"metadata": {"name": name}, "provisioner": provisioner});
     let volume = json!({"metadata": {"name": "old"}, "spec": {
         "storageClassName": "wq-demo", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"},
     }});
@@ -56,8 +64,16 @@ fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_
     of_a_run["metadata"]["labels"] = json!({"demo.wq-rs.dev/run": "abc123"});
     for (kind, object, word) in [
         ("class", class("wq-demo", "example.com/x"), "delete storageclass wq-demo"),
-        ("class", of_a_run, "delete namespaces,storageclasses -l demo.wq-rs.dev/run=abc123; for pv in"),
-        ("class", class("mine", "hostpath.wq-rs.dev/provisioner"), "the StorageClass mine is served"),
+        (
+            "class",
+            of_a_run,
+            "delete namespaces,storageclasses -l demo.wq-rs.dev/run=abc123; for pv in",
+        ),
+        (
+            "class",
+            class("mine", "hostpath.wq-rs.dev/provisioner"),
+            "the StorageClass mine is served",
+        ),
         ("claim", claim, "the claim team-a/hopeful asks for the class wq-demo"),
         ("volume", volume, "volumes of the class wq-demo already (old is one)"),
     ] {
@@ -67,7 +83,9 @@ fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_
             let client = theirs.server.client_as("them");
             match kind {
                 "class" => create::<StorageClass>(Api::all(client), object).await,
-                "claim" => create::<PersistentVolumeClaim>(Api::namespaced(client, "team-a"), object).await,
+                "claim" => {
+                    create::<PersistentVolumeClaim>(Api::namespaced(client, "team-a"), object).await
+                }
                 _ => create::<PersistentVolume>(Api::all(client), object).await,
             }
         });

@@ -1,4 +1,5 @@
-//! One small run of each kind: well to its end, with a planted wrong outcome, interrupted, and with a replica that fails.
+//! One small run of each kind: well to its end, with a planted wrong outcome, interrupted, and with
+//! a replica that fails.
 
 use rustix::process::Signal;
 
@@ -17,7 +18,9 @@ fn a_run_ends_with_figures_the_verdict_and_status_0() {
     assert_eq!(outcome.verdict(), "PASSED");
     let summary = outcome.summary();
     assert!(
-        summary.starts_with("demo: claims=40 bound=40 lost=0 duplicated=0 orphaned=0 crash_failover_ms="),
+        summary.starts_with(
+            "demo: claims=40 bound=40 lost=0 duplicated=0 orphaned=0 crash_failover_ms="
+        ),
         "{summary}"
     );
     // Wide limits: this is no benchmark, and the machine may be busy.
@@ -38,7 +41,8 @@ fn a_run_ends_with_figures_the_verdict_and_status_0() {
 #[test]
 fn a_planted_duplicate_is_found_and_the_document_says_so() {
     let world = World::new();
-    let outcome = world.start(&[&SMALL[..], &["--sabotage", "duplicate", "--json"]].concat()).wait();
+    let outcome =
+        world.start(&[&SMALL[..], &["--sabotage", "duplicate", "--json"]].concat()).wait();
     world.assert_empty();
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
@@ -84,5 +88,8 @@ fn a_replica_that_ends_by_itself_fails_the_run_and_only_its_log_is_shown() {
     let outcome = world.start_with(&broken, &["--claims", "20", "--json"]).wait();
     let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(document["verdict"], "FAILED");
-    assert!(document["error"].as_str().unwrap().contains("replica-2 ended by itself"), "{document}");
+    assert!(
+        document["error"].as_str().unwrap().contains("replica-2 ended by itself"),
+        "{document}"
+    );
 }

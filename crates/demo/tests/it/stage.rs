@@ -1,4 +1,5 @@
-//! Runs of the demo in a world of their own: a folder for everything it may write, and a look at every process that knows of it.
+//! Runs of the demo in a world of their own: a folder for everything it may write, and a look at
+//! every process that knows of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 /// No run of these tests takes longer, or it hangs.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Real processes live in real time: these tests wait for them, bounded, and draw moments at which to disturb them.
+/// Real processes live in real time: these tests wait for them, bounded, and draw moments at which
+/// to disturb them.
 #[expect(clippy::disallowed_methods, reason = "real processes in real time")]
 pub(crate) fn sleep(time: Duration) {
     std::thread::sleep(time);
@@ -22,7 +24,8 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The provisioner: the one that `PROVISIONER_BIN` names, or one that is built once, from the same profile as the demo.
+/// The provisioner: the one that `PROVISIONER_BIN` names, or one that is built once, from the same
+/// profile as the demo.
 pub(crate) fn provisioner() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -34,7 +37,15 @@ pub(crate) fn provisioner() -> &'static Path {
         let mut build = Command::new(env!("CARGO"));
         build
             // As `cargo xtask demo` builds them, so that nothing is built twice.
-            .args(["build", "--quiet", "--bins", "--package", "demo", "--package", "hostpath-provisioner"])
+            .args([
+                "build",
+                "--quiet",
+                "--bins",
+                "--package",
+                "demo",
+                "--package",
+                "hostpath-provisioner",
+            ])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             // Set for the times of tests, it would make cargo build every crate again.
             .env_remove("RUSTC_BOOTSTRAP");
@@ -115,7 +126,8 @@ impl World {
         Run { world: self, child }
     }
 
-    /// Lists the files in the run's world, and the processes started in it (they inherit its TMPDIR).
+    /// Lists the files in the run's world, and the processes started in it (they inherit its
+    /// TMPDIR).
     pub(crate) fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = fs::read_dir(self.tmp())
             .unwrap()

@@ -1,4 +1,5 @@
-//! A cluster of the user's: an embedded server in the test's own process, with foreign objects on it.
+//! A cluster of the user's: an embedded server in the test's own process, with foreign objects on
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -72,8 +73,9 @@ impl Theirs {
 
     /// Waits until a run has begun to make volumes here, or has ended.
     pub(crate) fn wait_for_volumes(&self, run: &mut Run<'_>) {
-        let made =
-            || self.server.requests().by("me").verb(Verb::Create).resource("persistentvolumes").count();
+        let made = || {
+            self.server.requests().by("me").verb(Verb::Create).resource("persistentvolumes").count()
+        };
         let start = now();
         while made() < 5 && !run.ended() && start.elapsed() < Duration::from_secs(60) {
             sleep(Duration::from_millis(5));
@@ -118,7 +120,8 @@ async fn populate(client: &Client) {
     .await;
 }
 
-/// Waits for what the server's own controllers write, in any order: the volume's phase, and each claim's provisioner.
+/// Waits for what the server's own controllers write, in any order: the volume's phase, and each
+/// claim's provisioner.
 async fn settle(client: &Client) {
     let volumes = Api::<PersistentVolume>::all(client.clone());
     let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), "team-a");
@@ -132,7 +135,10 @@ async fn settle(client: &Client) {
         if phase.as_deref() == Some("Available") && !listed.iter().any(waits) {
             return;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "not settled: volume {phase:?}, {listed:?}");
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "not settled: volume {phase:?}, {listed:?}"
+        );
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

@@ -79,8 +79,14 @@ fn a_run_that_gets_nowhere_ends_at_its_time_limit_and_says_where_it_stuck() {
     let idle = stand_in(world.path(), "echo idling >&2; exec sleep 1000");
     let outcome = world.start_with(&idle, &["--claims", "20", "--timeout", "11s"]).wait();
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    assert!(outcome.stderr.contains("not done after --timeout 11s; stuck while electing"), "{outcome:?}");
-    assert!(outcome.stderr.contains("no leader among replica-1, replica-2, replica-3"), "{outcome:?}");
+    assert!(
+        outcome.stderr.contains("not done after --timeout 11s; stuck while electing"),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("no leader among replica-1, replica-2, replica-3"),
+        "{outcome:?}"
+    );
     assert_eq!(outcome.stderr.matches("idling").count(), 3, "{outcome:?}");
     assert!(outcome.summary().starts_with("demo: claims=0 bound=0"), "{outcome:?}");
     assert_eq!(outcome.verdict(), "FAILED");

@@ -25,7 +25,9 @@ impl Drop for Replica {
 /// The line of the instructions that begins like this.
 #[track_caller]
 fn line<'a>(said: &'a str, start: &str) -> &'a str {
-    let found = said.lines().find_map(|line| line.strip_prefix("  ").filter(|line| line.starts_with(start)));
+    let found = said
+        .lines()
+        .find_map(|line| line.strip_prefix("  ").filter(|line| line.starts_with(start)));
     found.unwrap_or_else(|| panic!("no line with {start}: {said}"))
 }
 
@@ -33,7 +35,8 @@ fn line<'a>(said: &'a str, start: &str) -> &'a str {
 fn get(url: &str, header: &str) -> String {
     let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
-    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\n{header}\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\n{header}\r\nConnection: close\r\n\r\n")
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -79,6 +82,9 @@ fn keep_leaves_the_server_up_until_a_signal_and_its_instructions_work() {
     run.signal(Signal::INT);
     let outcome = run.wait();
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    assert_eq!(outcome.stderr.lines().last().map(|line| line.starts_with("demo: cleaned up: ")), Some(true));
+    assert_eq!(
+        outcome.stderr.lines().last().map(|line| line.starts_with("demo: cleaned up: ")),
+        Some(true)
+    );
     world.assert_empty();
 }

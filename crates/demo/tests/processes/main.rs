@@ -1,4 +1,5 @@
-//! The demo at length: runs to their end of every kind, and runs interrupted at any moment, here and on a cluster.
+//! The demo at length: runs to their end of every kind, and runs interrupted at any moment, here
+//! and on a cluster.
 
 #[path = "../it/stage.rs"]
 mod stage;

@@ -66,6 +66,7 @@ fn a_planted_loss_is_found_and_only_log_lines_of_that_claim_are_shown() {
     let (_, uid) = finding.split_once("(uid ").unwrap();
     let (uid, _) = uid.split_once(')').unwrap();
     let (_, log) = outcome.stderr.split_once("demo: from the log of ").unwrap();
-    let lines: Vec<_> = log.lines().skip(1).take_while(|line| !line.starts_with("demo: ")).collect();
+    let lines: Vec<_> =
+        log.lines().skip(1).take_while(|line| !line.starts_with("demo: ")).collect();
     assert!(!lines.is_empty() && lines.iter().all(|line| line.contains(uid)), "{outcome:?}");
 }

@@ -1,4 +1,5 @@
-//! What an authorizer is asked: may this be done? Read from a request, from a review, or made by the server itself.
+//! What an authorizer is asked: may this be done? Read from a request, from a review, or made by
+//! the server itself.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -60,14 +61,16 @@ impl<'a> Attributes<'a> {
             Cow::Owned(text.into_owned())
         }
         match self {
-            Self::Resource { verb, group, resource, subresource, namespace, name } => Attributes::Resource {
-                verb: owned(verb),
-                group: owned(group),
-                resource: owned(resource),
-                subresource: owned(subresource),
-                namespace: owned(namespace),
-                name: owned(name),
-            },
+            Self::Resource { verb, group, resource, subresource, namespace, name } => {
+                Attributes::Resource {
+                    verb: owned(verb),
+                    group: owned(group),
+                    resource: owned(resource),
+                    subresource: owned(subresource),
+                    namespace: owned(namespace),
+                    name: owned(name),
+                }
+            }
             Self::Path { verb, path } => Attributes::Path { verb: owned(verb), path: owned(path) },
         }
     }

@@ -9,8 +9,8 @@ use crate::identity::User;
 use crate::server::Core;
 use crate::status::Status;
 
-/// Whether a PUT or an apply may create its object. It is asked before the write, without the store's lock, and noted
-/// after it, if it mattered.
+/// Whether a PUT or an apply may create its object. It is asked before the write, without the
+/// store's lock, and noted after it, if it mattered.
 #[derive(Debug)]
 pub(crate) struct CreateRight<'a> {
     user: &'a User,

@@ -7,8 +7,8 @@ use crate::rest::create_object;
 use crate::server::Core;
 
 /// `cluster-roles.yaml` and `cluster-role-bindings.yaml` of k8s.io/kubernetes v1.36.3
-/// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. The roles of controllers are not
-/// here: none of these controllers is.
+/// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. The roles of
+/// controllers are not here: none of these controllers is.
 const OBJECTS: &str = include_str!("../../data/rbac.json");
 
 /// Creates them.

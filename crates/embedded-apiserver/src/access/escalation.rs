@@ -1,5 +1,5 @@
-//! Nobody grants what they do not have: checks of writes to roles and bindings, as the `policybased` storages of
-//! k8s.io/kubernetes/pkg/registry/rbac have them.
+//! Nobody grants what they do not have: checks of writes to roles and bindings, as the
+//! `policybased` storages of k8s.io/kubernetes/pkg/registry/rbac have them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,11 @@ pub(crate) struct RoleWrite<'a> {
 }
 
 /// Refuses a write by which the user would grant more than it has.
-pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) -> Result<(), Status> {
+pub(crate) fn check_escalation(
+    core: &Core,
+    user: &User,
+    write: &RoleWrite<'_>,
+) -> Result<(), Status> {
     let access = &core.access;
     if !access.is_enabled() || write.kind.group() != GROUP || user.is_in(MASTERS) {
         return Ok(());
@@ -57,13 +61,15 @@ pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) 
     let atoms: Vec<Atom> = rules.iter().flat_map(Rule::atoms).collect();
     let mut needed = write.confirm(core, access, user, &atoms, &unlifted)?;
     let aggregates = |object: &Map<String, Value>| {
-        let selectors = object.get("aggregationRule").and_then(|rule| rule.get("clusterRoleSelectors"));
+        let selectors =
+            object.get("aggregationRule").and_then(|rule| rule.get("clusterRoleSelectors"));
         selectors.and_then(Value::as_array).is_some_and(|selectors| !selectors.is_empty())
     };
     if is_role && (aggregates(write.new) || write.old.is_some_and(aggregates)) {
         let why = "must have cluster-admin privileges to use the aggregationRule";
         let refused = Status::refused(GROUP, write.kind.plural(), write.object_name(), why);
-        let whole = write.confirm(core, access, user, &full_authority(), &unlifted).map_err(|_| refused)?;
+        let whole =
+            write.confirm(core, access, user, &full_authority(), &unlifted).map_err(|_| refused)?;
         needed.extend(whole);
     }
     access.note_held(user, &needed);
@@ -76,7 +82,8 @@ fn full_authority() -> [Atom; 2] {
 }
 
 fn is_allowed(core: &Core, user: &User, asked: &Attributes<'_>) -> bool {
-    // Asked first and then noted: that it has no such right is no refusal of anything that was asked for.
+    // Asked first and then noted: that it has no such right is no refusal of anything that was
+    // asked for.
     core.access.decide(&core.store, user, asked).is_allowed()
         && core.access.authorize(&core.store, user, asked).is_ok()
 }
@@ -106,8 +113,8 @@ impl RoleWrite<'_> {
         }
     }
 
-    /// `ConfirmNoEscalation`; answers which of the user's grants cover what is granted. Otherwise that `unlifted` was
-    /// refused is noted.
+    /// `ConfirmNoEscalation`; answers which of the user's grants cover what is granted. Otherwise
+    /// that `unlifted` was refused is noted.
     fn confirm(
         &self,
         core: &Core,
@@ -152,7 +159,8 @@ impl RoleWrite<'_> {
     }
 }
 
-/// Whether nothing changes but owners and finalizers, which is what lets a garbage collector do its work.
+/// Whether nothing changes but owners and finalizers, which is what lets a garbage collector do its
+/// work.
 fn only_collector_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> bool {
     let rest = |object: &Map<String, Value>| {
         let mut object = object.clone();

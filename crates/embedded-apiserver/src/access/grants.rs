@@ -1,4 +1,5 @@
-//! For tests of a manifest: which grants a user has, which of them were needed, and what was refused.
+//! For tests of a manifest: which grants a user has, which of them were needed, and what was
+//! refused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,11 +10,13 @@ use crate::access::rule::{Atom, On};
 use crate::identity::User;
 use crate::server::Core;
 
-/// What the server's roles were used for; from [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
+/// What the server's roles were used for; from
+/// [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
 ///
-/// A controller's manifest grants exactly what the controller needs if, after a test in which it did everything it can
-/// do, nothing was refused to its account and nothing that its roles grant is unused. A PUT or an apply that creates its
-/// object needs the verb `create` beside `update` or `patch`, as on the real server, and is refused without:
+/// A controller's manifest grants exactly what the controller needs if, after a test in which it
+/// did everything it can do, nothing was refused to its account and nothing that its roles grant is
+/// unused. A PUT or an apply that creates its object needs the verb `create` beside `update` or
+/// `patch`, as on the real server, and is refused without:
 ///
 /// ```
 /// # fn check(server: embedded_apiserver::EmbeddedApiServer) {
@@ -22,8 +25,8 @@ use crate::server::Core;
 /// # }
 /// ```
 ///
-/// A cheap handle: clones look at the same server. Without [`Builder::rbac`](crate::Builder::rbac) nothing is refused
-/// and nothing counts as used.
+/// A cheap handle: clones look at the same server. Without [`Builder::rbac`](crate::Builder::rbac)
+/// nothing is refused and nothing counts as used.
 #[derive(Debug, Clone)]
 #[doc(alias = "audit2rbac")]
 pub struct Access {
@@ -41,15 +44,17 @@ impl Access {
         Account { core: Arc::clone(&self.core), user: user.into() }
     }
 
-    /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and name. Each is there
-    /// once, however often it was refused. See [`not_kept`](Self::not_kept) for what may be missing.
+    /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and
+    /// name. Each is there once, however often it was refused. See [`not_kept`](Self::not_kept)
+    /// for what may be missing.
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.core, None)
     }
 
-    /// How many uses and refusals were not kept: 65,536 different ones of either kind are, and what a client makes up
-    /// beyond them is only counted here. Where that may matter the assertions fail, and say so.
+    /// How many uses and refusals were not kept: 65,536 different ones of either kind are, and what
+    /// a client makes up beyond them is only counted here. Where that may matter the assertions
+    /// fail, and say so.
     #[must_use]
     pub fn not_kept(&self) -> u64 {
         let lost = self.core.access.lost();
@@ -70,22 +75,23 @@ pub struct Account {
 }
 
 impl Account {
-    /// What its roles grant now, each thing alone. The roles that every cluster has are left out (`system:discovery`
-    /// and its like; `view` and `admin`, too).
+    /// What its roles grant now, each thing alone. The roles that every cluster has are left out
+    /// (`system:discovery` and its like; `view` and `admin`, too).
     #[must_use]
     pub fn grants(&self) -> Vec<Grant> {
         self.core.access.grants(&self.core, &self.user)
     }
 
-    /// Those of its grants that a request needed, be it to do something or to grant it to others. Where several allow the same, the first one counts: a binding of the
-    /// cluster before one of a namespace, then by name.
+    /// Those of its grants that a request needed, be it to do something or to grant it to others.
+    /// Where several allow the same, the first one counts: a binding of the cluster before one
+    /// of a namespace, then by name.
     #[must_use]
     pub fn used(&self) -> Vec<Grant> {
         self.grants().into_iter().filter(|grant| grant.uses > 0).collect()
     }
 
-    /// Those of its grants that no request needed. All of them together can go, and every request that was seen is
-    /// still allowed.
+    /// Those of its grants that no request needed. All of them together can go, and every request
+    /// that was seen is still allowed.
     #[must_use]
     pub fn unused(&self) -> Vec<Grant> {
         self.grants().into_iter().filter(|grant| grant.uses == 0).collect()
@@ -101,7 +107,8 @@ impl Account {
     ///
     /// # Panics
     ///
-    /// If it was; the message lists what. If it may have been, as refusals [were not kept](Access::not_kept).
+    /// If it was; the message lists what. If it may have been, as refusals [were not
+    /// kept](Access::not_kept).
     #[track_caller]
     pub fn assert_nothing_refused(&self) -> &Self {
         let (name, refused) = (self.user.name(), self.refused());
@@ -131,7 +138,9 @@ impl Account {
 fn doubt(lost: u64) -> String {
     match lost {
         0 => String::new(),
-        _ => format!("\n({lost} notes, of this or of other users, were not kept: too many different ones)"),
+        _ => format!(
+            "\n({lost} notes, of this or of other users, were not kept: too many different ones)"
+        ),
     }
 }
 
@@ -183,8 +192,8 @@ impl fmt::Display for Grant {
 
 /// Something that was refused with 403.
 ///
-/// Who may write roles and bindings, but not grant what they say, is refused the verb that would have lifted that:
-/// `escalate` of the role, or `bind` of the role that is bound.
+/// Who may write roles and bindings, but not grant what they say, is refused the verb that would
+/// have lifted that: `escalate` of the role, or `bind` of the role that is bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -218,13 +227,20 @@ impl fmt::Display for Refusal {
     }
 }
 
-fn what(f: &mut fmt::Formatter<'_>, resource: &str, group: &str, name: &str, path: &str) -> fmt::Result {
+fn what(
+    f: &mut fmt::Formatter<'_>,
+    resource: &str,
+    group: &str,
+    name: &str,
+    path: &str,
+) -> fmt::Result {
     if !path.is_empty() {
         return f.write_str(path);
     }
     // `leases.coordination.k8s.io/status`: the group stands by the resource.
     let (of, part) = resource.split_once('/').unwrap_or((resource, ""));
-    let (dot, slash) = (if group.is_empty() { "" } else { "." }, if part.is_empty() { "" } else { "/" });
+    let (dot, slash) =
+        (if group.is_empty() { "" } else { "." }, if part.is_empty() { "" } else { "/" });
     write!(f, "{of}{dot}{group}{slash}{part}")?;
     if name.is_empty() { Ok(()) } else { write!(f, " {name:?}") }
 }

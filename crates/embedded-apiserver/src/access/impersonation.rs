@@ -1,8 +1,10 @@
-//! `Impersonate-User` and its like: a user who may do so makes a request in the name of another one.
+//! `Impersonate-User` and its like: a user who may do so makes a request in the name of another
+//! one.
 //!
-//! The rules are those of k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the constrained ways,
-//! which need a right for the request as well (`impersonate-on:user-info:list`), then the old one. A service account
-//! that acts as the node of its pod (`associated-node`) is not known here: no token is bound to a pod.
+//! The rules are those of k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the
+//! constrained ways, which need a right for the request as well (`impersonate-on:user-info:list`),
+//! then the old one. A service account that acts as the node of its pod (`associated-node`) is not
+//! known here: no token is bound to a pod.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request};
@@ -53,9 +55,12 @@ pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<
             continue;
         }
         let questions = wish.questions(mode, &request_asks);
-        let decide = |asked: &&Attributes<'_>| !core.access.decide(&core.store, &asker, asked).is_allowed();
+        let decide =
+            |asked: &&Attributes<'_>| !core.access.decide(&core.store, &asker, asked).is_allowed();
         match questions.iter().find(decide) {
-            Some(refused) => drop(first_refusal.get_or_insert_with(|| refused.clone().into_owned())),
+            Some(refused) => {
+                drop(first_refusal.get_or_insert_with(|| refused.clone().into_owned()))
+            }
             None => {
                 // Only now: a way that was tried in vain used nothing.
                 for asked in &questions {
@@ -81,7 +86,9 @@ impl Mode {
             Self::ArbitraryNode => wish.is_only_a_name() && node,
             Self::ServiceAccount => wish.is_only_a_name() && account,
             Self::UserInfo => {
-                !node && !account && !wish.groups.iter().any(|group| group.is_empty() || group == MASTERS)
+                !node
+                    && !account
+                    && !wish.groups.iter().any(|group| group.is_empty() || group == MASTERS)
             }
             Self::Legacy => true,
         }
@@ -103,7 +110,8 @@ fn node(user: &str) -> Option<&str> {
 
 impl Wish {
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Status> {
-        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let text =
+            |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let one = |name: HeaderName| headers.get(name).map(text).unwrap_or_default();
         let groups: Vec<_> = headers.get_all(GROUP).iter().map(text).collect();
         let extra = headers.iter().filter_map(|(name, value)| {
@@ -121,7 +129,10 @@ impl Wish {
         if wish.is_only_a_name() {
             return Ok(None);
         }
-        Err(Status::bad_request(format!("requested {} without impersonating a user name", wish.in_go())))
+        Err(Status::bad_request(format!(
+            "requested {} without impersonating a user name",
+            wish.in_go()
+        )))
     }
 
     fn is_only_a_name(&self) -> bool {
@@ -131,8 +142,11 @@ impl Wish {
     /// What the asker must be allowed, in the real server's order.
     fn questions<'a>(&'a self, mode: Mode, request: &Attributes<'a>) -> Vec<Attributes<'a>> {
         let constrained = mode != Mode::Legacy;
-        let verb =
-            if constrained { format!("impersonate:{}", mode.word()) } else { "impersonate".to_owned() };
+        let verb = if constrained {
+            format!("impersonate:{}", mode.word())
+        } else {
+            "impersonate".to_owned()
+        };
         // The old way takes users and groups for resources of the core group.
         let group = if constrained { AUTHENTICATION } else { "" };
         let ask = |group: &'static str,
@@ -151,7 +165,9 @@ impl Wish {
         };
         let mut all = Vec::new();
         if constrained {
-            all.push(request.clone().with_verb(|verb| format!("impersonate-on:{}:{verb}", mode.word())));
+            all.push(
+                request.clone().with_verb(|verb| format!("impersonate-on:{}:{verb}", mode.word())),
+            );
         }
         all.push(match (service_account(&self.user), node(&self.user)) {
             (Some((namespace, name)), _) => ask(group, "serviceaccounts", "", namespace, name),
@@ -162,7 +178,9 @@ impl Wish {
             all.push(ask(AUTHENTICATION, "uids", "", "", &self.uid));
         }
         all.extend(self.groups.iter().map(|name| ask(group, "groups", "", "", name)));
-        all.extend(self.extra.iter().map(|(key, value)| ask(AUTHENTICATION, "userextras", key, "", value)));
+        all.extend(
+            self.extra.iter().map(|(key, value)| ask(AUTHENTICATION, "userextras", key, "", value)),
+        );
         all
     }
 
@@ -171,7 +189,8 @@ impl Wish {
             Mode::ArbitraryNode => vec!["system:nodes".to_owned()],
             _ => self.groups,
         };
-        let user = User::with_groups(&self.user, impersonated_groups(&self.user, groups)).uid(self.uid);
+        let user =
+            User::with_groups(&self.user, impersonated_groups(&self.user, groups)).uid(self.uid);
         self.extra.into_iter().fold(user, |user, (key, value)| user.extra(key, value))
     }
 
@@ -188,7 +207,8 @@ impl Wish {
         let mut keys: Vec<_> = self.extra.iter().map(|(key, _)| key).collect();
         keys.dedup();
         let values = |key: &String| {
-            let values = self.extra.iter().filter(|(other, _)| other == key).map(|(_, value)| value);
+            let values =
+                self.extra.iter().filter(|(other, _)| other == key).map(|(_, value)| value);
             format!("{key:?}:{}", list(&values.collect::<Vec<_>>()))
         };
         let extra = match &*keys {
@@ -198,6 +218,9 @@ impl Wish {
                 format!("map[string][]string{{{}}}", members.join(", "))
             }
         };
-        format!("&user.DefaultInfo{{Name:\"\", UID:{:?}, Groups:{groups}, Extra:{extra}}}", self.uid)
+        format!(
+            "&user.DefaultInfo{{Name:\"\", UID:{:?}, Groups:{groups}, Extra:{extra}}}",
+            self.uid
+        )
     }
 }

@@ -1,5 +1,5 @@
-//! What was granted and used, and what was refused: counted per user, sorted, bounded; what is beyond the bound is counted
-//! as not kept.
+//! What was granted and used, and what was refused: counted per user, sorted, bounded; what is
+//! beyond the bound is counted as not kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::access::policy::Binding;
 use crate::access::rule::Atom;
 use crate::identity::User;
 
-/// Different entries that are kept of either kind: far more than tests have, and an end to what a client can fill.
+/// Different entries that are kept of either kind: far more than tests have, and an end to what a
+/// client can fill.
 const MOST: usize = 65_536;
 
 /// A binding: its namespace (empty: the cluster) and its name.
@@ -68,19 +69,21 @@ impl Ledger {
                 name: String::new(),
                 path: path.to_string(),
             },
-            Attributes::Resource { verb, group, resource, subresource, namespace, name } => Refused {
-                user,
-                verb: verb.to_string(),
-                group: group.to_string(),
-                resource: if subresource.is_empty() {
-                    resource.to_string()
-                } else {
-                    format!("{resource}/{subresource}")
-                },
-                namespace: namespace.to_string(),
-                name: name.to_string(),
-                path: String::new(),
-            },
+            Attributes::Resource { verb, group, resource, subresource, namespace, name } => {
+                Refused {
+                    user,
+                    verb: verb.to_string(),
+                    group: group.to_string(),
+                    resource: if subresource.is_empty() {
+                        resource.to_string()
+                    } else {
+                        format!("{resource}/{subresource}")
+                    },
+                    namespace: namespace.to_string(),
+                    name: name.to_string(),
+                    path: String::new(),
+                }
+            }
         };
         let full = self.refused.len() >= MOST;
         if let Some(count) = self.refused.get_mut(&key) {

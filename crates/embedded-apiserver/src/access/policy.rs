@@ -1,7 +1,8 @@
-//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a time.
+//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a
+//! time.
 //!
-//! A decision looks at the bindings of the user and of its groups, for the whole cluster and for one namespace, and at
-//! the rules of their roles; what other users have costs nothing.
+//! A decision looks at the bindings of the user and of its groups, for the whole cluster and for
+//! one namespace, and at the rules of their roles; what other users have costs nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -163,10 +164,12 @@ impl Policy {
             Some(read) => {
                 let rules = read.rules.iter().flatten().map(Rule::of).collect();
                 let labels = read.metadata.labels.unwrap_or_default();
-                let default =
-                    labels.get("kubernetes.io/bootstrapping").is_some_and(|of| of == "rbac-defaults");
-                let aggregates =
-                    read.aggregation_rule.map(|rule| rule.cluster_role_selectors.unwrap_or_default());
+                let default = labels
+                    .get("kubernetes.io/bootstrapping")
+                    .is_some_and(|of| of == "rbac-defaults");
+                let aggregates = read
+                    .aggregation_rule
+                    .map(|rule| rule.cluster_role_selectors.unwrap_or_default());
                 let role = Role { rules, labels, aggregates, default };
                 self.roles.entry(place.0.clone()).or_default().insert(place.1.clone(), role);
             }
@@ -299,7 +302,8 @@ impl Policy {
     /// The roles that such bindings name and that are not there.
     pub(crate) fn missing(&self, user: &User, namespace: &str) -> Vec<Arc<str>> {
         let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
-        let missing = bindings.filter(|binding| self.rules(&binding.role, &binding.namespace).is_none());
+        let missing =
+            bindings.filter(|binding| self.rules(&binding.role, &binding.namespace).is_none());
         missing.map(|binding| binding.role.name.clone()).collect()
     }
 
@@ -307,7 +311,8 @@ impl Policy {
     pub(crate) fn held_anywhere(&self, user: &User) -> Vec<Held> {
         let mut namespaces: Vec<_> = self.index.keys().collect();
         namespaces.sort();
-        let bindings = namespaces.into_iter().flat_map(|namespace| self.bindings_of(user, namespace));
+        let bindings =
+            namespaces.into_iter().flat_map(|namespace| self.bindings_of(user, namespace));
         let held = bindings.filter_map(|binding| {
             let (rules, default) = self.rules(&binding.role, &binding.namespace)?;
             Some(Held { binding: Arc::clone(binding), rules: Arc::clone(rules), default })
@@ -327,7 +332,11 @@ impl Policy {
     }
 
     /// The rules of a role, and whether every cluster has it.
-    pub(crate) fn rules(&self, role: &RoleRef, binding_namespace: &str) -> Option<(&Arc<[Rule]>, bool)> {
+    pub(crate) fn rules(
+        &self,
+        role: &RoleRef,
+        binding_namespace: &str,
+    ) -> Option<(&Arc<[Rule]>, bool)> {
         let namespace = if &*role.kind == "Role" { binding_namespace } else { "" };
         let found = self.role(namespace, &role.name)?;
         let rules = match found.aggregates {
@@ -344,10 +353,13 @@ fn scopes(namespace: &str) -> impl Iterator<Item = &str> {
 }
 
 fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
-    let equal = selector.match_labels.iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
+    let equal =
+        selector.match_labels.iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
     let required = selector.match_expressions.iter().flatten().all(|requirement| {
         let value = labels.get(&requirement.key);
-        let among = || value.is_some_and(|value| requirement.values.iter().flatten().any(|one| one == value));
+        let among = || {
+            value.is_some_and(|value| requirement.values.iter().flatten().any(|one| one == value))
+        };
         match requirement.operator.as_str() {
             "In" => among(),
             "NotIn" => !among(),
@@ -371,8 +383,9 @@ impl Index {
 impl Who {
     fn of(subject: Subject, binding_namespace: &str) -> Self {
         let Subject { kind, name, namespace, .. } = subject;
-        let namespace =
-            namespace.filter(|said| !said.is_empty()).unwrap_or_else(|| binding_namespace.to_owned());
+        let namespace = namespace
+            .filter(|said| !said.is_empty())
+            .unwrap_or_else(|| binding_namespace.to_owned());
         let key = match kind.as_str() {
             "User" => Some(Key::User(name.as_str().into())),
             "Group" => Some(Key::Group(name.as_str().into())),
@@ -407,7 +420,10 @@ impl Binding {
             None => String::new(),
         };
         let RoleRef { kind: role_kind, name: role } = &self.role;
-        format!("{kind} \"{}{slash}{}\" of {role_kind} {role:?} to {subject}", self.name, self.namespace)
+        format!(
+            "{kind} \"{}{slash}{}\" of {role_kind} {role:?} to {subject}",
+            self.name, self.namespace
+        )
     }
 }
 

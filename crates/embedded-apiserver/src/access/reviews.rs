@@ -1,10 +1,13 @@
-//! Questions that are posted and answered at once, and never stored: may somebody do this, who am I, whose token is this.
+//! Questions that are posted and answered at once, and never stored: may somebody do this, who am
+//! I, whose token is this.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use k8s_openapi::api::authentication::v1::{SelfSubjectReviewStatus, TokenReviewSpec, TokenReviewStatus};
+use k8s_openapi::api::authentication::v1::{
+    SelfSubjectReviewStatus, TokenReviewSpec, TokenReviewStatus,
+};
 use k8s_openapi::api::authorization::v1::{
     SelfSubjectAccessReviewSpec, SelfSubjectRulesReviewSpec, SubjectAccessReviewSpec,
     SubjectAccessReviewStatus, SubjectRulesReviewStatus,
@@ -37,7 +40,12 @@ pub(crate) fn kinds() -> [Kind; 6] {
     [
         cluster(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
         cluster(AUTHENTICATION, "TokenReview", "tokenreviews"),
-        Kind::namespaced(AUTHORIZATION, "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews"),
+        Kind::namespaced(
+            AUTHORIZATION,
+            "v1",
+            "LocalSubjectAccessReview",
+            "localsubjectaccessreviews",
+        ),
         cluster(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
         cluster(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews"),
         cluster(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews"),
@@ -61,7 +69,8 @@ pub(crate) fn answer(
     let validation = query.field_validation("CreateOptions")?;
     let user = user_of(&mut request);
     media::require_json(request.headers())?;
-    let (asked, warnings) = Asked::read(kind, target.namespace.as_deref(), request.body(), validation)?;
+    let (asked, warnings) =
+        Asked::read(kind, target.namespace.as_deref(), request.body(), validation)?;
     let parts = match kind.kind() {
         "SelfSubjectReview" => who_am_i(&user, &clock::seconds(core.clock.now())),
         "TokenReview" => asked.token(core)?,
@@ -73,7 +82,10 @@ pub(crate) fn answer(
     answer.insert("kind".to_owned(), kind.kind().into());
     answer.insert("apiVersion".to_owned(), kind.api_version().into());
     answer.extend(parts);
-    Ok(with_warnings(json_response(StatusCode::CREATED, Value::Object(answer).to_string()), &warnings))
+    Ok(with_warnings(
+        json_response(StatusCode::CREATED, Value::Object(answer).to_string()),
+        &warnings,
+    ))
 }
 
 /// A question, its types checked.
@@ -104,13 +116,16 @@ impl<'a> Asked<'a> {
         let (api_version, name) = (kind.api_version(), kind.kind());
         let wrong = |said: &str, why: &str| {
             let version = kind.version();
-            Status::bad_request(format!("{said} in version {version:?} cannot be handled as a {name}: {why}"))
+            Status::bad_request(format!(
+                "{said} in version {version:?} cannot be handled as a {name}: {why}"
+            ))
         };
         let sent = decode_json(kind, body)?;
         let typed: Option<Sent> = Deserialize::deserialize(&sent)
             .map_err(|error: serde_json::Error| wrong(name, &error.to_string()))?;
         let typed = typed.unwrap_or_default();
-        let (version, said) = (typed.api_version.unwrap_or_default(), typed.kind.unwrap_or_default());
+        let (version, said) =
+            (typed.api_version.unwrap_or_default(), typed.kind.unwrap_or_default());
         if !version.is_empty() && version != api_version {
             return Err(Status::bad_request(format!(
                 "the API version in the data ({version}) does not match the expected API version ({api_version})"
@@ -123,7 +138,8 @@ impl<'a> Asked<'a> {
                 &format!("converting (v1.{said}) to ({group}.{name}): unknown conversion"),
             ));
         }
-        let (metadata, spec) = (typed.metadata.unwrap_or_default(), typed.spec.unwrap_or_else(|| json!({})));
+        let (metadata, spec) =
+            (typed.metadata.unwrap_or_default(), typed.spec.unwrap_or_else(|| json!({})));
         let mut asked = Self { kind, namespace, metadata, spec };
         if let Some(namespace) = namespace {
             let said = asked.metadata.namespace.get_or_insert_default();
@@ -141,16 +157,21 @@ impl<'a> Asked<'a> {
         let (spec, status) = match name {
             "SelfSubjectReview" => (Ok(json!({})), known::<SelfSubjectReviewStatus>(status)),
             "TokenReview" => (known::<TokenReviewSpec>(spec), known::<TokenReviewStatus>(status)),
-            "SelfSubjectRulesReview" => {
-                (known::<SelfSubjectRulesReviewSpec>(spec), known::<SubjectRulesReviewStatus>(status))
+            "SelfSubjectRulesReview" => (
+                known::<SelfSubjectRulesReviewSpec>(spec),
+                known::<SubjectRulesReviewStatus>(status),
+            ),
+            "SelfSubjectAccessReview" => (
+                known::<SelfSubjectAccessReviewSpec>(spec),
+                known::<SubjectAccessReviewStatus>(status),
+            ),
+            _ => {
+                (known::<SubjectAccessReviewSpec>(spec), known::<SubjectAccessReviewStatus>(status))
             }
-            "SelfSubjectAccessReview" => {
-                (known::<SelfSubjectAccessReviewSpec>(spec), known::<SubjectAccessReviewStatus>(status))
-            }
-            _ => (known::<SubjectAccessReviewSpec>(spec), known::<SubjectAccessReviewStatus>(status)),
         };
-        let of_type =
-            |part: Result<Value, serde_json::Error>| part.map_err(|error| wrong(name, &error.to_string()));
+        let of_type = |part: Result<Value, serde_json::Error>| {
+            part.map_err(|error| wrong(name, &error.to_string()))
+        };
         asked.spec = of_type(spec)?;
         // What is said of the answer is read, and has no effect.
         let status = of_type(status)?;
@@ -188,7 +209,8 @@ impl<'a> Asked<'a> {
     fn access(&self, core: &Core, user: Option<&User>) -> Result<Parts, Status> {
         self.check_access(user.is_none())?;
         let attributes = if self.has("resourceAttributes") {
-            let part = |name: &str| self.at(&format!("/resourceAttributes/{name}")).to_owned().into();
+            let part =
+                |name: &str| self.at(&format!("/resourceAttributes/{name}")).to_owned().into();
             Attributes::Resource {
                 verb: part("verb"),
                 group: part("group"),
@@ -198,7 +220,8 @@ impl<'a> Asked<'a> {
                 name: part("name"),
             }
         } else {
-            let part = |name: &str| self.at(&format!("/nonResourceAttributes/{name}")).to_owned().into();
+            let part =
+                |name: &str| self.at(&format!("/nonResourceAttributes/{name}")).to_owned().into();
             Attributes::Path { verb: part("verb"), path: part("path") }
         };
         let subject = match user {
@@ -234,11 +257,15 @@ impl<'a> Asked<'a> {
             causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
         }
         if !resource && !path {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            let why =
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
             causes.push(Cause::invalid_json("spec.resourceAttributes", &Value::Null, why));
         }
-        let groups =
-            self.spec.get("groups").and_then(Value::as_array).is_some_and(|groups| !groups.is_empty());
+        let groups = self
+            .spec
+            .get("groups")
+            .and_then(Value::as_array)
+            .is_some_and(|groups| !groups.is_empty());
         if names_user && self.at("/user").is_empty() && !groups {
             let why = "at least one of user or group must be specified";
             causes.push(Cause::invalid("spec.user", "", why));
@@ -249,8 +276,11 @@ impl<'a> Asked<'a> {
             ..ObjectMeta::default()
         };
         if self.metadata != bare {
-            let why =
-                if self.namespace.is_some() { "must be empty except for namespace" } else { "must be empty" };
+            let why = if self.namespace.is_some() {
+                "must be empty except for namespace"
+            } else {
+                "must be empty"
+            };
             causes.push(Cause::invalid_json("metadata", &self.shown_metadata(), why));
         }
         if let Some(namespace) = self.namespace {
@@ -264,7 +294,11 @@ impl<'a> Asked<'a> {
                 causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
             }
         }
-        if causes.is_empty() { Ok(()) } else { Err(Status::invalid_review(self.kind.group(), &causes)) }
+        if causes.is_empty() {
+            Ok(())
+        } else {
+            Err(Status::invalid_review(self.kind.group(), &causes))
+        }
     }
 
     fn rules(&self, core: &Core, user: &User) -> Result<Parts, Status> {
@@ -285,7 +319,8 @@ impl<'a> Asked<'a> {
             resources.push(json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
             paths.push(json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
         }
-        let status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
+        let status =
+            json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
         Ok(parts(json!({}), Some(json!({})), status))
     }
 
@@ -294,10 +329,13 @@ impl<'a> Asked<'a> {
         if token.is_empty() {
             return Err(Status::bad_request("token is required for TokenReview in authentication"));
         }
-        let asked = self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
+        let asked =
+            self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
         let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
         let status = match core.pipeline.tokens.user_of(token).filter(|_| is_for_us) {
-            Some(user) => json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] }),
+            Some(user) => {
+                json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] })
+            }
             None => json!({ "user": {}, "error": "invalid bearer token" }),
         };
         Ok(parts(self.shown_metadata(), Some(self.spec.clone()), status))

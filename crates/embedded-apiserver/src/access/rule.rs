@@ -20,7 +20,8 @@ pub(crate) struct Rule {
     pub(crate) paths: Vec<Arc<str>>,
 }
 
-/// The smallest thing that a rule grants: one verb on one resource of one group, for one name or any; or on one path.
+/// The smallest thing that a rule grants: one verb on one resource of one group, for one name or
+/// any; or on one path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Atom {
     pub(crate) verb: Arc<str>,
@@ -104,9 +105,9 @@ impl Rule {
             })
         });
         let paths = self.paths.iter().map(|path| On::Path(path.clone()));
-        resources
-            .chain(paths)
-            .flat_map(|on| self.verbs.iter().map(move |verb| Atom { verb: verb.clone(), on: on.clone() }))
+        resources.chain(paths).flat_map(|on| {
+            self.verbs.iter().map(move |verb| Atom { verb: verb.clone(), on: on.clone() })
+        })
     }
 
     /// The part of the rule by which who has this rule has that too, if any does.
@@ -127,7 +128,9 @@ impl Rule {
                 };
                 On::Resource { group, resource, name }
             }
-            On::Path(path) => On::Path(self.paths.iter().find(|own| path_covers(own, path))?.clone()),
+            On::Path(path) => {
+                On::Path(self.paths.iter().find(|own| path_covers(own, path))?.clone())
+            }
         };
         Some(Atom { verb, on })
     }
@@ -135,14 +138,17 @@ impl Rule {
 
 /// `/healthz/*` is all that begins with `/healthz/`; `*` is everything.
 fn path_covers(own: &str, path: &str) -> bool {
-    own == path || own.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix.trim_end_matches('*')))
+    own == path
+        || own
+            .strip_suffix('*')
+            .is_some_and(|prefix| path.starts_with(prefix.trim_end_matches('*')))
 }
 
 /// Group, resource, name.
 type Named<'a> = (&'a Arc<str>, &'a Arc<str>, &'a Option<Arc<str>>);
 
-/// The missing rights of an escalation, as the real server lists them: those of one resource in one line, sorted
-/// (`CompactRules` and `CompactString`).
+/// The missing rights of an escalation, as the real server lists them: those of one resource in one
+/// line, sorted (`CompactRules` and `CompactString`).
 pub(crate) fn compact(missing: &[Atom]) -> Vec<String> {
     let mut resources: BTreeMap<Named<'_>, Vec<&str>> = BTreeMap::new();
     let mut lines = Vec::new();
@@ -151,14 +157,19 @@ pub(crate) fn compact(missing: &[Atom]) -> Vec<String> {
             On::Resource { group, resource, name } => {
                 resources.entry((group, resource, name)).or_default().push(verb);
             }
-            On::Path(path) => lines.push(format!("{{NonResourceURLs:[{path:?}], Verbs:[{verb:?}]}}")),
+            On::Path(path) => {
+                lines.push(format!("{{NonResourceURLs:[{path:?}], Verbs:[{verb:?}]}}"))
+            }
         }
     }
     for ((group, resource, name), verbs) in resources {
         let verbs: Vec<_> = verbs.iter().map(|verb| format!("{verb:?}")).collect();
-        let names = name.as_ref().map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
+        let names =
+            name.as_ref().map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
         let verbs = verbs.join(" ");
-        lines.push(format!("{{APIGroups:[{group:?}], Resources:[{resource:?}]{names}, Verbs:[{verbs}]}}"));
+        lines.push(format!(
+            "{{APIGroups:[{group:?}], Resources:[{resource:?}]{names}, Verbs:[{verbs}]}}"
+        ));
     }
     lines.sort();
     lines.dedup();

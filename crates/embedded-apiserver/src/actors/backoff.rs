@@ -1,5 +1,6 @@
-//! How long an actor waits before it watches again: kube's own default, but for the jitter, which would make every run
-//! another one. Each actor is alone with its server, so there is no herd to disperse.
+//! How long an actor waits before it watches again: kube's own default, but for the jitter, which
+//! would make every run another one. Each actor is alone with its server, so there is no herd to
+//! disperse.
 
 use kube::runtime::utils::{Backoff, ResetTimerBackoff};
 use std::time::Duration;

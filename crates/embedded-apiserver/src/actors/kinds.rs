@@ -1,5 +1,5 @@
-//! Which kinds are served, for actors that deal with all of them, and when that changes. What kube-controller-manager
-//! asks discovery for every half minute is known here at once.
+//! Which kinds are served, for actors that deal with all of them, and when that changes. What
+//! kube-controller-manager asks discovery for every half minute is known here at once.
 
 use crate::access::reviews;
 use crate::builtin::event;
@@ -55,7 +55,8 @@ impl Kinds {
         self.core.clock.now()
     }
 
-    /// One version of each table of objects, by the table's name. Events, which two groups share, are told by `events`.
+    /// One version of each table of objects, by the table's name. Events, which two groups share,
+    /// are told by `events`.
     pub(crate) fn tables(&mut self, events: bool) -> BTreeMap<Arc<str>, Arc<Resource>> {
         self.changed.see();
         let registry = self.core.registry.read();
@@ -77,7 +78,9 @@ impl Kinds {
     /// The kind that an owner reference means.
     pub(crate) fn find(&self, api_version: &str, kind: &str) -> Option<Resource> {
         let registry = self.core.registry.read();
-        let found = registry.kinds().find(|known| known.kind() == kind && known.api_version() == api_version);
+        let found = registry
+            .kinds()
+            .find(|known| known.kind() == kind && known.api_version() == api_version);
         found.map(|kind| Resource::of(kind))
     }
 

@@ -1,10 +1,11 @@
-//! A write with hooks: the write is tried under the store's lock until it needs the word of a hook, the hook is asked
-//! outside of the lock, and the write begins anew, which now knows the answer. What was answered holds only for exactly
-//! the objects that were asked about, so what is stored is what the hooks have seen (`GuaranteedUpdate` of the real
-//! server, turned inside out).
+//! A write with hooks: the write is tried under the store's lock until it needs the word of a hook,
+//! the hook is asked outside of the lock, and the write begins anew, which now knows the answer.
+//! What was answered holds only for exactly the objects that were asked about, so what is stored is
+//! what the hooks have seen (`GuaranteedUpdate` of the real server, turned inside out).
 //!
-//! So a write asks everything before it changes anything: one that had changed something when it met a question would
-//! begin anew on top of its own half. What goes along with a change that was made is done without asking.
+//! So a write asks everything before it changes anything: one that had changed something when it
+//! met a question would begin anew on top of its own half. What goes along with a change that was
+//! made is done without asking.
 
 use std::collections::HashSet;
 
@@ -38,7 +39,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) dry_run: bool,
 }
 
-/// A write that has to ask, and what it was told so far. While the write runs it is in the store's `Inner`.
+/// A write that has to ask, and what it was told so far. While the write runs it is in the store's
+/// `Inner`.
 #[derive(Debug)]
 pub(crate) struct Turn {
     hooks: Vec<Hook>,
@@ -146,7 +148,8 @@ impl Turn {
                 self.mutated = Some((asked, new));
             }
             Pending::Validate(asked) => {
-                let operation = if asked.old.is_some() { Operation::Update } else { Operation::Create };
+                let operation =
+                    if asked.old.is_some() { Operation::Update } else { Operation::Create };
                 let request = self.request(kind, operation, Some(&asked.new), asked.old.as_ref());
                 self.hooks.iter().try_for_each(|hook| hook.validate(&request))?;
                 self.validated = Some(asked);
@@ -167,9 +170,14 @@ impl Turn {
             let request = self.request(kind, operation, Some(&new), asked.old.as_ref());
             let Some(changed) = hook.mutate(&request)? else { continue };
             // Types and unknown members are looked at as in a patch; whose fault it is differs.
-            let decoded = decode_patched(kind, changed, FieldValidation::Ignore).map_err(|status| {
-                Status::internal(&format!("failed calling webhook {:?}: {}", hook.name(), status.message()))
-            })?;
+            let decoded =
+                decode_patched(kind, changed, FieldValidation::Ignore).map_err(|status| {
+                    Status::internal(&format!(
+                        "failed calling webhook {:?}: {}",
+                        hook.name(),
+                        status.message()
+                    ))
+                })?;
             new = decoded;
         }
         Ok(new)
@@ -233,8 +241,8 @@ impl Inner {
     }
 }
 
-/// Runs a write under the store's lock. With a turn it may run several times: each time anew, with the same random
-/// numbers.
+/// Runs a write under the store's lock. With a turn it may run several times: each time anew, with
+/// the same random numbers.
 pub(crate) fn gated<T>(
     core: &Core,
     kind: &Kind,
@@ -253,7 +261,8 @@ pub(crate) fn gated<T>(
             let outcome = write(inner);
             let turn = inner.turn.take();
             debug_assert!(
-                turn.as_ref().is_none_or(|turn| turn.pending.is_none()) || inner.state.revision() == before,
+                turn.as_ref().is_none_or(|turn| turn.pending.is_none())
+                    || inner.state.revision() == before,
                 "a write asks everything before it changes anything"
             );
             inner.rng = others;

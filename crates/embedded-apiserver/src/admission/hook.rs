@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::admission::{AdmissionRequest, Operation};
 use crate::status::Status;
 
-/// Why a hook refuses a write: what the client reads after `admission webhook "name" denied the request: `.
+/// Why a hook refuses a write: what the client reads after `admission webhook "name" denied the
+/// request: `.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
     message: String,
@@ -46,7 +47,11 @@ impl Denied {
             ("", reason) => format!(": {reason}"),
             (message, _) => format!(": {message}"),
         };
-        Status::denied(self.code, self.reason, format!("admission webhook {name:?} denied the request{why}"))
+        Status::denied(
+            self.code,
+            self.reason,
+            format!("admission webhook {name:?} denied the request{why}"),
+        )
     }
 }
 
@@ -79,8 +84,9 @@ enum Does {
     Validate(Arc<Validate>),
 }
 
-/// An admission hook: a name, a closure, and what it is asked about. Without [`resource`](Self::resource) that is every
-/// resource, but no subresource; without [`on`](Self::on), every operation.
+/// An admission hook: a name, a closure, and what it is asked about. Without
+/// [`resource`](Self::resource) that is every resource, but no subresource; without
+/// [`on`](Self::on), every operation.
 ///
 /// The closure must not block: it runs on the task that serves the request.
 #[derive(Clone)]
@@ -103,8 +109,8 @@ impl fmt::Debug for Hook {
 }
 
 impl Hook {
-    /// A hook that may change the object of a create or an update, by changing its second argument. The result is
-    /// checked like anything that a client sends.
+    /// A hook that may change the object of a create or an update, by changing its second argument.
+    /// The result is checked like anything that a client sends.
     pub fn mutating<F>(name: impl Into<Arc<str>>, hook: F) -> Self
     where
         F: Fn(&AdmissionRequest, &mut Value) -> Result<(), Denied> + Send + Sync + 'static,
@@ -192,9 +198,13 @@ impl Hook {
             Ok(Err(denied)) => Err(denied.into_status(&self.name)),
             Err(panic) => {
                 let why = panic.downcast_ref::<&str>().copied();
-                let why =
-                    why.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text");
-                Err(Status::internal(&format!("failed calling webhook {:?}: it panicked: {why}", self.name)))
+                let why = why
+                    .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+                    .unwrap_or("no text");
+                Err(Status::internal(&format!(
+                    "failed calling webhook {:?}: it panicked: {why}",
+                    self.name
+                )))
             }
         }
     }

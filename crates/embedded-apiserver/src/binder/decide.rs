@@ -1,8 +1,9 @@
-//! The pure decisions: what to write next for a claim or a volume. One write at a time, so that a stop between any two
-//! leaves nothing that the next look does not finish.
+//! The pure decisions: what to write next for a claim or a volume. One write at a time, so that a
+//! stop between any two leaves nothing that the next look does not finish.
 //!
 //! The rules are those of syncUnboundClaim, syncBoundClaim and syncVolume in kubernetes/kubernetes
-//! pkg/controller/volume/persistentvolume/pv_controller.go, and of pkg/controller/volume/pvcprotection and pvprotection.
+//! pkg/controller/volume/persistentvolume/pv_controller.go, and of
+//! pkg/controller/volume/pvcprotection and pvprotection.
 
 use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
 use crate::builtin::quantities;
@@ -45,7 +46,8 @@ pub(super) enum Unless {
     ClaimInUse(ClaimKey),
 }
 
-/// What to write next for this claim or volume; `None`: it is as it should be, or something else must happen first.
+/// What to write next for this claim or volume; `None`: it is as it should be, or something else
+/// must happen first.
 pub(super) fn next_write(view: &View, key: &Key) -> Option<Write> {
     match key {
         Key::Claim(key) => view.claim(key).and_then(|claim| for_claim(view, key, claim)),
@@ -75,7 +77,8 @@ fn for_claim(view: &View, key: &ClaimKey, claim: &PersistentVolumeClaim) -> Opti
     match volume {
         // The user asked for this volume by name.
         Some(Some(volume))
-            if claim_may_have(claim, volume) && (is_claimed(volume) || satisfies(claim, volume)) =>
+            if claim_may_have(claim, volume)
+                && (is_claimed(volume) || satisfies(claim, volume)) =>
         {
             bind(claim, volume)
         }
@@ -115,7 +118,8 @@ fn bind(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<Writ
         if volume_name(claim).is_none() {
             annotations[BOUND_BY_CONTROLLER] = "yes".into();
         }
-        let change = json!({ "spec": { "volumeName": name }, "metadata": { "annotations": annotations } });
+        let change =
+            json!({ "spec": { "volumeName": name }, "metadata": { "annotations": annotations } });
         return Some(Patch::claim(claim).with(false, change));
     }
     let status = claim.status.as_ref();
@@ -128,8 +132,9 @@ fn bind(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Option<Writ
         } });
         return Some(Patch::claim(claim).with(true, change));
     }
-    (modes != spec.access_modes.as_ref())
-        .then(|| Patch::claim(claim).with(true, json!({ "status": { "accessModes": spec.access_modes } })))
+    (modes != spec.access_modes.as_ref()).then(|| {
+        Patch::claim(claim).with(true, json!({ "status": { "accessModes": spec.access_modes } }))
+    })
 }
 
 /// Whether the volume is free or this claim's, by its claimRef.
@@ -206,8 +211,10 @@ fn provision(view: &View, claim: &PersistentVolumeClaim) -> Option<Write> {
 
 /// Whether the class wants the pod scheduled first, and it is not yet.
 fn waits_for_consumer(view: &View, claim: &PersistentVolumeClaim) -> bool {
-    let waits = |class: &StorageClass| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer");
-    view.class(claim_class(claim)).is_some_and(waits) && annotation(&claim.metadata, SELECTED_NODE).is_none()
+    let waits =
+        |class: &StorageClass| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer");
+    view.class(claim_class(claim)).is_some_and(waits)
+        && annotation(&claim.metadata, SELECTED_NODE).is_none()
 }
 
 fn phase_of(claim: &PersistentVolumeClaim, phase: &str) -> Option<Write> {
@@ -223,7 +230,8 @@ fn for_volume(view: &View, volume: &PersistentVolume) -> Option<Write> {
     let protected = has_finalizer(&volume.metadata, VOLUME_PROTECTION);
     if volume.metadata.deletion_timestamp.is_some() {
         let free = volume_phase(volume) != "Bound";
-        return (protected && free).then(|| patch.without_finalizer(&volume.metadata, VOLUME_PROTECTION));
+        return (protected && free)
+            .then(|| patch.without_finalizer(&volume.metadata, VOLUME_PROTECTION));
     }
     (!protected).then(|| patch.with_finalizer(&volume.metadata, VOLUME_PROTECTION))
 }
@@ -241,7 +249,10 @@ fn follow_claim(view: &View, volume: &PersistentVolume) -> Option<Write> {
     }) else {
         return set("Available");
     };
-    let key = (reference.namespace.clone().unwrap_or_default(), reference.name.clone().unwrap_or_default());
+    let key = (
+        reference.namespace.clone().unwrap_or_default(),
+        reference.name.clone().unwrap_or_default(),
+    );
     let claim = view.claim(&key).filter(|claim| claim.metadata.uid.as_deref() == Some(uid));
     let Some(claim) = claim else {
         if matches!(volume_phase(volume), "Released" | "Failed") {
@@ -259,7 +270,11 @@ fn follow_claim(view: &View, volume: &PersistentVolume) -> Option<Write> {
             if annotation(&volume.metadata, PROVISIONED_BY).is_some()
                 && spec.persistent_volume_reclaim_policy.as_deref() == Some("Delete") =>
         {
-            if volume_phase(volume) == "Failed" { None } else { set("Released") }
+            if volume_phase(volume) == "Failed" {
+                None
+            } else {
+                set("Released")
+            }
         }
         Some(_) if annotation(&volume.metadata, BOUND_BY_CONTROLLER).is_some() => {
             let change = json!({
@@ -346,9 +361,12 @@ fn has_modes(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {
     asked.into_iter().flatten().all(|mode| has.is_some_and(|has| has.contains(mode)))
 }
 
-/// Whether the claim's label selector, if any, admits the volume; one that cannot be read admits none.
+/// Whether the claim's label selector, if any, admits the volume; one that cannot be read admits
+/// none.
 fn selected(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {
-    let Some(selector) = claim.spec.as_ref().and_then(|spec| spec.selector.clone()) else { return true };
+    let Some(selector) = claim.spec.as_ref().and_then(|spec| spec.selector.clone()) else {
+        return true;
+    };
     let none = Default::default();
     let labels = volume.metadata.labels.as_ref().unwrap_or(&none);
     Selector::try_from(selector).is_ok_and(|selector| selector.matches(labels))

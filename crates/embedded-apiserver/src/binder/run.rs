@@ -23,12 +23,14 @@ const RETRY: Duration = Duration::from_millis(100);
 /// More writes than that in a row for one object means that they do not stick.
 const MAX_WRITES: usize = 16;
 
-/// Binds volumes until it is dropped. Level-triggered: it may be stopped at any point and started again.
+/// Binds volumes until it is dropped. Level-triggered: it may be stopped at any point and started
+/// again.
 pub(crate) async fn run(client: Client) {
     let mut binder = Binder::new(client);
     let mut events = binder.watch();
     loop {
-        // All that is known first, so that no decision is made on a world that has already moved on.
+        // All that is known first, so that no decision is made on a world that has already moved
+        // on.
         while let Some(Some(event)) = futures::FutureExt::now_or_never(events.next()) {
             binder.note(event);
         }
@@ -121,7 +123,9 @@ impl Binder {
                 Change::Put(volume) => queue.extend(view.put_volume(volume)),
                 Change::Remove(name) => queue.extend(view.remove_volume(&name)),
                 Change::Replaced(listed) => {
-                    for name in view.volume_names().into_iter().filter(|name| !listed.contains(name)) {
+                    for name in
+                        view.volume_names().into_iter().filter(|name| !listed.contains(name))
+                    {
                         queue.extend(view.remove_volume(&name));
                     }
                 }
@@ -131,7 +135,8 @@ impl Binder {
                 Change::Put(class) => queue.extend(view.put_class(class)),
                 Change::Remove(name) => queue.extend(view.remove_class(&name)),
                 Change::Replaced(listed) => {
-                    for name in view.class_names().into_iter().filter(|name| !listed.contains(name)) {
+                    for name in view.class_names().into_iter().filter(|name| !listed.contains(name))
+                    {
                         queue.extend(view.remove_class(&name));
                     }
                 }
@@ -175,7 +180,9 @@ impl Binder {
             Some(Unless::ClaimExists(key, uid)) if self.claim_exists(key, uid).await? => {
                 return Ok(Applied::Nothing);
             }
-            Some(Unless::ClaimInUse(key)) if self.claim_in_use(key).await? => return Ok(Applied::Nothing),
+            Some(Unless::ClaimInUse(key)) if self.claim_in_use(key).await? => {
+                return Ok(Applied::Nothing);
+            }
             _ => {}
         }
         let touched = match &write.target {
@@ -228,8 +235,8 @@ where
     }
 }
 
-/// The object is gone, and the event that says so is on its way. A conflict says less: mostly a newer version is on its
-/// way, but a server under load may answer one without.
+/// The object is gone, and the event that says so is on its way. A conflict says less: mostly a
+/// newer version is on its way, but a server under load may answer one without.
 fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
@@ -239,7 +246,9 @@ where
     K: Resource + Clone + DeserializeOwned + fmt::Debug + Send + 'static,
 {
     watcher(api, watcher::Config::default()).backoff(backoff()).filter_map(|event| async move {
-        event.inspect_err(|error| tracing::debug!(%error, "a watch of the volume binder failed")).ok()
+        event
+            .inspect_err(|error| tracing::debug!(%error, "a watch of the volume binder failed"))
+            .ok()
     })
 }
 
@@ -268,7 +277,11 @@ enum Change<T, K> {
 }
 
 impl<K: Ord> Relist<K> {
-    fn change<T>(&mut self, event: watcher::Event<T>, key: impl Fn(&ObjectMeta) -> K) -> Change<T, K>
+    fn change<T>(
+        &mut self,
+        event: watcher::Event<T>,
+        key: impl Fn(&ObjectMeta) -> K,
+    ) -> Change<T, K>
     where
         T: kube::ResourceExt,
     {

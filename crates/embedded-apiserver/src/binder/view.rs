@@ -1,5 +1,5 @@
-//! What the binder knows: claims, volumes, classes and pods as the watches told, with the indexes its decisions need. In
-//! order, so that the same events lead to the same writes.
+//! What the binder knows: claims, volumes, classes and pods as the watches told, with the indexes
+//! its decisions need. In order, so that the same events lead to the same writes.
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -218,10 +218,14 @@ impl View {
     }
 }
 
-/// The claims that a pod uses; none before it is scheduled, because no kubelet starts it on a claim that is being deleted.
+/// The claims that a pod uses; none before it is scheduled, because no kubelet starts it on a claim
+/// that is being deleted.
 pub(super) fn claims_of_pod(pod: &Pod) -> impl Iterator<Item = ClaimKey> {
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
-    let spec = pod.spec.as_ref().filter(|spec| spec.node_name.as_ref().is_some_and(|node| !node.is_empty()));
+    let spec = pod
+        .spec
+        .as_ref()
+        .filter(|spec| spec.node_name.as_ref().is_some_and(|node| !node.is_empty()));
     let volumes = spec.and_then(|spec| spec.volumes.as_ref()).into_iter().flatten();
     let pod_name = pod.metadata.name.clone().unwrap_or_default();
     volumes.filter_map(move |volume| {
@@ -256,15 +260,23 @@ pub(super) fn volume_class(volume: &PersistentVolume) -> &str {
 }
 
 fn beta_class(metadata: &ObjectMeta) -> Option<&str> {
-    metadata.annotations.as_ref()?.get("volume.beta.kubernetes.io/storage-class").map(String::as_str)
+    metadata
+        .annotations
+        .as_ref()?
+        .get("volume.beta.kubernetes.io/storage-class")
+        .map(String::as_str)
 }
 
 fn claim_ref(volume: &PersistentVolume) -> Option<ClaimKey> {
     let reference = volume.spec.as_ref()?.claim_ref.as_ref()?;
-    Some((reference.namespace.clone().unwrap_or_default(), reference.name.clone().unwrap_or_default()))
+    Some((
+        reference.namespace.clone().unwrap_or_default(),
+        reference.name.clone().unwrap_or_default(),
+    ))
 }
 
-/// Whether `new` comes after `held`. Versions of this server are numbers; anything else is taken as it comes.
+/// Whether `new` comes after `held`. Versions of this server are numbers; anything else is taken as
+/// it comes.
 fn is_newer(new: &ObjectMeta, held: &ObjectMeta) -> bool {
     let number = |metadata: &ObjectMeta| metadata.resource_version.as_deref()?.parse::<u64>().ok();
     match (number(new), number(held)) {

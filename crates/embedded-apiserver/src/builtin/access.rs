@@ -1,5 +1,5 @@
-//! Roles and their bindings: what they leave out, what they refuse, and what of them may change. Who may do what by
-//! them is no matter of this file. Pure.
+//! Roles and their bindings: what they leave out, what they refuse, and what of them may change.
+//! Who may do what by them is no matter of this file. Pure.
 
 use serde_json::{Value, json};
 
@@ -30,10 +30,14 @@ pub(super) fn default_binding(object: &mut Object) {
 /// `ValidateRole` and `ValidateClusterRole`.
 pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut Causes) {
     for (path, rule) in items(object.get("rules"), "rules") {
-        let has =
-            |member: &str| rule.get(member).and_then(Value::as_array).is_some_and(|items| !items.is_empty());
+        let has = |member: &str| {
+            rule.get(member).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
+        };
         if !has("verbs") {
-            causes.push(Cause::required(format!("{path}.verbs"), "verbs must contain at least one value"));
+            causes.push(Cause::required(
+                format!("{path}.verbs"),
+                "verbs must contain at least one value",
+            ));
         }
         if has("nonResourceURLs") {
             let (field, urls) = (format!("{path}.nonResourceURLs"), &rule["nonResourceURLs"]);
@@ -83,7 +87,8 @@ pub(super) fn check_binding(builtin: Builtin, object: &Object, causes: &mut Caus
         name => check_name(name, "roleRef.name", causes),
     }
     for (path, subject) in items(object.get("subjects"), "subjects") {
-        let (kind, name, group) = (said(subject, "kind"), said(subject, "name"), said(subject, "apiGroup"));
+        let (kind, name, group) =
+            (said(subject, "kind"), said(subject, "name"), said(subject, "apiGroup"));
         if name.is_empty() {
             causes.push(Cause::required(format!("{path}.name"), ""));
         }

@@ -1,4 +1,5 @@
-//! Deployments and ReplicaSets: what they leave out, what they refuse, and what of them may change. Pure.
+//! Deployments and ReplicaSets: what they leave out, what they refuse, and what of them may change.
+//! Pure.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,11 @@ use crate::status::{Cause, Causes};
 pub(super) fn default(builtin: Builtin, object: &mut Object) {
     fill(object, "spec", &[("replicas", json!(1))]);
     if builtin == Builtin::Deployment {
-        fill(object, "spec", &[("revisionHistoryLimit", json!(10)), ("progressDeadlineSeconds", json!(600))]);
+        fill(
+            object,
+            "spec",
+            &[("revisionHistoryLimit", json!(10)), ("progressDeadlineSeconds", json!(600))],
+        );
         let strategy = object.get_mut("spec").and_then(|spec| spec.as_object_mut());
         let strategy = strategy.map(|spec| spec.entry("strategy").or_insert_with(|| json!({})));
         if let Some(Value::Object(strategy)) = strategy {
@@ -34,7 +39,12 @@ pub(super) fn default(builtin: Builtin, object: &mut Object) {
 pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let own = builtin == Builtin::Deployment;
-    not_negative(spec, "spec", if own { &["replicas"] } else { &["replicas", "minReadySeconds"] }, causes);
+    not_negative(
+        spec,
+        "spec",
+        if own { &["replicas"] } else { &["replicas", "minReadySeconds"] },
+        causes,
+    );
     match at(object, "spec.selector") {
         None => {
             causes.push(Cause::required("spec.selector", ""));
@@ -82,7 +92,9 @@ fn check_of_template(object: &Object, selector: Option<&Value>, causes: &mut Cau
     let matches = match selector {
         // A selector of nothing matches nothing; an empty one is said already.
         None => false,
-        Some(selector) => selectors::is_empty(selector) || selectors::matches(selector, &members(labels)),
+        Some(selector) => {
+            selectors::is_empty(selector) || selectors::matches(selector, &members(labels))
+        }
     };
     if !matches {
         let why = "`selector` does not match template `labels`";
@@ -111,7 +123,8 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
             }
         }
         "RollingUpdate" => {
-            let member = |name: &str| rolling.and_then(|rolling| rolling.get(name)).unwrap_or(&Value::Null);
+            let member =
+                |name: &str| rolling.and_then(|rolling| rolling.get(name)).unwrap_or(&Value::Null);
             let (unavailable, surge) = (member("maxUnavailable"), member("maxSurge"));
             int_or_percent(unavailable, &format!("{path}.maxUnavailable"), causes);
             int_or_percent(surge, &format!("{path}.maxSurge"), causes);
@@ -125,19 +138,32 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
                 causes.push(Cause::invalid_json(field.as_str(), unavailable, why));
             }
             if unavailable.as_str().and_then(percent).is_some_and(|percent| percent > 100) {
-                causes.push(Cause::invalid_json(field, unavailable, "must not be greater than 100%"));
+                causes.push(Cause::invalid_json(
+                    field,
+                    unavailable,
+                    "must not be greater than 100%",
+                ));
             }
         }
         _ => {
             let strategy = at(object, "spec.strategy").unwrap_or(&Value::Null);
-            causes.push(Cause::unsupported_json("spec.strategy", strategy, &["Recreate", "RollingUpdate"]));
+            causes.push(Cause::unsupported_json(
+                "spec.strategy",
+                strategy,
+                &["Recreate", "RollingUpdate"],
+            ));
         }
     }
 }
 
 /// What may not change of the spec.
 pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
-    selectors::immutable(at(object, "spec.selector"), at(old, "spec.selector"), "spec.selector", causes);
+    selectors::immutable(
+        at(object, "spec.selector"),
+        at(old, "spec.selector"),
+        "spec.selector",
+        causes,
+    );
 }
 
 /// `ValidateDeploymentStatusUpdate` and `ValidateReplicaSetStatusUpdate`.
@@ -173,7 +199,11 @@ pub(super) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
     not_negative(status, "status", counts, causes);
     let mut least = |member: &str, than: &str, why: &str| {
         if number(member) > number(than) {
-            causes.push(Cause::invalid_json(format!("status.{member}"), &number(member).into(), why));
+            causes.push(Cause::invalid_json(
+                format!("status.{member}"),
+                &number(member).into(),
+                why,
+            ));
         }
     };
     for part in parts {

@@ -1,4 +1,5 @@
-//! Endpoints and EndpointSlices: what they leave out, what they refuse, and what of them may change. Pure.
+//! Endpoints and EndpointSlices: what they leave out, what they refuse, and what of them may
+//! change. Pure.
 
 use std::net::IpAddr;
 
@@ -40,7 +41,10 @@ pub(super) fn check_endpoints(object: &Object, causes: &mut Causes) {
     for (path, subset) in items(object.get("subsets"), "subsets") {
         let count = |member: &str| subset.get(member).and_then(Value::as_array).map_or(0, Vec::len);
         if count("addresses") + count("notReadyAddresses") == 0 {
-            causes.push(Cause::required(path.as_str(), "must specify `addresses` or `notReadyAddresses`"));
+            causes.push(Cause::required(
+                path.as_str(),
+                "must specify `addresses` or `notReadyAddresses`",
+            ));
         }
         for member in ["addresses", "notReadyAddresses"] {
             for (path, endpoint) in items(subset.get(member), &format!("{path}.{member}")) {

@@ -1,5 +1,5 @@
-//! Event has two groups and one table: objects are stored in core/v1's form, and shown in events.k8s.io/v1's there. And
-//! its rules, of which the younger group has more.
+//! Event has two groups and one table: objects are stored in core/v1's form, and shown in
+//! events.k8s.io/v1's there. And its rules, of which the younger group has more.
 
 use std::borrow::Cow;
 
@@ -103,7 +103,11 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
         (true, _) => true,
     };
     if !fits {
-        causes.push(Cause::invalid("involvedObject.namespace", of_object, "does not match event.namespace"));
+        causes.push(Cause::invalid(
+            "involvedObject.namespace",
+            of_object,
+            "does not match event.namespace",
+        ));
     }
     if !is_new {
         return;
@@ -131,8 +135,8 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
     }
 }
 
-/// What of an Event only its creation says, in the order in which the real server looks; its series may be added and
-/// counted up.
+/// What of an Event only its creation says, in the order in which the real server looks; its series
+/// may be added and counted up.
 const STAYS: [(&str, Zero); 13] = [
     ("regarding", Zero::Reference),
     ("reason", Zero::Text),
@@ -193,7 +197,8 @@ const REFERENCE: [(&str, &str); 7] = [
 /// Texts as Go shows a structure of its own.
 fn as_in_go(value: &Value, members: &[(&str, &str)]) -> String {
     let text = |member: &str| value.get(member).cloned().unwrap_or_else(|| "".into());
-    let members: Vec<_> = members.iter().map(|(go, json)| format!("\"{go}\":{}", text(json))).collect();
+    let members: Vec<_> =
+        members.iter().map(|(go, json)| format!("\"{go}\":{}", text(json))).collect();
     format!("{{{}}}", members.join(","))
 }
 

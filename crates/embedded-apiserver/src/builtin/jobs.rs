@@ -1,4 +1,5 @@
-//! Jobs: what they leave out, the selector that is made for them, what they refuse, and what of them may change. Pure.
+//! Jobs: what they leave out, the selector that is made for them, what they refuse, and what of
+//! them may change. Pure.
 
 use serde_json::{Value, json};
 
@@ -20,7 +21,8 @@ pub(super) fn default(object: &mut Object) {
         fill(object, "spec", &[("completions", json!(1))]);
     }
     let limit = if has(object, "backoffLimitPerIndex") { i32::MAX } else { 6 };
-    let replacement = if has(object, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    let replacement =
+        if has(object, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
     fill(
         object,
         "spec",
@@ -45,22 +47,31 @@ fn default_labels(object: &mut Object) {
     }
 }
 
-/// `generateSelector`: a new Job selects its pods by its own uid, unless it makes its selector itself.
+/// `generateSelector`: a new Job selects its pods by its own uid, unless it makes its selector
+/// itself.
 pub(super) fn prepare_create(object: &mut Object) {
     if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
         return;
     }
-    let (name, uid) = (metadata::text(object, "name").to_owned(), metadata::text(object, "uid").to_owned());
+    let (name, uid) =
+        (metadata::text(object, "name").to_owned(), metadata::text(object, "uid").to_owned());
     let inherits = metadata::get(object, "labels") == at(object, "spec.template.metadata.labels")
         || members(metadata::get(object, "labels")).is_empty();
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     let template = spec.entry("template").or_insert_with(|| json!({}));
-    let labels =
-        NAME_LABELS.iter().map(|label| (*label, &name)).chain(UID_LABELS.iter().map(|label| (*label, &uid)));
+    let labels = NAME_LABELS
+        .iter()
+        .map(|label| (*label, &name))
+        .chain(UID_LABELS.iter().map(|label| (*label, &uid)));
     for (label, value) in labels {
         insert_new(template, "metadata", "labels", label, value);
     }
-    insert_new_into(spec.entry("selector").or_insert_with(|| json!({})), "matchLabels", UID_LABELS[1], &uid);
+    insert_new_into(
+        spec.entry("selector").or_insert_with(|| json!({})),
+        "matchLabels",
+        UID_LABELS[1],
+        &uid,
+    );
     if inherits {
         metadata::of(object).remove("labels");
         default_labels(object);
@@ -99,13 +110,18 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     );
     let has = |member: &str| spec.get(member).is_some_and(|value| !value.is_null());
     if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
-        causes.push(Cause::required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified"));
+        causes.push(Cause::required(
+            "spec.backoffLimitPerIndex",
+            "when maxFailedIndexes is specified",
+        ));
     }
     check_mode(object, causes);
     let replacement = text(object, "spec.podReplacementPolicy");
     match (has("podFailurePolicy"), replacement) {
         (_, "") | (true, "Failed") | (false, "Failed" | "TerminatingOrFailed") => {}
-        (true, other) => causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &["Failed"])),
+        (true, other) => {
+            causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &["Failed"]))
+        }
         (false, other) => {
             let supported = ["Failed", "TerminatingOrFailed"];
             causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &supported));
@@ -114,7 +130,9 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     check_template(at(object, "spec.template"), "spec.template", causes);
     let field = "spec.template.spec.restartPolicy";
     match text(object, field) {
-        "" | "Always" => causes.push(Cause::required(field, "valid values: \"OnFailure\", \"Never\"")),
+        "" | "Always" => {
+            causes.push(Cause::required(field, "valid values: \"OnFailure\", \"Never\""))
+        }
         "OnFailure" if has("podFailurePolicy") => {
             let why = "only \"Never\" is supported when podFailurePolicy is specified";
             causes.push(Cause::invalid(field, "OnFailure", why));
@@ -136,7 +154,8 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     }
 }
 
-/// `ValidateGeneratedSelector`: by whose uid a Job selects its pods, which no write to its status is asked.
+/// `ValidateGeneratedSelector`: by whose uid a Job selects its pods, which no write to its status
+/// is asked.
 pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
     if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
         return;
@@ -144,17 +163,25 @@ pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
     let Some(selector) = at(object, "spec.selector") else { return };
     let (name, uid) = (metadata::text(object, "name"), metadata::text(object, "uid"));
     let labels = members(at(object, "spec.template.metadata.labels"));
-    let expected =
-        [(UID_LABELS[0], uid), (NAME_LABELS[0], name), (UID_LABELS[1], uid), (NAME_LABELS[1], name)];
+    let expected = [
+        (UID_LABELS[0], uid),
+        (NAME_LABELS[0], name),
+        (UID_LABELS[1], uid),
+        (NAME_LABELS[1], name),
+    ];
     for (label, value) in expected {
-        let (field, why) = (format!("spec.template.metadata.labels[{label}]"), format!("must be '{value}'"));
+        let (field, why) =
+            (format!("spec.template.metadata.labels[{label}]"), format!("must be '{value}'"));
         match labels.get(label).and_then(Value::as_str) {
             None => causes.push(Cause::required(field, &why)),
             Some(said) if said == value => {}
-            Some(_) => causes.push(Cause::invalid_json(field, &Value::Object(labels.clone()), &why)),
+            Some(_) => {
+                causes.push(Cause::invalid_json(field, &Value::Object(labels.clone()), &why))
+            }
         }
     }
-    let expected = expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();
+    let expected =
+        expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();
     if !selectors::matches(selector, &expected) {
         let shown = selectors::shown(selector);
         causes.push(Cause::invalid_text("spec.selector", &shown, "`selector` not auto-generated"));
@@ -174,16 +201,27 @@ fn check_mode(object: &Object, causes: &mut Causes) {
             }
         }
         "Indexed" => match number("completions") {
-            None => causes.push(Cause::required("spec.completions", "when completion mode is Indexed")),
+            None => {
+                causes.push(Cause::required("spec.completions", "when completion mode is Indexed"))
+            }
             Some(completions) => {
-                let name = format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
+                let name =
+                    format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
                 if completions > 0 && names::wrong_label(&name).is_some() {
                     let why = format!("will not able to create pod with invalid DNS label: {name}");
-                    causes.push(Cause::invalid("metadata.name", metadata::text(object, "name"), &why));
+                    causes.push(Cause::invalid(
+                        "metadata.name",
+                        metadata::text(object, "name"),
+                        &why,
+                    ));
                 }
             }
         },
-        other => causes.push(Cause::unsupported("spec.completionMode", other, &["NonIndexed", "Indexed"])),
+        other => causes.push(Cause::unsupported(
+            "spec.completionMode",
+            other,
+            &["NonIndexed", "Indexed"],
+        )),
     }
 }
 
@@ -203,7 +241,13 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
     if !is_suspended {
         stay(&["template"]);
     }
-    stay(&["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]);
+    stay(&[
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ]);
     if is_suspended {
         let spec = |object| without_directives(at(object, "spec.template.spec"));
         immutable(Some(&spec(object)), Some(&spec(old)), "spec.template.spec", causes);
@@ -211,7 +255,8 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
     let selector = |object| at(object, "spec.selector");
     selectors::immutable(selector(object), selector(old), "spec.selector", causes);
     // `validateCompletions`: the indexes of a Job grow and shrink with the pods that run at once.
-    let (completions, parallelism) = (at(object, "spec.completions"), at(object, "spec.parallelism"));
+    let (completions, parallelism) =
+        (at(object, "spec.completions"), at(object, "spec.parallelism"));
     if let Some(completions) =
         completions.filter(|now| is_indexed && Some(*now) != at(old, "spec.completions"))
         && Some(completions) != parallelism
@@ -221,8 +266,8 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
     }
 }
 
-/// The spec of a template without what may still change before any pod is made of it: where pods may go, and what they
-/// ask for.
+/// The spec of a template without what may still change before any pod is made of it: where pods
+/// may go, and what they ask for.
 fn without_directives(spec: Option<&Value>) -> Value {
     let mut spec = members(spec);
     for member in ["nodeSelector", "tolerations", "schedulingGates", "affinity"] {
@@ -230,7 +275,9 @@ fn without_directives(spec: Option<&Value>) -> Value {
     }
     for list in ["containers", "initContainers"] {
         let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-        containers.filter_map(Value::as_object_mut).for_each(|container| drop(container.remove("resources")));
+        containers
+            .filter_map(Value::as_object_mut)
+            .for_each(|container| drop(container.remove("resources")));
     }
     spec.into()
 }
@@ -238,9 +285,15 @@ fn without_directives(spec: Option<&Value>) -> Value {
 /// `ValidateJobStatusUpdate`, as far as it counts.
 pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
     let status = object.get("status").unwrap_or(&Value::Null);
-    not_negative(status, "status", &["active", "succeeded", "failed", "ready", "terminating"], causes);
-    let number =
-        |object: &Object, member: &str| at(object, &format!("status.{member}")).and_then(Value::as_i64);
+    not_negative(
+        status,
+        "status",
+        &["active", "succeeded", "failed", "ready", "terminating"],
+        causes,
+    );
+    let number = |object: &Object, member: &str| {
+        at(object, &format!("status.{member}")).and_then(Value::as_i64)
+    };
     let (ready, active) = (number(object, "ready"), number(object, "active").unwrap_or(0));
     let changed = ready != number(old, "ready") || active != number(old, "active").unwrap_or(0);
     if let Some(ready) = ready.filter(|ready| changed && *ready > active) {
@@ -249,11 +302,16 @@ pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
     }
     for member in ["failed", "succeeded"] {
         let count = |object| number(object, member).unwrap_or(0);
-        // Of a Job by index only those are counted that are left: its indexes are what may not shrink.
+        // Of a Job by index only those are counted that are left: its indexes are what may not
+        // shrink.
         let by_index = member == "succeeded" && text(object, "spec.completionMode") == "Indexed";
         if count(object) < count(old) && !by_index {
             let why = format!("cannot decrease the {member} counter");
-            causes.push(Cause::invalid_json(format!("status.{member}"), &count(object).into(), &why));
+            causes.push(Cause::invalid_json(
+                format!("status.{member}"),
+                &count(object).into(),
+                &why,
+            ));
         }
     }
 }

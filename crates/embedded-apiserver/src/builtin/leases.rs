@@ -13,7 +13,8 @@ const STRATEGIES: [&str; 1] = ["OldestEmulationVersion"];
 /// `ValidateLeaseSpec`.
 pub(super) fn check_lease(object: &Object, causes: &mut Causes) {
     let least = |path: &str, least: i64, why: &str, causes: &mut Causes| {
-        if let Some(value) = at(object, path).and_then(Value::as_i64).filter(|value| *value < least) {
+        if let Some(value) = at(object, path).and_then(Value::as_i64).filter(|value| *value < least)
+        {
             causes.push(Cause::invalid_json(path, &value.into(), why));
         }
     };
@@ -45,7 +46,8 @@ pub(super) fn check_candidate(object: &Object, causes: &mut Causes) {
     if text(object, "spec.leaseName").is_empty() {
         causes.push(Cause::required("spec.leaseName", ""));
     }
-    let (emulation, binary) = (text(object, "spec.emulationVersion"), text(object, "spec.binaryVersion"));
+    let (emulation, binary) =
+        (text(object, "spec.emulationVersion"), text(object, "spec.binaryVersion"));
     let wrong = "must be a valid semantic version";
     let emulated = version(emulation);
     if !emulation.is_empty() && emulated.is_none() {
@@ -60,12 +62,18 @@ pub(super) fn check_candidate(object: &Object, causes: &mut Causes) {
     }
     // One that cannot be read is the least of all.
     if !binary.is_empty() && own.unwrap_or_default() < emulated.unwrap_or_default() {
-        causes.push(Cause::invalid(field, binary, "must be greater than or equal to `emulationVersion`"));
+        causes.push(Cause::invalid(
+            field,
+            binary,
+            "must be greater than or equal to `emulationVersion`",
+        ));
     }
     match text(object, "spec.strategy") {
         "" => causes.push(Cause::required("spec.strategy", "")),
         strategy => {
-            if strategy == "OldestEmulationVersion" && emulated.is_none_or(|version| version == (0, 0, 0)) {
+            if strategy == "OldestEmulationVersion"
+                && emulated.is_none_or(|version| version == (0, 0, 0))
+            {
                 let why = "must be specified when `strategy` is 'OldestEmulationVersion'";
                 causes.push(Cause::required("spec.emulationVersion", why));
             }

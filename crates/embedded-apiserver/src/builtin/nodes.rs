@@ -11,8 +11,8 @@ use crate::metadata::Object;
 use crate::names;
 use crate::status::{Cause, Causes};
 
-/// What the plugin TaintNodesByCondition, which every server has on, adds to a new Node: nothing is scheduled there
-/// until somebody says that it is ready.
+/// What the plugin TaintNodesByCondition, which every server has on, adds to a new Node: nothing is
+/// scheduled there until somebody says that it is ready.
 pub(super) fn admit(object: &mut Object) {
     let spec = object.entry("spec").or_insert_with(|| json!({}));
     let Value::Object(spec) = spec else { return };
@@ -50,7 +50,8 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let mut seen = Vec::new();
     for (path, taint) in items(at(object, "spec.taints"), "metadata.taints") {
-        let (key, value, effect) = (said(taint, "key"), said(taint, "value"), said(taint, "effect"));
+        let (key, value, effect) =
+            (said(taint, "key"), said(taint, "value"), said(taint, "effect"));
         for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid(format!("{path}.key"), key, why));
         }

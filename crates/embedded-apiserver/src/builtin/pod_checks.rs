@@ -1,5 +1,5 @@
-//! What the spec of a Pod, or of a controller's template, is refused for. Pure: `ValidatePodSpec`, as far as wrong specs
-//! come from mistakes that are often made.
+//! What the spec of a Pod, or of a controller's template, is refused for. Pure: `ValidatePodSpec`,
+//! as far as wrong specs come from mistakes that are often made.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::builtin::quantities::Quantity;
 use crate::builtin::values::{
-    items, label, labels, not_negative, port_number, port_or_name, protocol, said, subdomain, wrong_port_name,
+    items, label, labels, not_negative, port_number, port_or_name, protocol, said, subdomain,
+    wrong_port_name,
 };
 use crate::names;
 use crate::status::{Cause, Causes};
@@ -57,7 +58,9 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
     check_host_network(spec, path, causes);
     let mut one_of = |member: &str, supported: &[&str]| match said(spec, member) {
         "" => causes.push(Cause::required(field(member), "")),
-        said if !supported.contains(&said) => causes.push(Cause::unsupported(field(member), said, supported)),
+        said if !supported.contains(&said) => {
+            causes.push(Cause::unsupported(field(member), said, supported))
+        }
         _ => {}
     };
     one_of("restartPolicy", &["Always", "OnFailure", "Never"]);
@@ -105,7 +108,11 @@ pub(super) fn check_tokens(spec: &Value, causes: &mut Causes) {
 }
 
 /// The volumes by name, those that are well made.
-fn check_volumes<'a>(spec: &'a Value, path: &str, causes: &mut Causes) -> BTreeMap<&'a str, &'a Value> {
+fn check_volumes<'a>(
+    spec: &'a Value,
+    path: &str,
+    causes: &mut Causes,
+) -> BTreeMap<&'a str, &'a Value> {
     let mut known = BTreeMap::new();
     for (path, volume) in items(spec.get("volumes"), path) {
         let mut own = Causes::default();
@@ -143,9 +150,14 @@ fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
     let members = volume.as_object().into_iter().flatten();
     let mut sources: Vec<&str> =
         members.map(|(name, _)| name.as_str()).filter(|name| *name != "name").collect();
-    sources.sort_by_key(|name| ["emptyDir", "hostPath"].iter().position(|first| first == name).unwrap_or(2));
+    sources.sort_by_key(|name| {
+        ["emptyDir", "hostPath"].iter().position(|first| first == name).unwrap_or(2)
+    });
     for source in sources.iter().skip(1) {
-        causes.push(Cause::forbidden(format!("{path}.{source}"), "may not specify more than 1 volume type"));
+        causes.push(Cause::forbidden(
+            format!("{path}.{source}"),
+            "may not specify more than 1 volume type",
+        ));
     }
     let Some(source) = sources.first() else {
         return causes.push(Cause::required(path, "must specify a volume type"));
@@ -171,7 +183,10 @@ fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
     }
     if *source == "emptyDir"
         && let Some(limit) = inner.get("sizeLimit")
-        && limit.as_str().and_then(|limit| Quantity::parse(limit).ok()).is_some_and(Quantity::is_negative)
+        && limit
+            .as_str()
+            .and_then(|limit| Quantity::parse(limit).ok())
+            .is_some_and(Quantity::is_negative)
     {
         causes.push(Cause::forbidden(
             format!("{path}.emptyDir.sizeLimit"),
@@ -181,7 +196,12 @@ fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
 }
 
 /// `validateContainerCommon`.
-fn check_container(container: &Value, volumes: &BTreeMap<&str, &Value>, path: &str, causes: &mut Causes) {
+fn check_container(
+    container: &Value,
+    volumes: &BTreeMap<&str, &Value>,
+    path: &str,
+    causes: &mut Causes,
+) {
     let field = |member: &str| format!("{path}.{member}");
     match said(container, "name") {
         "" => causes.push(Cause::required(field("name"), "")),
@@ -215,7 +235,9 @@ fn check_ports(container: &Value, path: &str, causes: &mut Causes) {
             if wrong.is_empty() && seen.contains(&name) {
                 causes.push(Cause::duplicate(field.as_str(), &name.into()));
             }
-            wrong.into_iter().for_each(|why| causes.push(Cause::invalid(field.as_str(), name, why)));
+            wrong
+                .into_iter()
+                .for_each(|why| causes.push(Cause::invalid(field.as_str(), name, why)));
             seen.push(name);
         }
         match port.get("containerPort").and_then(Value::as_i64).unwrap_or(0) {
@@ -242,7 +264,11 @@ fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
         let field = format!("{path}.valueFrom");
         let sources = from.as_object().map_or(0, serde_json::Map::len);
         if !said(variable, "value").is_empty() && sources > 0 {
-            causes.push(Cause::invalid(field.as_str(), "", "may not be specified when `value` is not empty"));
+            causes.push(Cause::invalid(
+                field.as_str(),
+                "",
+                "may not be specified when `value` is not empty",
+            ));
         }
         match sources {
             0 => {
@@ -277,7 +303,12 @@ fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
     }
 }
 
-fn check_mounts(container: &Value, volumes: &BTreeMap<&str, &Value>, path: &str, causes: &mut Causes) {
+fn check_mounts(
+    container: &Value,
+    volumes: &BTreeMap<&str, &Value>,
+    path: &str,
+    causes: &mut Causes,
+) {
     let mut seen = Vec::new();
     for (path, mount) in items(container.get("volumeMounts"), path) {
         let (name, to) = (said(mount, "name"), said(mount, "mountPath"));
@@ -300,7 +331,8 @@ fn check_mounts(container: &Value, volumes: &BTreeMap<&str, &Value>, path: &str,
 /// `validateResourceRequirements`.
 fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
     let Some(resources) = resources else { return };
-    let of = |sort: &str| resources.get(sort).and_then(Value::as_object).cloned().unwrap_or_default();
+    let of =
+        |sort: &str| resources.get(sort).and_then(Value::as_object).cloned().unwrap_or_default();
     let (limits, requests) = (of("limits"), of("requests"));
     let parse = |value: &Value| value.as_str().and_then(|text| Quantity::parse(text).ok());
     for (sort, amounts) in [("limits", &limits), ("requests", &requests)] {
@@ -310,7 +342,11 @@ fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
             let Some(quantity) = parse(amount) else { continue };
             let text = amount.as_str().unwrap_or_default();
             if quantity.is_negative() {
-                causes.push(Cause::invalid(field.as_str(), text, "must be greater than or equal to 0"));
+                causes.push(Cause::invalid(
+                    field.as_str(),
+                    text,
+                    "must be greater than or equal to 0",
+                ));
             }
             let whole = matches!(name.as_str(), "pods" | "services") || is_extended(name);
             if whole && !quantity.is_whole() {
@@ -381,9 +417,14 @@ fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut Cause
         ];
         not_negative(probe, &field, &seconds, causes);
         if name != "readinessProbe"
-            && let Some(threshold) = probe.get("successThreshold").filter(|threshold| **threshold != 1)
+            && let Some(threshold) =
+                probe.get("successThreshold").filter(|threshold| **threshold != 1)
         {
-            causes.push(Cause::invalid_json(format!("{field}.successThreshold"), threshold, "must be 1"));
+            causes.push(Cause::invalid_json(
+                format!("{field}.successThreshold"),
+                threshold,
+                "must be 1",
+            ));
         }
     }
 }
@@ -407,7 +448,11 @@ fn check_handler(handler: &Value, path: &str, causes: &mut Causes) {
                 if sort == "httpGet" && said(action, "path").is_empty() {
                     causes.push(Cause::required(format!("{field}.path"), ""));
                 }
-                port_or_name(action.get("port").unwrap_or(&Value::Null), &format!("{field}.port"), causes);
+                port_or_name(
+                    action.get("port").unwrap_or(&Value::Null),
+                    &format!("{field}.port"),
+                    causes,
+                );
                 let schemes = ["HTTP", "HTTPS"];
                 if sort == "httpGet" && !schemes.contains(&said(action, "scheme")) {
                     causes.push(Cause::unsupported(
@@ -417,9 +462,11 @@ fn check_handler(handler: &Value, path: &str, causes: &mut Causes) {
                     ));
                 }
             }
-            "grpc" => {
-                port_number(action.get("port").unwrap_or(&Value::Null), &format!("{field}.port"), causes)
-            }
+            "grpc" => port_number(
+                action.get("port").unwrap_or(&Value::Null),
+                &format!("{field}.port"),
+                causes,
+            ),
             _ => {}
         }
     }
@@ -470,8 +517,7 @@ fn check_toleration(toleration: &Value, path: &str, causes: &mut Causes) {
         causes.push(Cause::invalid(format!("{path}.key"), key, why));
     }
     if key.is_empty() && operator != "Exists" {
-        let why =
-            "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
         causes.push(Cause::invalid(format!("{path}.operator"), operator, why));
     }
     if toleration.get("tolerationSeconds").is_some() && effect != "NoExecute" {
@@ -488,10 +534,16 @@ fn check_toleration(toleration: &Value, path: &str, causes: &mut Causes) {
         "Exists" => {
             if !said(toleration, "value").is_empty() {
                 let why = "value must be empty when `operator` is 'Exists'";
-                causes.push(Cause::invalid(format!("{path}.operator"), said(toleration, "value"), why));
+                causes.push(Cause::invalid(
+                    format!("{path}.operator"),
+                    said(toleration, "value"),
+                    why,
+                ));
             }
         }
-        other => causes.push(Cause::unsupported(format!("{path}.operator"), other, &["Equal", "Exists"])),
+        other => {
+            causes.push(Cause::unsupported(format!("{path}.operator"), other, &["Equal", "Exists"]))
+        }
     }
     let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     if !effect.is_empty() && !effects.contains(&effect) {

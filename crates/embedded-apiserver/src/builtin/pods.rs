@@ -1,4 +1,5 @@
-//! Pods and pod templates: what they leave out, what admission adds, and what of a Pod may change. Pure.
+//! Pods and pod templates: what they leave out, what admission adds, and what of a Pod may change.
+//! Pure.
 
 use serde_json::{Map, Value, json};
 
@@ -25,7 +26,8 @@ pub(super) fn default_pod(object: &mut Object) {
     }
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
     // One address and the list of all: the single one is authoritative where they differ.
-    let single = status.get("podIP").cloned().filter(|ip| ip.as_str().is_some_and(|ip| !ip.is_empty()));
+    let single =
+        status.get("podIP").cloned().filter(|ip| ip.as_str().is_some_and(|ip| !ip.is_empty()));
     let first = status.get("podIPs").and_then(|all| all.get(0)?.get("ip")).cloned();
     match (single, first) {
         (Some(single), first) if first.as_ref() != Some(&single) => {
@@ -58,7 +60,9 @@ fn default_spec(spec: &mut Members) {
     // Two names of one member: the old one is kept in step.
     let account = ["serviceAccountName", "serviceAccount"]
         .iter()
-        .find_map(|name| spec.get(*name).filter(|name| name.as_str().is_some_and(|name| !name.is_empty())))
+        .find_map(|name| {
+            spec.get(*name).filter(|name| name.as_str().is_some_and(|name| !name.is_empty()))
+        })
         .cloned();
     for name in ["serviceAccountName", "serviceAccount"] {
         match &account {
@@ -77,9 +81,9 @@ fn default_spec(spec: &mut Members) {
 
 /// Of all sorts.
 fn containers(spec: &mut Members) -> Vec<&mut Members> {
-    let lists = spec
-        .iter_mut()
-        .filter(|(name, _)| matches!(name.as_str(), "containers" | "initContainers" | "ephemeralContainers"));
+    let lists = spec.iter_mut().filter(|(name, _)| {
+        matches!(name.as_str(), "containers" | "initContainers" | "ephemeralContainers")
+    });
     lists.flat_map(|(_, list)| objects(Some(list))).collect()
 }
 
@@ -174,7 +178,9 @@ fn default_volume(volume: &mut Members) {
                 if let Some(Value::Object(token)) = projection.get_mut("serviceAccountToken") {
                     token.entry("expirationSeconds").or_insert_with(|| 3600.into());
                 }
-                for item in objects(projection.get_mut("downwardAPI").and_then(|api| api.get_mut("items"))) {
+                for item in
+                    objects(projection.get_mut("downwardAPI").and_then(|api| api.get_mut("items")))
+                {
                     default_field_item(item);
                 }
             }
@@ -183,7 +189,8 @@ fn default_volume(volume: &mut Members) {
     if let Some(Value::Object(path)) = volume.get_mut("hostPath") {
         path.entry("type").or_insert_with(|| "".into());
     }
-    let claim = volume.get_mut("ephemeral").and_then(|source| source.get_mut("volumeClaimTemplate"));
+    let claim =
+        volume.get_mut("ephemeral").and_then(|source| source.get_mut("volumeClaimTemplate"));
     if let Some(Value::Object(spec)) = claim.and_then(|claim| claim.get_mut("spec")) {
         spec.entry("volumeMode").or_insert_with(|| "Filesystem".into());
     }
@@ -203,7 +210,8 @@ pub(super) fn first_status(object: &Object) -> Value {
 /// `ComputePodQOS`.
 fn quality(object: &Object) -> &'static str {
     let spec = at(object, "spec");
-    let lists = ["containers", "initContainers"].iter().filter_map(|list| spec?.get(list)?.as_array());
+    let lists =
+        ["containers", "initContainers"].iter().filter_map(|list| spec?.get(list)?.as_array());
     let (mut some, mut all) = (false, true);
     for container in lists.flatten() {
         for of in ["cpu", "memory"] {
@@ -223,7 +231,8 @@ fn quality(object: &Object) -> &'static str {
     }
 }
 
-/// What the plugins Priority and DefaultTolerationSeconds, which every server has on, add to a new Pod.
+/// What the plugins Priority and DefaultTolerationSeconds, which every server has on, add to a new
+/// Pod.
 ///
 /// # Errors
 ///
@@ -237,7 +246,9 @@ pub(super) fn admit(object: &mut Object) -> Result<(), String> {
         "system-node-critical" => 2_000_001_000,
         other => return Err(format!("no PriorityClass with name {other} was found")),
     };
-    if let Some(said) = spec.get("priority").and_then(Value::as_i64).filter(|said| *said != priority) {
+    if let Some(said) =
+        spec.get("priority").and_then(Value::as_i64).filter(|said| *said != priority)
+    {
         return Err(format!(
             "the integer value of priority ({said}) must not be provided in pod spec; priority admission controller \
              computed {priority} from the given PriorityClass name"
@@ -276,13 +287,14 @@ fn add_tolerations(spec: &mut Members) {
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let covers = |toleration: &Value| {
             let says = |member: &str| toleration[member].as_str().unwrap_or_default();
-            matches!(says("key"), "" | "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable")
-                && (says("key").is_empty() || says("key") == key)
+            matches!(
+                says("key"),
+                "" | "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable"
+            ) && (says("key").is_empty() || says("key") == key)
                 && matches!(says("effect"), "" | "NoExecute")
         };
         if !tolerations.iter().any(covers) {
-            let toleration =
-                json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 });
+            let toleration = json!({ "key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300 });
             tolerations.push(toleration);
         }
     }
@@ -312,7 +324,9 @@ pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
 
 /// `ValidatePodUpdate`: images, the deadline and more tolerations may change.
 pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Causes) {
-    let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let spec = |object: &Object| {
+        object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
+    };
     let (mut new, was) = (spec(object), spec(old));
     let mut same_number = true;
     for member in ["containers", "initContainers"] {
@@ -336,10 +350,12 @@ pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Cause
         }
     }
     let tolerations = |spec: &Object| spec.get("tolerations").and_then(Value::as_array).cloned();
-    let (before, now) = (tolerations(&was).unwrap_or_default(), tolerations(&new).unwrap_or_default());
+    let (before, now) =
+        (tolerations(&was).unwrap_or_default(), tolerations(&new).unwrap_or_default());
     let only_more = before.iter().all(|toleration| now.contains(toleration));
-    let negative =
-        at(old, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|s| s < 0);
+    let negative = at(old, "spec.terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|s| s < 0);
     for (member, allowed) in [
         ("activeDeadlineSeconds", true),
         ("tolerations", only_more),

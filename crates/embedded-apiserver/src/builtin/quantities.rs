@@ -1,4 +1,5 @@
-//! Kubernetes quantities (`5Gi`, `500M`, `1e3`, `100m`): read, compared, and written in their one form.
+//! Kubernetes quantities (`5Gi`, `500M`, `1e3`, `100m`): read, compared, and written in their one
+//! form.
 //!
 //! The grammar and the form are those of k8s.io/apimachinery/pkg/api/resource/quantity.go.
 
@@ -39,10 +40,15 @@ pub(crate) struct Quantity {
 pub(crate) fn canonical(text: &str) -> Result<String, String> {
     let text = text.trim();
     let quantity = Quantity::parse(text)?;
-    Ok(if stays(text) || quantity.nanos == u128::MAX { text.to_owned() } else { quantity.to_text() })
+    Ok(if stays(text) || quantity.nanos == u128::MAX {
+        text.to_owned()
+    } else {
+        quantity.to_text()
+    })
 }
 
-/// The same of an amount of resources, which is never finer than thousandths (`SetDefaults_ResourceList`).
+/// The same of an amount of resources, which is never finer than thousandths
+/// (`SetDefaults_ResourceList`).
 ///
 /// # Errors
 ///
@@ -58,7 +64,8 @@ pub(crate) fn canonical_resource(text: &str) -> Result<String, String> {
 
 /// The amount in whole units, rounded up; `None` if the text is no quantity, or less than zero.
 pub(crate) fn bytes(text: &str) -> Option<u128> {
-    let quantity = Quantity::parse(text).ok().filter(|quantity| !quantity.negative || quantity.nanos == 0)?;
+    let quantity =
+        Quantity::parse(text).ok().filter(|quantity| !quantity.negative || quantity.nanos == 0)?;
     Some(quantity.nanos.div_ceil(NANO))
 }
 
@@ -76,7 +83,8 @@ impl Quantity {
         }
         check_suffix(suffix)?;
         let places = |known: &[&str]| known.iter().position(|known| *known == suffix);
-        let (notation, nanos) = match (places(&BINARY).filter(|place| *place > 0), places(&DECIMAL)) {
+        let (notation, nanos) = match (places(&BINARY).filter(|place| *place > 0), places(&DECIMAL))
+        {
             (Some(place), _) => (Notation::Binary, binary(whole, fraction, place * 10)),
             (_, Some(place)) => {
                 let exponent = i64::try_from(place).unwrap_or(0) * 3 - 9;
@@ -111,7 +119,8 @@ impl Quantity {
         self.nanos.is_multiple_of(NANO)
     }
 
-    /// `CanonicalizeBytes`: the suffix as large as leaves a whole number, of the sort that was used.
+    /// `CanonicalizeBytes`: the suffix as large as leaves a whole number, of the sort that was
+    /// used.
     fn to_text(self) -> String {
         if self.nanos == 0 {
             return "0".to_owned();
@@ -131,7 +140,8 @@ impl Quantity {
     }
 }
 
-/// Whether `ParseQuantity` takes the text for the one form already. It looks at it only roughly: `1E3` and `1.500` pass.
+/// Whether `ParseQuantity` takes the text for the one form already. It looks at it only roughly:
+/// `1E3` and `1.500` pass.
 fn stays(text: &str) -> bool {
     /// As many digits as an `int64` always holds.
     const FAST: usize = 18;
@@ -143,7 +153,8 @@ fn stays(text: &str) -> bool {
         "" => "0",
         whole => whole,
     };
-    if let Some(place) = BINARY.iter().position(|known| *known == suffix).filter(|place| *place > 0) {
+    if let Some(place) = BINARY.iter().position(|known| *known == suffix).filter(|place| *place > 0)
+    {
         let value: u64 = whole.parse().unwrap_or(0);
         return fraction.is_empty() && whole.len() + place * 3 < 15 && value & 7 != 0;
     }
@@ -315,9 +326,20 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_has_no_size() {
-        for text in
-            ["", "Gi", ".", "1.2.3", "1gi", "1 Gi", "1ee3", "x", "1KiB", "1e99999999999999999999", "é", "1é"]
-        {
+        for text in [
+            "",
+            "Gi",
+            ".",
+            "1.2.3",
+            "1gi",
+            "1 Gi",
+            "1ee3",
+            "x",
+            "1KiB",
+            "1e99999999999999999999",
+            "é",
+            "1é",
+        ] {
             assert_eq!(bytes(text), None, "{text}");
             assert!(canonical(text).is_err(), "{text}");
         }

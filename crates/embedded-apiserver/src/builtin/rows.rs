@@ -2,8 +2,8 @@
 
 use crate::builtin::Builtin;
 
-/// What discovery says of a built-in kind, and which of the registry's general rules hold for it: as the strategies in
-/// pkg/registry of Kubernetes have them.
+/// What discovery says of a built-in kind, and which of the registry's general rules hold for it:
+/// as the strategies in pkg/registry of Kubernetes have them.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) builtin: Builtin,
@@ -61,7 +61,8 @@ const NAMESPACED: Row = Row {
     deprecated: None,
 };
 
-/// Custom resource definitions: pkg/registry/customresourcedefinition of k8s.io/apiextensions-apiserver.
+/// Custom resource definitions: pkg/registry/customresourcedefinition of
+/// k8s.io/apiextensions-apiserver.
 const DEFINITION: Row = Row {
     builtin: Builtin::Definition,
     group: "apiextensions.k8s.io",
@@ -86,8 +87,13 @@ const COORDINATION: Row = Row {
     ..NAMESPACED
 };
 
-const EVENT: Row =
-    Row { kind: "Event", plural: "events", short_names: &["ev"], creates_on_update: true, ..NAMESPACED };
+const EVENT: Row = Row {
+    kind: "Event",
+    plural: "events",
+    short_names: &["ev"],
+    creates_on_update: true,
+    ..NAMESPACED
+};
 const EVENT_FIELDS: [&str; 11] = [
     "involvedObject.kind",
     "involvedObject.namespace",
@@ -153,7 +159,12 @@ pub(crate) static ROWS: [Row; 24] = [
         ..NAMESPACED
     },
     Row { builtin: Builtin::Event, selectable: &EVENT_FIELDS, ..EVENT },
-    Row { builtin: Builtin::EventV1, group: "events.k8s.io", selectable: &EVENT_V1_FIELDS, ..EVENT },
+    Row {
+        builtin: Builtin::EventV1,
+        group: "events.k8s.io",
+        selectable: &EVENT_V1_FIELDS,
+        ..EVENT
+    },
     Row {
         builtin: Builtin::Namespace,
         kind: "Namespace",
@@ -185,7 +196,13 @@ pub(crate) static ROWS: [Row; 24] = [
         delete_answers_object: true,
         ..NAMESPACED
     },
-    Row { builtin: Builtin::Secret, kind: "Secret", plural: "secrets", selectable: &["type"], ..NAMESPACED },
+    Row {
+        builtin: Builtin::Secret,
+        kind: "Secret",
+        plural: "secrets",
+        selectable: &["type"],
+        ..NAMESPACED
+    },
     Row {
         builtin: Builtin::ServiceAccount,
         kind: "ServiceAccount",
@@ -212,7 +229,9 @@ pub(crate) static ROWS: [Row; 24] = [
         plural: "endpoints",
         short_names: &["ep"],
         creates_on_update: true,
-        deprecated: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        deprecated: Some(
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+        ),
         ..NAMESPACED
     },
     Row {

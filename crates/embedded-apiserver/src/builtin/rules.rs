@@ -5,8 +5,8 @@ use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 
 use crate::builtin::{
-    Builtin, access, deployments, endpoints, event, jobs, leases, nodes, pod_checks, pods, services, storage,
-    warnings,
+    Builtin, access, deployments, endpoints, event, jobs, leases, nodes, pod_checks, pods,
+    services, storage, warnings,
 };
 use crate::clock;
 use crate::definition;
@@ -20,8 +20,10 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
     match builtin {
         Builtin::Claim => storage::default_claim(object),
         Builtin::Volume => {
-            let defaults =
-                [("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))];
+            let defaults = [
+                ("volumeMode", json!("Filesystem")),
+                ("persistentVolumeReclaimPolicy", json!("Retain")),
+            ];
             fill(object, "spec", &defaults);
             fill(object, "status", &[("phase", json!("Pending"))]);
             let source = object.get_mut("spec").and_then(|spec| spec.get_mut("hostPath"));
@@ -95,7 +97,12 @@ pub(crate) fn prepare_update(builtin: Builtin, object: &mut Object, old: &Object
 }
 
 /// What only creation sets: the first status.
-pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timestamp, protect_volumes: bool) {
+pub(crate) fn prepare_create(
+    builtin: Builtin,
+    object: &mut Object,
+    now: Timestamp,
+    protect_volumes: bool,
+) {
     let pending = json!({ "phase": "Pending" });
     match builtin {
         Builtin::Claim => {
@@ -105,7 +112,8 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
             }
         }
         Builtin::Volume => {
-            let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": clock::seconds(now) });
+            let status =
+                json!({ "phase": "Pending", "lastPhaseTransitionTime": clock::seconds(now) });
             object.insert("status".to_owned(), status);
             if protect_volumes {
                 add_finalizer(object, "kubernetes.io/pv-protection");
@@ -134,10 +142,11 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
     }
 }
 
-/// Whether something of a new object is filled in only when it is read: the labels of a Job, which are its template's
-/// and are stored with the next write, even with one that changes nothing.
+/// Whether something of a new object is filled in only when it is read: the labels of a Job, which
+/// are its template's and are stored with the next write, even with one that changes nothing.
 pub(crate) fn leaves_unsaid(builtin: Builtin, object: &Object) -> bool {
-    let no_labels = metadata::get(object, "labels").and_then(Value::as_object).is_none_or(Map::is_empty);
+    let no_labels =
+        metadata::get(object, "labels").and_then(Value::as_object).is_none_or(Map::is_empty);
     builtin == Builtin::Job && no_labels
 }
 
@@ -148,7 +157,8 @@ pub(crate) fn reset_status(builtin: Builtin, object: &mut Object) {
     }
 }
 
-/// What a write to the status leaves as it was; and a volume's status remembers when its phase changed.
+/// What a write to the status leaves as it was; and a volume's status remembers when its phase
+/// changed.
 pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object, now: Timestamp) {
     if builtin == Builtin::Deployment {
         metadata::copy(old, object, "labels");
@@ -161,8 +171,10 @@ pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object
     if builtin != Builtin::Volume {
         return;
     }
-    let member = |object: &Object, name: &str| object.get("status").and_then(|s| s.get(name)).cloned();
-    let same_time = member(object, "lastPhaseTransitionTime") == member(old, "lastPhaseTransitionTime");
+    let member =
+        |object: &Object, name: &str| object.get("status").and_then(|s| s.get(name)).cloned();
+    let same_time =
+        member(object, "lastPhaseTransitionTime") == member(old, "lastPhaseTransitionTime");
     let missing = member(object, "lastPhaseTransitionTime").is_none();
     let moves = member(object, "phase") != member(old, "phase");
     let time = if moves && (same_time || missing) {
@@ -194,7 +206,8 @@ pub(super) fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]
     }
 }
 
-/// What an empty object has when it comes from the type that Go keeps: a number there is a pointer in the version.
+/// What an empty object has when it comes from the type that Go keeps: a number there is a pointer
+/// in the version.
 pub(crate) fn converted(builtin: Builtin, object: &mut Object) {
     if matches!(builtin, Builtin::Deployment | Builtin::ReplicaSet) {
         fill(object, "spec", &[("replicas", json!(0))]);
@@ -204,9 +217,12 @@ pub(crate) fn converted(builtin: Builtin, object: &mut Object) {
 /// What is wrong with the name, by the kind's own rule.
 pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
     match kind.builtin {
-        Some(Builtin::Role | Builtin::ClusterRole | Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
-            access::wrong_name(name)
-        }
+        Some(
+            Builtin::Role
+            | Builtin::ClusterRole
+            | Builtin::RoleBinding
+            | Builtin::ClusterRoleBinding,
+        ) => access::wrong_name(name),
         // Of the older group.
         Some(Builtin::Event) => access::wrong_name(name),
         Some(Builtin::LeaseCandidate) => names::wrong_data_key(name),
@@ -221,7 +237,12 @@ pub(crate) fn wrongs_of_base(kind: &Kind, base: &str) -> Vec<&'static str> {
         // What may be a part of a path may begin with dots.
         Some(Builtin::Event) => names::wrongs_of_path_prefix(base).collect(),
         // These may not, though more follows.
-        Some(Builtin::Role | Builtin::ClusterRole | Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
+        Some(
+            Builtin::Role
+            | Builtin::ClusterRole
+            | Builtin::RoleBinding
+            | Builtin::ClusterRoleBinding,
+        ) => {
             let dots = access::wrong_name(base).filter(|_| matches!(base, "." | ".."));
             dots.into_iter().chain(names::wrongs_of_path_prefix(base)).collect()
         }
@@ -229,9 +250,14 @@ pub(crate) fn wrongs_of_base(kind: &Kind, base: &str) -> Vec<&'static str> {
     }
 }
 
-/// What is wrong with what names are made up from, where it is said in an update: all kinds hold it to what paths are made
-/// of (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest), and some to their own rule.
-pub(crate) fn wrongs_of_new_base(kind: &Kind, base: &str, subresource: Option<&str>) -> Vec<&'static str> {
+/// What is wrong with what names are made up from, where it is said in an update: all kinds hold it
+/// to what paths are made of (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest), and some to
+/// their own rule.
+pub(crate) fn wrongs_of_new_base(
+    kind: &Kind,
+    base: &str,
+    subresource: Option<&str>,
+) -> Vec<&'static str> {
     let mut wrongs: Vec<_> = names::wrongs_of_path_prefix(base).collect();
     if subresource.is_none() && kind.builtin.is_some_and(Builtin::checks_base_of_updates) {
         wrongs.extend(wrongs_of_base(kind, base));
@@ -253,7 +279,9 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
         Builtin::EndpointSlice => endpoints::check_slice(object, causes),
         Builtin::Node => nodes::check(object, causes),
         Builtin::Role | Builtin::ClusterRole => access::check_role(builtin, object, causes),
-        Builtin::RoleBinding | Builtin::ClusterRoleBinding => access::check_binding(builtin, object, causes),
+        Builtin::RoleBinding | Builtin::ClusterRoleBinding => {
+            access::check_binding(builtin, object, causes)
+        }
         Builtin::ConfigMap => check_data(object, "[]", causes),
         Builtin::Secret => {
             check_data(object, "data", causes);
@@ -272,7 +300,11 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
             // The real server checks the label that it makes of the name, too.
             let name = metadata::text(object, "name");
             if name.len() > 63 {
-                causes.push(Cause::invalid("metadata.labels", name, "must be no more than 63 bytes"));
+                causes.push(Cause::invalid(
+                    "metadata.labels",
+                    name,
+                    "must be no more than 63 bytes",
+                ));
             }
         }
         // A definition is checked with what it was before.
@@ -301,7 +333,8 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
         Builtin::EventV1 => event::check_update(object, old, causes),
         Builtin::ConfigMap | Builtin::Secret => {
             if old.get("immutable") == Some(&Value::Bool(true)) {
-                for member in ["immutable", "data", "binaryData"].into_iter().filter(|member| changed(member))
+                for member in
+                    ["immutable", "data", "binaryData"].into_iter().filter(|member| changed(member))
                 {
                     let why = "field is immutable when `immutable` is set";
                     causes.push(Cause::forbidden(member, why));
@@ -332,7 +365,10 @@ pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
 /// Whether there is anything that an answer about the kind warns of.
 pub(crate) fn warns(builtin: Builtin) -> bool {
     use Builtin::{Deployment, EndpointSlice, Job, Pod, ReplicaSet, Service, ServiceAccount};
-    matches!(builtin, Deployment | EndpointSlice | Job | Pod | ReplicaSet | Service | ServiceAccount)
+    matches!(
+        builtin,
+        Deployment | EndpointSlice | Job | Pod | ReplicaSet | Service | ServiceAccount
+    )
 }
 
 /// What an answer to a write warns of.
@@ -342,10 +378,11 @@ pub(crate) fn warnings(builtin: Builtin, object: &Object, old: Option<&Object>) 
 
 /// The value at a path of member names.
 pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) =
+        path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     let value = object.get(first)?;
-    let value =
-        rest.map_or(Some(value), |rest| rest.split('.').try_fold(value, |value, part| value.get(part)));
+    let value = rest
+        .map_or(Some(value), |rest| rest.split('.').try_fold(value, |value, part| value.get(part)));
     value.filter(|value| !value.is_null())
 }
 
@@ -370,10 +407,13 @@ fn check_secret_type(object: &Object, causes: &mut Causes) {
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
-        "kubernetes.io/basic-auth" if !has("username") && !has("password") => &["username", "password"],
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            &["username", "password"]
+        }
         "kubernetes.io/service-account-token" => {
             const OWNER: &str = "kubernetes.io/service-account.name";
-            let owner = metadata::get(object, "annotations").and_then(|all| all.get(OWNER)?.as_str());
+            let owner =
+                metadata::get(object, "annotations").and_then(|all| all.get(OWNER)?.as_str());
             if owner.unwrap_or_default().is_empty() {
                 causes.push(Cause::required(format!("metadata.annotations[{OWNER}]"), ""));
             }
@@ -389,7 +429,8 @@ fn check_secret_type(object: &Object, causes: &mut Causes) {
 /// Keys of ConfigMaps and Secrets, and how much their values hold in all; keys do not count.
 fn check_data(object: &Object, all: &str, causes: &mut Causes) {
     const MAX: usize = 1024 * 1024;
-    let members = |member: &str| object.get(member).and_then(Value::as_object).into_iter().flatten();
+    let members =
+        |member: &str| object.get(member).and_then(Value::as_object).into_iter().flatten();
     let binary = object.get("binaryData").and_then(Value::as_object);
     let mut size = 0_usize;
     for member in ["data", "binaryData"] {
@@ -405,7 +446,8 @@ fn check_data(object: &Object, all: &str, causes: &mut Causes) {
             // What is written in base64 counts as what it stands for.
             let encoded = member == "binaryData" || all == "data";
             let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
-            let length = if encoded { (text.len() / 4 * 3).saturating_sub(padding) } else { text.len() };
+            let length =
+                if encoded { (text.len() / 4 * 3).saturating_sub(padding) } else { text.len() };
             size = size.saturating_add(length);
         }
     }

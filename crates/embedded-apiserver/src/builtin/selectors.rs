@@ -1,4 +1,5 @@
-//! `metav1.LabelSelector` in an object: whether it is well made, and whether it selects a set of labels. Pure.
+//! `metav1.LabelSelector` in an object: whether it is well made, and whether it selects a set of
+//! labels. Pure.
 
 use serde_json::{Map, Value};
 
@@ -46,8 +47,11 @@ pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
 /// As Go writes one: the labels first.
 pub(super) fn shown(selector: &Value) -> String {
     let Value::Object(members) = selector else { return selector.to_string() };
-    let mut parts: Vec<String> =
-        members.get("matchLabels").map(|labels| format!("\"matchLabels\":{labels}")).into_iter().collect();
+    let mut parts: Vec<String> = members
+        .get("matchLabels")
+        .map(|labels| format!("\"matchLabels\":{labels}"))
+        .into_iter()
+        .collect();
     parts.extend(members.get("matchExpressions").map(|all| format!("\"matchExpressions\":{all}")));
     format!("{{{}}}", parts.join(","))
 }
@@ -71,7 +75,8 @@ pub(super) fn is_empty(selector: &Value) -> bool {
 
 /// Whether it can be turned into a selector: Go refuses unknown operators and missing values first.
 pub(super) fn is_usable(selector: &Value) -> bool {
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    let expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
     expressions.into_iter().all(|expression| OPERATORS.contains(&said(expression, "operator")))
 }
 
@@ -81,7 +86,8 @@ pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
     let fits = |expression: &Value| {
         let has = labels.get(said(expression, "key"));
         let among = || {
-            let mut values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            let mut values =
+                expression.get("values").and_then(Value::as_array).into_iter().flatten();
             has.is_some_and(|has| values.any(|value| value == has))
         };
         match said(expression, "operator") {
@@ -92,6 +98,7 @@ pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
             _ => false,
         }
     };
-    let mut expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    let mut expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
     equal.into_iter().all(|(key, value)| labels.get(key) == Some(value)) && expressions.all(fits)
 }

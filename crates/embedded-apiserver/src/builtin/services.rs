@@ -1,5 +1,5 @@
-//! Services: what they leave out, what they refuse, and what of them may change. Addresses and ports of their own are
-//! handed out in `services/allocation.rs`. Pure.
+//! Services: what they leave out, what they refuse, and what of them may change. Addresses and
+//! ports of their own are handed out in `services/allocation.rs`. Pure.
 
 pub(crate) mod allocation;
 
@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::builtin::rules::{at, fill, text};
 use crate::builtin::values::{
-    address, endpoint_address, items, label, labels, port_number, port_or_name, protocol, said, subdomain,
+    address, endpoint_address, items, label, labels, port_number, port_or_name, protocol, said,
+    subdomain,
 };
 use crate::metadata::{self, Object};
 use crate::names;
@@ -35,7 +36,9 @@ fn is_headless(object: &Object) -> bool {
 fn is_external(object: &Object) -> bool {
     of_type(object, &["NodePort", "LoadBalancer"])
         || (of_type(object, &["ClusterIP"])
-            && at(object, "spec.externalIPs").and_then(Value::as_array).is_some_and(|ips| !ips.is_empty()))
+            && at(object, "spec.externalIPs")
+                .and_then(Value::as_array)
+                .is_some_and(|ips| !ips.is_empty()))
 }
 
 /// `SetDefaults_Service`.
@@ -87,14 +90,15 @@ pub(super) fn prepare_create(object: &mut Object) {
     }
 }
 
-/// What an update does not say of what was allocated stays (`patchAllocatedValues`, `normalizeClusterIPs`); what the
-/// new type has no use for goes (`dropTypeDependentFields`).
+/// What an update does not say of what was allocated stays (`patchAllocatedValues`,
+/// `normalizeClusterIPs`); what the new type has no use for goes (`dropTypeDependentFields`).
 pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     let same = |object: &Object, path: &str| at(object, path) == at(old, path);
     let (was, is) = (needs_cluster_ip(old), needs_cluster_ip(object));
     let ports = needs_node_port(old) && needs_node_port(object);
     let loses_ports = needs_node_port(old) && !needs_node_port(object);
-    let loses_policy = is_external(old) && !is_external(object) && same(object, "spec.externalTrafficPolicy");
+    let loses_policy =
+        is_external(old) && !is_external(object) && same(object, "spec.externalTrafficPolicy");
     let balancer = |object: &Object| of_type(object, &["LoadBalancer"]);
     let loses_balancer = balancer(old) && !balancer(object);
     let same_addresses = same(object, "spec.clusterIPs");
@@ -123,8 +127,10 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
             keep(spec, "clusterIPs");
         }
         // Both families are what selects nothing may have: what selects something begins anew.
-        let selects = spec.get("selector").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
-        let both = before.get("ipFamilies").and_then(Value::as_array).is_some_and(|all| all.len() > 1);
+        let selects =
+            spec.get("selector").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+        let both =
+            before.get("ipFamilies").and_then(Value::as_array).is_some_and(|all| all.len() > 1);
         let anew = both && selects;
         for member in ["ipFamilies", "ipFamilyPolicy"] {
             if !says(spec, member) && (member != "ipFamilies" || !anew) {
@@ -169,7 +175,8 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
 
 /// A port of the same name keeps its port on the nodes.
 fn keep_node_ports(spec: &mut Object, before: &Object) {
-    let had: Vec<Value> = before.get("ports").and_then(Value::as_array).cloned().unwrap_or_default();
+    let had: Vec<Value> =
+        before.get("ports").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(Value::Array(ports)) = spec.get_mut("ports") else { return };
     let used: Vec<Value> = ports.iter().filter_map(|port| port.get("nodePort").cloned()).collect();
     for port in ports.iter_mut().filter_map(Value::as_object_mut) {
@@ -196,7 +203,9 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     if ports == 0 && !is_headless(object) && of != "ExternalName" {
         causes.push(Cause::required("spec.ports", ""));
     }
-    let says = |member: &str| spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]));
+    let says = |member: &str| {
+        spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]))
+    };
     match of {
         "LoadBalancer" | "NodePort" if is_headless(object) => {
             let why = format!("may not be set to 'None' for {of} services");
@@ -253,7 +262,11 @@ fn check_ports(spec: &Value, count: usize, causes: &mut Causes) {
         }
         port_number(port.get("port").unwrap_or(&Value::Null), &format!("{path}.port"), causes);
         protocol(port.get("protocol").unwrap_or(&Value::Null), &path, causes);
-        port_or_name(port.get("targetPort").unwrap_or(&Value::Null), &format!("{path}.targetPort"), causes);
+        port_or_name(
+            port.get("targetPort").unwrap_or(&Value::Null),
+            &format!("{path}.targetPort"),
+            causes,
+        );
         let of = said(port, "appProtocol");
         for why in names::wrongs_of_qualified_name(of).filter(|_| !of.is_empty()) {
             causes.push(Cause::invalid(format!("{path}.appProtocol"), of, why));
@@ -304,7 +317,9 @@ fn check_affinity(spec: &Value, causes: &mut Causes) {
         "None" => {}
         "ClientIP" => {
             let timeout = config.and_then(|config| config.pointer("/clientIP/timeoutSeconds"));
-            if let Some(timeout) = timeout.filter(|t| !t.as_i64().is_some_and(|t| (1..=86400).contains(&t))) {
+            if let Some(timeout) =
+                timeout.filter(|t| !t.as_i64().is_some_and(|t| (1..=86400).contains(&t)))
+            {
                 let field = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
                 causes.push(Cause::invalid_json(
                     field,
@@ -313,7 +328,9 @@ fn check_affinity(spec: &Value, causes: &mut Causes) {
                 ));
             }
         }
-        other => causes.push(Cause::unsupported("spec.sessionAffinity", other, &["ClientIP", "None"])),
+        other => {
+            causes.push(Cause::unsupported("spec.sessionAffinity", other, &["ClientIP", "None"]))
+        }
     }
 }
 
@@ -339,7 +356,11 @@ fn check_addresses(spec: &Value, causes: &mut Causes) {
     }
     for (path, family) in items(spec.get("ipFamilies"), "spec.ipFamilies") {
         if family != "IPv4" && family != "IPv6" {
-            causes.push(Cause::unsupported(path, family.as_str().unwrap_or_default(), &["IPv4", "IPv6"]));
+            causes.push(Cause::unsupported(
+                path,
+                family.as_str().unwrap_or_default(),
+                &["IPv4", "IPv6"],
+            ));
         }
     }
     let policy = said(spec, "ipFamilyPolicy");
@@ -364,7 +385,9 @@ fn check_addresses(spec: &Value, causes: &mut Causes) {
 fn check_policies(object: &Object, spec: &Value, causes: &mut Causes) {
     let balancer = said(spec, "type") == "LoadBalancer";
     let only = "may only be used when `type` is 'LoadBalancer'";
-    let says = |member: &str| spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]));
+    let says = |member: &str| {
+        spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]))
+    };
     if says("loadBalancerSourceRanges") && !balancer {
         causes.push(Cause::forbidden("spec.LoadBalancerSourceRanges", only));
     }
@@ -428,12 +451,16 @@ pub(super) fn check_status(object: &Object, causes: &mut Causes) {
     let all = at(object, path);
     if !of_type(object, &["LoadBalancer"]) {
         if all.is_some() {
-            causes.push(Cause::forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"));
+            causes.push(Cause::forbidden(
+                path,
+                "may only be used when `spec.type` is 'LoadBalancer'",
+            ));
         }
         return;
     }
     for (path, ingress) in items(all, path) {
-        let (ip, mode, host) = (said(ingress, "ip"), said(ingress, "ipMode"), said(ingress, "hostname"));
+        let (ip, mode, host) =
+            (said(ingress, "ip"), said(ingress, "ipMode"), said(ingress, "hostname"));
         if !ip.is_empty() {
             address(ip, &format!("{path}.ip"), causes);
         }
@@ -468,7 +495,8 @@ pub(super) fn warnings(object: &Object, warnings: &mut Vec<String>) {
         warnings.push(format!("annotation {hints} is deprecated, please use {mode} instead"));
     }
     let says = |member: &str| {
-        spec.get(member).is_some_and(|value| *value != "" && *value != json!([]) && !value.is_null())
+        spec.get(member)
+            .is_some_and(|value| *value != "" && *value != json!([]) && !value.is_null())
     };
     if is_headless(object) {
         for member in ["loadBalancerIP", "externalIPs"] {
@@ -481,19 +509,23 @@ pub(super) fn warnings(object: &Object, warnings: &mut Vec<String>) {
         }
     } else if says("externalIPs") && said(spec, "type") != "ExternalName" {
         warnings.push(
-            "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+                .to_owned(),
         );
     }
     if said(spec, "type") == "ExternalName" {
         if says("externalIPs") {
-            warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+            warnings
+                .push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
         }
     } else if says("externalName") {
-        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+        warnings
+            .push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if said(spec, "trafficDistribution") == "PreferClose" {
         warnings.push(
-            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\""
+                .to_owned(),
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The one form of an object of a built-in kind: what Go's decoder and encoder make of it, by the recorded Go types.
-//! Wrong types are refused in Go's words, unknown members fall out and are named, times and quantities get their one
-//! notation, what is always written is there. Pure.
+//! The one form of an object of a built-in kind: what Go's decoder and encoder make of it, by the
+//! recorded Go types. Wrong types are refused in Go's words, unknown members fall out and are
+//! named, times and quantities get their one notation, what is always written is there. Pure.
 
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
@@ -19,11 +19,13 @@ const MOST_UNKNOWN: usize = 64;
 pub(crate) enum Source {
     /// The JSON that was sent, or that a patch has made.
     Json,
-    /// A map that an apply or a strategic patch has made: a type that decodes itself knows nothing of what it is in.
+    /// A map that an apply or a strategic patch has made: a type that decodes itself knows nothing
+    /// of what it is in.
     Map,
 }
 
-/// The object's one form. The names of members that its type does not have are added to `unknown`, with their path.
+/// The object's one form. The names of members that its type does not have are added to `unknown`,
+/// with their path.
 ///
 /// # Errors
 ///
@@ -34,16 +36,28 @@ pub(crate) fn canonical(
     source: Source,
     unknown: &mut Vec<String>,
 ) -> Result<Map<String, Value>, String> {
-    Walk { source, path: String::new(), go_path: String::new(), unknown, mistyped: None, ended: false }
-        .whole(message, object)
+    Walk {
+        source,
+        path: String::new(),
+        go_path: String::new(),
+        unknown,
+        mistyped: None,
+        ended: false,
+    }
+    .whole(message, object)
 }
 
-/// As `canonical`, of the metadata of an object whose other members no recorded type tells; they stand at `path`.
+/// As `canonical`, of the metadata of an object whose other members no recorded type tells; they
+/// stand at `path`.
 ///
 /// # Errors
 ///
 /// What Go's decoder says of them, or of the first member of a wrong type.
-pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Result<Value, String> {
+pub(crate) fn metadata(
+    sent: Value,
+    path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<Value, String> {
     let object = match sent {
         Value::Object(object) => object,
         other => return Err(json_syntax::mismatch(&other, "value of type v1.ObjectMeta")),
@@ -53,7 +67,9 @@ pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Re
         _ => None,
     };
     // Every kind has the same.
-    let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else { return Ok(object.into()) };
+    let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else {
+        return Ok(object.into());
+    };
     let walk = Walk {
         source: Source::Json,
         path: path.to_owned(),
@@ -79,12 +95,20 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn whole(mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    fn whole(
+        mut self,
+        message: usize,
+        sent: Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
         let kept = self.members(message, sent)?;
         self.mistyped.map_or(Ok(kept), Err)
     }
 
-    fn members(&mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    fn members(
+        &mut self,
+        message: usize,
+        sent: Map<String, Value>,
+    ) -> Result<Map<String, Value>, String> {
         let Some(message) = TYPES.message(message) else { return Ok(sent) };
         let mut kept = Map::new();
         let mut sent: Vec<_> = sent.into_iter().collect();
@@ -110,7 +134,8 @@ impl Walk<'_> {
                 parts.iter().for_each(|part| text.push_str(part));
             }
             let value = match self.member(message, field, value) {
-                // Go reads JSON on, and says the first of these in the end, unless something ends it before.
+                // Go reads JSON on, and says the first of these in the end, unless something ends
+                // it before.
                 Err(why) if self.source == Source::Json && self.reads_on(field, &why) => {
                     self.mistyped.get_or_insert(why);
                     None
@@ -149,7 +174,12 @@ impl Walk<'_> {
     }
 
     /// The member's one form; nothing if it is as good as absent.
-    fn member(&mut self, message: &Message, field: &Field, value: Value) -> Result<Option<Value>, String> {
+    fn member(
+        &mut self,
+        message: &Message,
+        field: &Field,
+        value: Value,
+    ) -> Result<Option<Value>, String> {
         if value.is_null() {
             return Ok(None);
         }
@@ -197,9 +227,14 @@ impl Walk<'_> {
             (Value::Null, Type::Time | Type::MicroTime) => field.presence == Presence::OmitZero,
             (Value::Null, _) => return Ok(None),
             // Structs are never empty for Go, texts and numbers are.
-            (_, Type::Message(_) | Type::IntOrString | Type::Quantity | Type::Json | Type::SchemaOr(..)) => {
-                false
-            }
+            (
+                _,
+                Type::Message(_)
+                | Type::IntOrString
+                | Type::Quantity
+                | Type::Json
+                | Type::SchemaOr(..),
+            ) => false,
             (Value::String(text), _) => text.is_empty(),
             (Value::Bool(flag), _) => !flag,
             (Value::Number(number), _) => number.as_i64() == Some(0),
@@ -227,10 +262,16 @@ impl Walk<'_> {
 
     fn value(&mut self, message: &Message, field: &Field, value: Value) -> Result<Value, String> {
         match (field.of, value) {
-            (Type::Message(inner), Value::Object(members)) => Ok(self.members(inner, members)?.into()),
-            (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => Ok(value),
+            (Type::Message(inner), Value::Object(members)) => {
+                Ok(self.members(inner, members)?.into())
+            }
+            (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => {
+                Ok(value)
+            }
             // Out of a map Go takes the lower half of what does not fit, and nobody is told.
-            (Type::Int32, Value::Number(number)) if self.source == Source::Map && number.is_i64() => {
+            (Type::Int32, Value::Number(number))
+                if self.source == Source::Map && number.is_i64() =>
+            {
                 let [a, b, c, d, ..] = number.as_i64().unwrap_or_default().to_le_bytes();
                 Ok(i32::from_le_bytes([a, b, c, d]).into())
             }
@@ -269,7 +310,9 @@ impl Walk<'_> {
                 shorten_numbers(&mut value);
                 Ok(value)
             }
-            (Type::SchemaOr(simpler, schema), value) => self.schema_or(message, simpler, schema, value),
+            (Type::SchemaOr(simpler, schema), value) => {
+                self.schema_or(message, simpler, schema, value)
+            }
             (Type::Strings, Value::Array(items)) => self.strings(message, items),
             (Type::Time | Type::MicroTime | Type::IntOrString, value) => {
                 Err(self.by_itself(self.mismatch(message, &value, &go_type(field))))
@@ -299,7 +342,9 @@ impl Walk<'_> {
                 });
                 Value::Array(all.collect::<Result<_, _>>()?)
             }
-            (Simpler::Strings, Value::Array(items)) if !items.is_empty() => self.strings(message, items)?,
+            (Simpler::Strings, Value::Array(items)) if !items.is_empty() => {
+                self.strings(message, items)?
+            }
             _ => Value::Null,
         };
         self.unknown.truncate(known);
@@ -328,7 +373,13 @@ impl Walk<'_> {
         Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
     }
 
-    fn integer(&self, message: &Message, number: Number, narrow: bool, go: &str) -> Result<Number, String> {
+    fn integer(
+        &self,
+        message: &Message,
+        number: Number,
+        narrow: bool,
+        go: &str,
+    ) -> Result<Number, String> {
         match number.as_i64() {
             Some(whole) if !narrow || i32::try_from(whole).is_ok() => Ok(number),
             _ => Err(self.unmarshal(message, &format!("number {number}"), go)),
@@ -416,7 +467,8 @@ mod tests {
         let message = TYPES.kind(version, kind).expect("it was recorded");
         let Value::Object(object) = object else { return Err("no object".to_owned()) };
         let mut unknown = Vec::new();
-        canonical(message, object, Source::Json, &mut unknown).map(|object| (Value::Object(object), unknown))
+        canonical(message, object, Source::Json, &mut unknown)
+            .map(|object| (Value::Object(object), unknown))
     }
 
     #[test]
@@ -448,9 +500,13 @@ mod tests {
     fn members_of_embedded_structs_are_the_objects_own() {
         let sent = json!({ "spec": { "volumes": [{ "name": "v", "configMap": { "name": "m" } }], "containers": [] } });
         let (object, unknown) = shaped("v1", "Pod", sent).unwrap();
-        assert_eq!(object["spec"]["volumes"], json!([{ "name": "v", "configMap": { "name": "m" } }]));
+        assert_eq!(
+            object["spec"]["volumes"],
+            json!([{ "name": "v", "configMap": { "name": "m" } }])
+        );
         assert!(unknown.is_empty());
-        let wrong = shaped("v1", "Pod", json!({ "spec": { "volumes": [{ "configMap": { "name": 1 } }] } }));
+        let wrong =
+            shaped("v1", "Pod", json!({ "spec": { "volumes": [{ "configMap": { "name": 1 } }] } }));
         let why = "json: cannot unmarshal number into Go struct field \
             ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.LocalObjectReference.name of type string";
         assert_eq!(wrong, Err(why.to_owned()));
@@ -464,7 +520,10 @@ mod tests {
         });
         let (once, _) = shaped("v1", "PersistentVolume", sent).unwrap();
         assert_eq!(once["spec"]["capacity"]["storage"], "1Gi");
-        assert_eq!(once["spec"]["iscsi"]["iscsiInterface"], "default", "a default of the recorded schema");
+        assert_eq!(
+            once["spec"]["iscsi"]["iscsiInterface"], "default",
+            "a default of the recorded schema"
+        );
         assert_eq!(once["metadata"]["creationTimestamp"], "2026-01-02T02:04:05Z");
         assert_eq!(shaped("v1", "PersistentVolume", once.clone()), Ok((once, Vec::new())));
     }
@@ -486,7 +545,8 @@ mod tests {
 
     #[test]
     fn unknown_members_without_end_are_named_up_to_a_bound() {
-        let many: Map<String, Value> = (0..10_000).map(|at| (format!("m{at}"), Value::Null)).collect();
+        let many: Map<String, Value> =
+            (0..10_000).map(|at| (format!("m{at}"), Value::Null)).collect();
         let (_, unknown) = shaped("v1", "ConfigMap", Value::Object(many)).unwrap();
         assert_eq!(unknown.len(), super::MOST_UNKNOWN);
     }

@@ -23,8 +23,8 @@ const NOT_SOURCES: [&str; 9] = [
     "volumeMode",
 ];
 
-/// `SetDefaults_PersistentVolumeClaim`, and what the strategy of claims copies: the two names of where the data come
-/// from.
+/// `SetDefaults_PersistentVolumeClaim`, and what the strategy of claims copies: the two names of
+/// where the data come from.
 pub(super) fn default_claim(object: &mut Object) {
     fill(object, "spec", &[("volumeMode", "Filesystem".into())]);
     fill(object, "status", &[("phase", "Pending".into())]);
@@ -126,8 +126,16 @@ fn sources(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 fn check_source(object: &Object, causes: &mut Causes) {
-    const TYPES: [&str; 8] =
-        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+    const TYPES: [&str; 8] = [
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
     let mut names: Vec<_> = sources(object).map(|(name, _)| name.as_str()).collect();
     // The real server looks at hostPath before most others.
     names.sort_by_key(|name| *name != "hostPath");
@@ -135,7 +143,10 @@ fn check_source(object: &Object, causes: &mut Causes) {
         causes.push(Cause::required("spec", "must specify a volume type"));
     }
     for name in names.iter().skip(1) {
-        causes.push(Cause::forbidden(format!("spec.{name}"), "may not specify more than 1 volume type"));
+        causes.push(Cause::forbidden(
+            format!("spec.{name}"),
+            "may not specify more than 1 volume type",
+        ));
     }
     for source in ["hostPath", "local"] {
         if !names.contains(&source) {
@@ -155,9 +166,12 @@ fn check_source(object: &Object, causes: &mut Causes) {
     }
 }
 
-/// `ValidatePersistentVolumeClaimUpdate`: the volume may be set once, and what a bound claim asks for may change.
+/// `ValidatePersistentVolumeClaimUpdate`: the volume may be set once, and what a bound claim asks
+/// for may change.
 pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Causes) {
-    let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let spec = |object: &Object| {
+        object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
+    };
     let (mut new, was) = (spec(object), spec(old));
     let mut allow = |member: &str| match was.get(member) {
         Some(value) => drop(new.insert(member.to_owned(), value.clone())),
@@ -172,7 +186,9 @@ pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Cau
     if text(old, "status.phase") == "Bound" {
         allow("volumeAttributesClassName");
         let requests = at(old, "spec.resources.requests").cloned();
-        if let (Some(requests), Some(Value::Object(resources))) = (requests, new.get_mut("resources")) {
+        if let (Some(requests), Some(Value::Object(resources))) =
+            (requests, new.get_mut("resources"))
+        {
             resources.insert("requests".to_owned(), requests);
         }
     }
@@ -193,10 +209,13 @@ pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Cau
 
 /// `ValidatePersistentVolumeClaimStatusUpdate`.
 pub(super) fn check_claim_status(object: &Object, causes: &mut Causes) {
-    for (resource, amount) in at(object, "status.capacity").and_then(Value::as_object).into_iter().flatten() {
+    for (resource, amount) in
+        at(object, "status.capacity").and_then(Value::as_object).into_iter().flatten()
+    {
         let amount = amount.as_str().and_then(|amount| quantities::Quantity::parse(amount).ok());
         if let Some(amount) = amount.filter(|amount| amount.is_negative()) {
-            let (field, why) = (format!("status.capacity[{resource}]"), "must be a valid resource quantity");
+            let (field, why) =
+                (format!("status.capacity[{resource}]"), "must be a valid resource quantity");
             causes.push(Cause::invalid_text(field, &format!("-{}", amount.whole()), why));
         }
     }

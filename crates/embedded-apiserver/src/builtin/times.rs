@@ -1,5 +1,6 @@
-//! `metav1.Time` and `metav1.MicroTime`: RFC 3339 as Go's `time.Parse` reads it, written in UTC with whole seconds, or
-//! with exactly six digits of one. The first moment of year 1 is Go's zero, which is written as null.
+//! `metav1.Time` and `metav1.MicroTime`: RFC 3339 as Go's `time.Parse` reads it, written in UTC
+//! with whole seconds, or with exactly six digits of one. The first moment of year 1 is Go's zero,
+//! which is written as null.
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, ToSpan as _};
@@ -43,8 +44,9 @@ pub(crate) enum Precision {
 
 /// A time as protobuf says it; nothing if four digits cannot say its year.
 pub(crate) fn since_1970(seconds: i64, nanos: i32, precision: Precision) -> Option<String> {
-    let time =
-        DateTime::constant(1970, 1, 1, 0, 0, 0, 0).checked_add(SignedDuration::new(seconds, nanos)).ok()?;
+    let time = DateTime::constant(1970, 1, 1, 0, 0, 0, 0)
+        .checked_add(SignedDuration::new(seconds, nanos))
+        .ok()?;
     Some(match precision {
         Precision::Seconds => format!("{:.0}Z", without_fraction(time)),
         Precision::Micros => format!("{time:.6}Z"),
@@ -126,12 +128,18 @@ impl<'a> Reader<'a> {
     }
 
     /// One digit or two; exactly two if that is `fixed`. It is at least `least` and at most `most`.
-    fn two(&mut self, fixed: bool, (least, most): (i8, i8), what: &'static str) -> Result<i8, Wrong> {
+    fn two(
+        &mut self,
+        fixed: bool,
+        (least, most): (i8, i8),
+        what: &'static str,
+    ) -> Result<i8, Wrong> {
         let digits = self.rest.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 || (fixed && digits == 1) {
             return Err(Wrong::Part);
         }
-        let two = number(self.take(digits)?).map(i8::try_from).and_then(Result::ok).ok_or(Wrong::Part)?;
+        let two =
+            number(self.take(digits)?).map(i8::try_from).and_then(Result::ok).ok_or(Wrong::Part)?;
         if (least..=most).contains(&two) { Ok(two) } else { Err(Wrong::Range(what)) }
     }
 
@@ -181,12 +189,14 @@ fn number(text: &[u8]) -> Option<i64> {
         _ => (false, text),
     };
     let number = digits.iter().try_fold(0_i64, |number, byte| {
-        byte.is_ascii_digit().then(|| number.saturating_mul(10).saturating_add(i64::from(byte - b'0')))
+        byte.is_ascii_digit()
+            .then(|| number.saturating_mul(10).saturating_add(i64::from(byte - b'0')))
     })?;
     Some(if negative { -number } else { number })
 }
 
-/// Billionths of a second from a dot or a comma and at least one digit; those after nine are left out.
+/// Billionths of a second from a dot or a comma and at least one digit; those after nine are left
+/// out.
 fn billionths(text: &[u8]) -> Result<i32, Wrong> {
     let Some((b'.' | b',', digits)) = text.split_first() else { return Err(Wrong::Part) };
     let digits = digits.get(..9).unwrap_or(digits);
@@ -299,7 +309,8 @@ mod tests {
 
     #[test]
     fn the_first_moment_of_year_1_is_null() {
-        for text in ["0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0001-01-01T00:00:00.5Z"] {
+        for text in ["0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0001-01-01T00:00:00.5Z"]
+        {
             assert_eq!(seconds(text), Ok(Value::Null), "{text}");
         }
         assert_eq!(micros("0000-12-31T23:00:00.000000-01:00"), Ok(Value::Null));
@@ -321,7 +332,10 @@ mod tests {
             ("2026-01-02T03:04:05+0100", format!(r#"{layout} "+0100" as "Z07:00""#)),
             ("2026-01-02T03:04:05é01:00", format!(r#"{layout} "\xc3\xa901:00" as "Z07:00""#)),
         ] {
-            assert_eq!(seconds(text), Err(format!("parsing time {} {why}", quoted(text.as_bytes()))));
+            assert_eq!(
+                seconds(text),
+                Err(format!("parsing time {} {why}", quoted(text.as_bytes())))
+            );
         }
         for (text, why) in [
             ("2026-13-02T03:04:05Z", "month out of range"),
@@ -341,7 +355,10 @@ mod tests {
         let why = format!(r#"parsing time "{text}" as "{MICROS}": cannot parse "Z" as ".000000""#);
         assert_eq!(micros(text), Err(why));
         let text = "2026-01-01T00:00:00.-00001Z";
-        assert_eq!(micros(text), Err(format!("parsing time {text:?}: fractional second out of range")));
+        assert_eq!(
+            micros(text),
+            Err(format!("parsing time {text:?}: fractional second out of range"))
+        );
         for text in ["2026-01-02T03:04:05.0000060Z", "2026-01-02T03:04:05.00000Z", "é026-01-02"] {
             assert!(micros(text).is_err(), "{text}");
         }

@@ -1,4 +1,5 @@
-//! Which nodes a volume is for, and which a class makes volumes for: node selectors and topologies. Pure.
+//! Which nodes a volume is for, and which a class makes volumes for: node selectors and topologies.
+//! Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +79,8 @@ fn check_field(rule: &Value, place: &str, causes: &mut Causes) {
     match text(rule, "operator") {
         "In" | "NotIn" if list(rule, "values").len() == 1 => {}
         "In" | "NotIn" => {
-            let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+            let why =
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
             causes.push(Cause::required(values.as_str(), why));
         }
         other => causes.push(Cause::invalid(format!("{place}.operator"), other, NO_OPERATOR)),
@@ -92,7 +94,11 @@ fn check_field(rule: &Value, place: &str, causes: &mut Causes) {
             }
         }
         other => {
-            causes.push(Cause::invalid(format!("{place}.key"), other, "not a valid field selector key"));
+            causes.push(Cause::invalid(
+                format!("{place}.key"),
+                other,
+                "not a valid field selector key",
+            ));
         }
     }
 }
@@ -105,7 +111,8 @@ fn check_key(key: &str, place: &str, causes: &mut Causes) {
 
 /// A volume's node affinity as refusals show it: by the names that its members have in Go.
 pub(super) fn shown_affinity(affinity: &Value) -> Value {
-    let rules = |term: &Value, member: &str| match list(term, member) {
+    let rules = |term: &Value, member: &str| {
+        match list(term, member) {
         [] => Value::Null,
         rules => rules
             .iter()
@@ -114,6 +121,7 @@ pub(super) fn shown_affinity(affinity: &Value) -> Value {
                 json!({ "Key": text(rule, "key"), "Operator": text(rule, "operator"), "Values": values })
             })
             .collect(),
+    }
     };
     let term = |term: &Value| {
         let fields = rules(term, "matchFields");
@@ -129,7 +137,8 @@ pub(super) fn shown_affinity(affinity: &Value) -> Value {
     }
 }
 
-/// `validateAllowedTopologies`. The real server compares each term with as many empty ones as there are terms, too.
+/// `validateAllowedTopologies`. The real server compares each term with as many empty ones as there
+/// are terms, too.
 pub(super) fn check_topologies(topologies: &[Value], causes: &mut Causes) {
     type Term<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
     let mut seen: Vec<Term<'_>> = vec![Term::new(); topologies.len()];

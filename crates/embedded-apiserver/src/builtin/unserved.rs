@@ -1,4 +1,5 @@
-//! What the real server serves and this one does not: it answers 501 there, and says what is missing.
+//! What the real server serves and this one does not: it answers 501 there, and says what is
+//! missing.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,7 +10,9 @@ use crate::registry::Registry;
 /// `GROUP/VERSION NAME`, with the subresource after a slash.
 static SERVED_BY_THE_REAL_ONE: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let lines = RESOURCES.lines();
-    lines.filter_map(|line| line.match_indices(' ').nth(1).and_then(|(at, _)| line.get(..at))).collect()
+    lines
+        .filter_map(|line| line.match_indices(' ').nth(1).and_then(|(at, _)| line.get(..at)))
+        .collect()
 });
 
 /// Whether the real server has this subresource.
@@ -19,7 +22,9 @@ pub(crate) fn is_subresource(version: &str, plural: &str, subresource: &str) -> 
 
 /// Whether the real server has a kind of this name in this version, served here or not.
 pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
-    let ends = |line: &str| line.split(' ').next() == Some(version) && line.rsplit(' ').next() == Some(kind);
+    let ends = |line: &str| {
+        line.split(' ').next() == Some(version) && line.rsplit(' ').next() == Some(kind)
+    };
     RESOURCES.lines().any(ends)
 }
 
@@ -31,7 +36,8 @@ pub(crate) fn is_group(group: &str, version: Option<&str>) -> bool {
         .any(|(known, of)| known == group && version.is_none_or(|version| version == of))
 }
 
-/// The resource that a path names, if the real server has it and this one has not: `statefulsets.apps`.
+/// The resource that a path names, if the real server has it and this one has not:
+/// `statefulsets.apps`.
 pub(crate) fn named_by(path: &str, registry: &Registry) -> Option<String> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (version, rest) = match *segments.as_slice() {
@@ -40,7 +46,9 @@ pub(crate) fn named_by(path: &str, registry: &Registry) -> Option<String> {
         _ => return None,
     };
     let rest = match *rest {
-        ["watch", "namespaces", _, ref rest @ ..] | ["namespaces", _, ref rest @ ..] if !rest.is_empty() => {
+        ["watch", "namespaces", _, ref rest @ ..] | ["namespaces", _, ref rest @ ..]
+            if !rest.is_empty() =>
+        {
             rest
         }
         ["watch", ref rest @ ..] => rest,
@@ -56,6 +64,8 @@ pub(crate) fn named_by(path: &str, registry: &Registry) -> Option<String> {
         return None;
     }
     let has = |name: &str| SERVED_BY_THE_REAL_ONE.contains(format!("{version} {name}").as_str());
-    let named = if subresource.is_empty() { plural.to_owned() } else { format!("{plural}/{subresource}") };
-    (has(&named) || has(plural)).then(|| if group.is_empty() { named } else { format!("{named}.{group}") })
+    let named =
+        if subresource.is_empty() { plural.to_owned() } else { format!("{plural}/{subresource}") };
+    (has(&named) || has(plural))
+        .then(|| if group.is_empty() { named } else { format!("{named}.{group}") })
 }

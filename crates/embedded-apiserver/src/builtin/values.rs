@@ -1,4 +1,5 @@
-//! Checks of single values, in the words of the real server: numbers, ports, addresses, names, labels. Pure.
+//! Checks of single values, in the words of the real server: numbers, ports, addresses, names,
+//! labels. Pure.
 
 use std::net::IpAddr;
 
@@ -12,7 +13,9 @@ pub(super) const IMMUTABLE: &str = "field is immutable";
 /// An integer that is there must not be negative (`ValidateNonnegativeField`).
 pub(super) fn not_negative(value: &Value, path: &str, members: &[&str], causes: &mut Causes) {
     for member in members {
-        if let Some(number) = value.get(*member).filter(|number| number.as_i64().is_some_and(|n| n < 0)) {
+        if let Some(number) =
+            value.get(*member).filter(|number| number.as_i64().is_some_and(|n| n < 0))
+        {
             let why = "must be greater than or equal to 0";
             causes.push(Cause::invalid_json(format!("{path}.{member}"), number, why));
         }
@@ -22,7 +25,11 @@ pub(super) fn not_negative(value: &Value, path: &str, members: &[&str], causes: 
 /// `IsValidPortNum`.
 pub(super) fn port_number(value: &Value, path: &str, causes: &mut Causes) {
     if !value.as_i64().is_some_and(|port| (1..=65535).contains(&port)) {
-        causes.push(Cause::invalid_json(path, &or_zero(value), "must be between 1 and 65535, inclusive"));
+        causes.push(Cause::invalid_json(
+            path,
+            &or_zero(value),
+            "must be between 1 and 65535, inclusive",
+        ));
     }
 }
 
@@ -33,9 +40,9 @@ fn or_zero(value: &Value) -> Value {
 /// `ValidatePortNumOrName`.
 pub(super) fn port_or_name(value: &Value, path: &str, causes: &mut Causes) {
     match value {
-        Value::String(name) => {
-            wrong_port_name(name).into_iter().for_each(|why| causes.push(Cause::invalid(path, name, why)))
-        }
+        Value::String(name) => wrong_port_name(name)
+            .into_iter()
+            .for_each(|why| causes.push(Cause::invalid(path, name, why))),
         number => port_number(number, path, causes),
     }
 }
@@ -69,7 +76,11 @@ pub(super) fn protocol(value: &Value, path: &str, causes: &mut Causes) {
         "" => causes.push(Cause::required(format!("{path}.protocol"), "")),
         "TCP" | "UDP" | "SCTP" => {}
         other => {
-            causes.push(Cause::unsupported(format!("{path}.protocol"), other, &["SCTP", "TCP", "UDP"]));
+            causes.push(Cause::unsupported(
+                format!("{path}.protocol"),
+                other,
+                &["SCTP", "TCP", "UDP"],
+            ));
         }
     }
 }
@@ -113,7 +124,9 @@ fn without_zeros(text: &str) -> String {
 pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut Causes) {
     let wrong = match ip {
         _ if ip.is_unspecified() => format!("may not be unspecified ({ip})"),
-        _ if ip.is_loopback() => "may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned(),
+        _ if ip.is_loopback() => {
+            "may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned()
+        }
         IpAddr::V4(v4) if v4.is_link_local() => {
             "may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned()
         }

@@ -21,7 +21,8 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
                      a DNS label is recommended: [{why}]"
                 ));
             }
-            let changed = old.is_none_or(|old| metadata::generation(object) != metadata::generation(old));
+            let changed =
+                old.is_none_or(|old| metadata::generation(object) != metadata::generation(old));
             if let Some(template) = at(object, "spec.template").filter(|_| changed) {
                 of_pods(template, "spec.template.", &mut warnings);
             }
@@ -64,7 +65,11 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
 fn of_pods(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     let Some(spec) = pod.get("spec") else { return };
     let path = format!("{path}spec");
-    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+    if spec
+        .get("terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|seconds| seconds < 0)
+    {
         warnings.push(format!(
             "{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
         ));
@@ -73,7 +78,9 @@ fn of_pods(pod: &Value, path: &str, warnings: &mut Vec<String>) {
         items(spec.get("topologySpreadConstraints"), &format!("{path}.topologySpreadConstraints"))
     {
         if spread.get("labelSelector").is_none() {
-            warnings.push(format!("{at}.labelSelector: a null labelSelector results in matching no pod"));
+            warnings.push(format!(
+                "{at}.labelSelector: a null labelSelector results in matching no pod"
+            ));
         }
     }
     let mut seen = Vec::new();
@@ -99,7 +106,8 @@ fn of_pods(pod: &Value, path: &str, warnings: &mut Vec<String>) {
 fn of_resources(container: &Value, path: &str, warnings: &mut Vec<String>) {
     for of in ["memory", "ephemeral-storage"] {
         for sort in ["limits", "requests"] {
-            let amount = container.pointer(&format!("/resources/{sort}/{of}")).and_then(Value::as_str);
+            let amount =
+                container.pointer(&format!("/resources/{sort}/{of}")).and_then(Value::as_str);
             if let Some(text) = amount
                 && Quantity::parse(text).is_ok_and(|quantity| !quantity.is_whole())
             {
@@ -121,7 +129,8 @@ fn of_environment(container: &Value, path: &str, warnings: &mut Vec<String>) {
         }
         let reference = format!("$({name})");
         let value = said(variable, "value");
-        if variable.get("valueFrom").is_some() || value == reference || !value.contains(&reference) {
+        if variable.get("valueFrom").is_some() || value == reference || !value.contains(&reference)
+        {
             warnings.push(format!(
                 "{at}: hides previous definition of {name:?}, which may be dropped when using apply"
             ));
@@ -137,7 +146,9 @@ fn of_ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
     let key = |port: &Value| (port["containerPort"].as_i64(), said(port, "protocol").to_owned());
     let host = |port: &Value| port.get("hostPort").and_then(Value::as_i64).unwrap_or(0);
     for (index, (at, port)) in ports.iter().enumerate() {
-        for (other_at, other) in ports.iter().take(index).filter(|(_, other)| key(other) == key(port)) {
+        for (other_at, other) in
+            ports.iter().take(index).filter(|(_, other)| key(other) == key(port))
+        {
             let same_ip = said(port, "hostIP") == said(other, "hostIP");
             let one_ip = said(port, "hostIP").is_empty() != said(other, "hostIP").is_empty();
             if same_ip && host(port) == host(other) {
@@ -145,7 +156,8 @@ fn of_ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
             } else if host(port) == 0 || host(other) == 0 {
                 warnings.push(format!("{at}: overlapping port definition with {other_at}"));
             } else if host(port) == host(other) && one_ip {
-                warnings.push(format!("{at}: dangerously ambiguous port definition with {other_at}"));
+                warnings
+                    .push(format!("{at}: dangerously ambiguous port definition with {other_at}"));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Expressions as trees. Macros (`all`, `exists`, `map`, `filter`, `has`) are nodes of their own here.
+//! Expressions as trees. Macros (`all`, `exists`, `map`, `filter`, `has`) are nodes of their own
+//! here.
 
 /// An expression; `at`: where it is in the source, in characters.
 #[derive(Debug)]
@@ -24,7 +25,8 @@ pub(super) enum ExprKind {
         of: Box<Expr>,
         member: String,
     },
-    /// A function, a method with its target as the first argument, or an operator by the name that cel-go gives it.
+    /// A function, a method with its target as the first argument, or an operator by the name that
+    /// cel-go gives it.
     Call {
         function: String,
         is_method: bool,

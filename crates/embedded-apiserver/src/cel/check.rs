@@ -1,5 +1,5 @@
-//! Checks the types of an expression (cel-go's `checker.go`): finds names, members and overloads, and says what does not
-//! fit, in cel-go's words.
+//! Checks the types of an expression (cel-go's `checker.go`): finds names, members and overloads,
+//! and says what does not fit, in cel-go's words.
 
 use std::collections::BTreeSet;
 
@@ -176,7 +176,9 @@ impl Checker {
 
     fn call(&mut self, expr: &mut Expr) -> Type {
         let at = expr.at;
-        let ExprKind::Call { function, is_method, args } = &mut expr.kind else { return Type::Error };
+        let ExprKind::Call { function, is_method, args } = &mut expr.kind else {
+            return Type::Error;
+        };
         // `optional.of(x)` is a function by this whole name.
         if *is_method
             && let Some(prefix) = args.first().and_then(qualified)
@@ -220,7 +222,8 @@ impl Checker {
                 Some((target, args)) if *is_method => format!("{target}.({})", args.join(", ")),
                 _ => format!("({})", shown.join(", ")),
             };
-            let why = format!("found no matching overload for '{function}' applied to '{signature}'");
+            let why =
+                format!("found no matching overload for '{function}' applied to '{signature}'");
             self.wrong(at, why);
             Type::Error
         })
@@ -231,7 +234,9 @@ impl Checker {
         let (index, key, value) = match &range {
             Type::List(of) => (Type::Int, Type::clone(of), Type::clone(of)),
             Type::Map(key, value) => (Type::clone(key), Type::clone(key), Type::clone(value)),
-            other if other.is_any() || matches!(other, Type::Param(_)) => (Type::Dyn, Type::Dyn, Type::Dyn),
+            other if other.is_any() || matches!(other, Type::Param(_)) => {
+                (Type::Dyn, Type::Dyn, Type::Dyn)
+            }
             other => {
                 let shown = self.shown(other);
                 let why = format!(
@@ -281,7 +286,9 @@ impl Checker {
 fn qualified(expr: &Expr) -> Option<String> {
     match &expr.kind {
         ExprKind::Name(name) => Some(name.clone()),
-        ExprKind::Select { of, member, optional: false } => Some(format!("{}.{member}", qualified(of)?)),
+        ExprKind::Select { of, member, optional: false } => {
+            Some(format!("{}.{member}", qualified(of)?))
+        }
         _ => None,
     }
 }
@@ -317,9 +324,9 @@ pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-/// What fits by its types and cannot be all the same (cel-go's validators): texts that stand where a pattern, a duration
-/// or a point in time is wanted and are none; lists and maps of several types; values that a clause of a format does not
-/// take.
+/// What fits by its types and cannot be all the same (cel-go's validators): texts that stand where
+/// a pattern, a duration or a point in time is wanted and are none; lists and maps of several
+/// types; values that a clause of a format does not take.
 pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     let mut within_formats = BTreeSet::new();
@@ -357,7 +364,9 @@ fn of_two_types<'a>(all: impl Iterator<Item = &'a Expr>, types: &[Type]) -> Opti
 
 fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
     let at = usize::from(function == "matches" && args.len() > 1);
-    let Expr { at, kind: ExprKind::Literal(Literal::Text(text)), .. } = args.get(at)? else { return None };
+    let Expr { at, kind: ExprKind::Literal(Literal::Text(text)), .. } = args.get(at)? else {
+        return None;
+    };
     let fits = match function {
         "matches" => Pattern::problem(text).is_none(),
         "duration" => functions::duration(text).is_some(),
@@ -369,16 +378,19 @@ fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
 
 /// The first value of a format that is written out, which its clause does not take.
 fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Wrong> {
-    let [Expr { kind: ExprKind::Literal(Literal::Text(text)), .. }, Expr { kind: ExprKind::List(items), .. }] =
-        args
+    let [
+        Expr { kind: ExprKind::Literal(Literal::Text(text)), .. },
+        Expr { kind: ExprKind::List(items), .. },
+    ] = args
     else {
         return None;
     };
     functions::clauses(text).into_iter().zip(items).find_map(|(clause, item)| {
         let of = types.get(item.id)?;
         let (clause, takes) = functions::refuses(clause, of)?;
-        let why =
-            format!("error during formatting: {clause} clause can only be used on {takes}, was given {of}");
+        let why = format!(
+            "error during formatting: {clause} clause can only be used on {takes}, was given {of}"
+        );
         Some(Wrong::new(item.at, why))
     })
 }
@@ -394,9 +406,11 @@ pub(super) fn missing(expr: &Expr) -> Option<String> {
             ExprKind::Name(name) => declarations::is_missing(name).then(|| name.clone()),
             ExprKind::Call { function, is_method, args } => {
                 let prefix = args.first().filter(|_| *is_method).and_then(qualified);
-                let name = prefix.map_or_else(|| function.clone(), |prefix| format!("{prefix}.{function}"));
-                let known =
-                    [function.as_str(), &name].into_iter().find(|name| declarations::is_missing(name));
+                let name = prefix
+                    .map_or_else(|| function.clone(), |prefix| format!("{prefix}.{function}"));
+                let known = [function.as_str(), &name]
+                    .into_iter()
+                    .find(|name| declarations::is_missing(name));
                 known.map(str::to_owned).or_else(|| missing_of(function, args))
             }
             _ => None,

@@ -1,5 +1,6 @@
-//! Estimates what an expression costs at most (cel-go's `checker/cost.go`, and `EstimateCallCost` of
-//! k8s.io/apiserver/pkg/cel/library/cost.go): definitions with rules that cost too much are refused.
+//! Estimates what an expression costs at most (cel-go's `checker/cost.go`, and `EstimateCallCost`
+//! of k8s.io/apiserver/pkg/cel/library/cost.go): definitions with rules that cost too much are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -138,22 +139,30 @@ impl Coster<'_> {
                     Origin::Made => Origin::Made,
                     from => from.part(|from| from.member(member)),
                 };
-                let own = u64::from(*optional || matches!(self.of(of), Type::Map(..) | Type::Object(_)));
+                let own =
+                    u64::from(*optional || matches!(self.of(of), Type::Map(..) | Type::Object(_)));
                 (cost.saturating_add(own), Node { from, ..Node::default() })
             }
             // `PresenceTestHasCost(false)`.
             ExprKind::Has { of, .. } => (self.cost(of), Node::default()),
             ExprKind::List(items) => {
-                let cost = items.iter().fold(10_u64, |cost, item| cost.saturating_add(self.cost(item)));
+                let cost =
+                    items.iter().fold(10_u64, |cost, item| cost.saturating_add(self.cost(item)));
                 let sizes = items.iter().map(|item| self.size(item)).reduce(Size::or);
-                (cost, Node { elements: Some(sizes.unwrap_or(Size::exactly(0))), ..Node::default() })
+                (
+                    cost,
+                    Node { elements: Some(sizes.unwrap_or(Size::exactly(0))), ..Node::default() },
+                )
             }
             ExprKind::Map(entries) => {
                 let cost = entries.iter().fold(30_u64, |cost, (key, value)| {
                     cost.saturating_add(self.cost(key)).saturating_add(self.cost(value))
                 });
                 let sizes = entries.iter().map(|(_, value)| self.size(value)).reduce(Size::or);
-                (cost, Node { elements: Some(sizes.unwrap_or(Size::exactly(0))), ..Node::default() })
+                (
+                    cost,
+                    Node { elements: Some(sizes.unwrap_or(Size::exactly(0))), ..Node::default() },
+                )
             }
             ExprKind::Fold(fold) => self.fold(fold),
             ExprKind::Call { function, is_method, args } => self.call(function, *is_method, args),
@@ -169,8 +178,8 @@ impl Coster<'_> {
         }
     }
 
-    /// Where the elements of a value come from. Those of what an expression makes are looked up without a path, which
-    /// finds the root: so cel-go and Kubernetes' estimator do together.
+    /// Where the elements of a value come from. Those of what an expression makes are looked up
+    /// without a path, which finds the root: so cel-go and Kubernetes' estimator do together.
     fn elements(&self, range: &Expr) -> Origin {
         match self.node(range).from {
             Origin::Made => Origin::At(Arc::clone(self.root)),
@@ -187,21 +196,27 @@ impl Coster<'_> {
         let before = self.locals.len();
         match &fold.second {
             Some(second) => {
-                self.locals.push((fold.variable.clone(), if is_list { Node::default() } else { key }));
+                self.locals
+                    .push((fold.variable.clone(), if is_list { Node::default() } else { key }));
                 self.locals.push((second.clone(), element.clone()));
             }
-            None => self.locals.push((fold.variable.clone(), if is_list { element.clone() } else { key })),
+            None => self
+                .locals
+                .push((fold.variable.clone(), if is_list { element.clone() } else { key })),
         }
         let condition = fold.condition.as_ref().map_or(0, |condition| self.cost(condition));
         let step = fold.step.as_ref().map_or(1, |step| self.cost(step));
         let step_size = fold.step.as_ref().map(|step| self.size(step));
         self.locals.truncate(before);
-        // What the macro becomes around the condition and the step: reading, testing and growing what is gathered.
+        // What the macro becomes around the condition and the step: reading, testing and growing
+        // what is gathered.
         let (start, each) = match fold.kind {
             FoldKind::All => (0, condition.saturating_add(3)),
             FoldKind::Exists => (0, condition.saturating_add(4)),
             FoldKind::ExistsOne => (1, condition.saturating_add(2)),
-            FoldKind::Map | FoldKind::Filter => (10, condition.saturating_add(12).saturating_add(step)),
+            FoldKind::Map | FoldKind::Filter => {
+                (10, condition.saturating_add(12).saturating_add(step))
+            }
         };
         let count = self.size(&fold.range);
         let cost = range_cost.saturating_add(start).saturating_add(1);
@@ -300,7 +315,9 @@ impl Coster<'_> {
                 let found = Size { min: 0, max: size(0).max };
                 (cost, if function == "matches" { Node::default() } else { sized(found) })
             }
-            "contains" => (size(0).traversal().saturating_mul(size(1).traversal()), Node::default()),
+            "contains" => {
+                (size(0).traversal().saturating_mul(size(1).traversal()), Node::default())
+            }
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => {
                 (self.walked(args), Node::default())
             }
@@ -314,11 +331,15 @@ impl Coster<'_> {
             "slice" | "lists.range" | "reverse" | "flatten" | "distinct" | "sort" => {
                 allocated(function, args, size(0), of(0))
             }
-            "lowerAscii" | "upperAscii" | "substring" | "trim" => (size(0).traversal(), sized(size(0))),
+            "lowerAscii" | "upperAscii" | "substring" | "trim" => {
+                (size(0).traversal(), sized(size(0)))
+            }
             "replace" => (factor(size(0).max, 0.2), sized(replaced(size(0), size(1), size(2)))),
             "split" => {
                 let most = match args.get(2).map(|arg| &arg.kind) {
-                    Some(ExprKind::Literal(Literal::Int(most))) => u64::try_from(*most).unwrap_or(u64::MAX),
+                    Some(ExprKind::Literal(Literal::Int(most))) => {
+                        u64::try_from(*most).unwrap_or(u64::MAX)
+                    }
                     _ => size(0).max,
                 };
                 (factor(size(0).max, 0.2), sized(Size { min: 0, max: most }))

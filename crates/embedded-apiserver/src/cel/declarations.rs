@@ -1,5 +1,6 @@
-//! Which functions there are, and of which types: what the environment of rules in definitions has in Kubernetes 1.36
-//! (k8s.io/apiserver/pkg/cel/environment/base.go), but for what is listed as missing.
+//! Which functions there are, and of which types: what the environment of rules in definitions has
+//! in Kubernetes 1.36 (k8s.io/apiserver/pkg/cel/environment/base.go), but for what is listed as
+//! missing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -41,7 +42,8 @@ pub(super) fn overloads(function: &str) -> Option<&'static [Overload]> {
     FUNCTIONS.get(function).map(Vec::as_slice)
 }
 
-/// What the real server has and this one has not: functions and macros, by the first word of their names.
+/// What the real server has and this one has not: functions and macros, by the first word of their
+/// names.
 pub(super) fn is_missing(function: &str) -> bool {
     MISSING.contains(&function)
 }

@@ -1,4 +1,5 @@
-//! What a schema says of the type and of the size of its values (k8s.io/apiserver/pkg/cel/common/schemas.go).
+//! What a schema says of the type and of the size of its values
+//! (k8s.io/apiserver/pkg/cel/common/schemas.go).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ enum Kind {
 }
 
 impl Declared {
-    /// What a schema declares; `is_root`: it is of a whole object. Nothing: expressions do not see its values.
+    /// What a schema declares; `is_root`: it is of a whole object. Nothing: expressions do not see
+    /// its values.
     pub(crate) fn of(schema: &Schema, is_root: bool) -> Option<Arc<Self>> {
         let limit = |limit: Option<i64>| limit.map(|limit| limit.max(0));
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
@@ -77,7 +79,11 @@ impl Declared {
 
     fn object(schema: &Schema, is_root: bool) -> Self {
         let text = || {
-            Arc::new(Self { kind: Kind::Plain(Type::String), max_elements: 3 * 1024 * 1024 - 2, min_size: 2 })
+            Arc::new(Self {
+                kind: Kind::Plain(Type::String),
+                max_elements: 3 * 1024 * 1024 - 2,
+                min_size: 2,
+            })
         };
         let mut members = BTreeMap::new();
         let mut min_size = 2_i64;
@@ -86,7 +92,8 @@ impl Declared {
             let Some(of) = Self::of(member, member.embedded).filter(|_| !implied) else { continue };
             if schema.required.contains(name) && member.default.is_none() {
                 let length = i64::try_from(name.len()).unwrap_or(i64::MAX);
-                min_size = min_size.saturating_add(length).saturating_add(of.min_size).saturating_add(4);
+                min_size =
+                    min_size.saturating_add(length).saturating_add(of.min_size).saturating_add(4);
             }
             if let Some(name) = escaped(name) {
                 members.insert(name, of);
@@ -94,8 +101,11 @@ impl Declared {
         }
         if is_root {
             let of_metadata = ["name", "generateName"].map(|name| (name.to_owned(), text()));
-            let metadata =
-                Self { kind: Kind::Object(of_metadata.into_iter().collect()), max_elements: 0, min_size: 2 };
+            let metadata = Self {
+                kind: Kind::Object(of_metadata.into_iter().collect()),
+                max_elements: 0,
+                min_size: 2,
+            };
             members.insert("metadata".to_owned(), Arc::new(metadata));
             members.insert("apiVersion".to_owned(), text());
             members.insert("kind".to_owned(), text());
@@ -108,7 +118,9 @@ impl Declared {
         match &self.kind {
             Kind::Plain(of) => of.clone(),
             Kind::List(of) => Type::List(of.named(&format!("{name}.@idx")).into()),
-            Kind::Map(of) => Type::Map(Type::String.into(), of.named(&format!("{name}.@elem")).into()),
+            Kind::Map(of) => {
+                Type::Map(Type::String.into(), of.named(&format!("{name}.@elem")).into())
+            }
             Kind::Object(members) => {
                 let of = |(member, of): (&String, &Arc<Self>)| {
                     (member.clone(), of.named(&format!("{name}.{member}")))

@@ -1,5 +1,5 @@
-//! Evaluates a checked expression. What it costs is counted as cel-go's `runtimecost.go` counts it, so that nothing runs
-//! for long.
+//! Evaluates a checked expression. What it costs is counted as cel-go's `runtimecost.go` counts it,
+//! so that nothing runs for long.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,15 +14,19 @@ use crate::cel::value::{Key, List, Value};
 const PER_CALL_LIMIT: u64 = 1_000_000;
 
 /// Evaluates an expression with these variables. Also returns what it cost.
-pub(super) fn evaluate(expr: &Expr, variables: Vec<(String, Value)>) -> (Result<Value, Failure>, u64) {
+pub(super) fn evaluate(
+    expr: &Expr,
+    variables: Vec<(String, Value)>,
+) -> (Result<Value, Failure>, u64) {
     let mut run = Run { scope: variables, spent: 0 };
     let value = run.expr(expr);
     let value = if run.spent > PER_CALL_LIMIT { Err(Failure::TooExpensive) } else { value };
     (value, run.spent)
 }
 
-/// What cel-go's macros cost an element, beside what their condition and step cost: by what parser/macro.go expands them
-/// to, at what interpreter/runtimecost.go counts for that. 1 each: a name, a call.
+/// What cel-go's macros cost an element, beside what their condition and step cost: by what
+/// parser/macro.go expands them to, at what interpreter/runtimecost.go counts for that. 1 each: a
+/// name, a call.
 const fn cost_of_step(kind: FoldKind) -> u64 {
     /// `@not_strictly_false(@result)` before each round, `@result` of `@result && ..` in it.
     const ALL: u64 = 3;
@@ -40,7 +44,8 @@ const fn cost_of_step(kind: FoldKind) -> u64 {
     }
 }
 
-/// What making a list costs, and what making a map does (`common.ListCreateBaseCost`, `common.MapCreateBaseCost` of cel-go).
+/// What making a list costs, and what making a map does (`common.ListCreateBaseCost`,
+/// `common.MapCreateBaseCost` of cel-go).
 const LIST: u64 = 10;
 const MAP: u64 = 30;
 
@@ -90,7 +95,8 @@ impl Run {
         if let Some((_, value)) = self.scope.iter().rev().find(|(known, _)| known == name) {
             return sound(value.clone());
         }
-        let named = ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
+        let named =
+            ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
         match named.into_iter().find(|known| *known == name) {
             Some(known) => Ok(Value::Type(known)),
             None => Err(Failure::said(format!("no such attribute(s): {name}"))),
@@ -153,7 +159,8 @@ impl Run {
         let (mut count, mut kept, mut failed) = (0_u64, Vec::new(), None);
         for (index, value) in elements {
             self.spend(cost_of_step(fold.kind))?;
-            let single = if matches!(range, Value::List(_)) { value.clone() } else { index.clone() };
+            let single =
+                if matches!(range, Value::List(_)) { value.clone() } else { index.clone() };
             match &fold.second {
                 Some(second) => {
                     self.scope.push((fold.variable.clone(), index));
@@ -179,12 +186,16 @@ impl Run {
                 (FoldKind::All, Ok(false)) => return Ok(Value::Bool(false)),
                 (FoldKind::Exists, Ok(true)) => return Ok(Value::Bool(true)),
                 // Another element may still decide.
-                (FoldKind::All | FoldKind::Exists, Err(failure)) => failed = failed.or(Some(failure)),
+                (FoldKind::All | FoldKind::Exists, Err(failure)) => {
+                    failed = failed.or(Some(failure))
+                }
                 (FoldKind::All | FoldKind::Exists, Ok(_)) => {}
                 (_, Err(failure)) => return Err(failure),
                 (_, Ok(false)) => {}
                 (FoldKind::ExistsOne, Ok(true)) => count += 1,
-                (FoldKind::Filter | FoldKind::Map, Ok(true)) => kept.push(step.unwrap_or(Ok(single))?),
+                (FoldKind::Filter | FoldKind::Map, Ok(true)) => {
+                    kept.push(step.unwrap_or(Ok(single))?)
+                }
             }
         }
         if let Some(failure) = failed {
@@ -207,17 +218,17 @@ fn sound(value: Value) -> Evaluated {
     }
 }
 
-/// What a walk goes over: indices or keys, and elements or values. One at a time, as a walk that ends early must not pay
-/// for what it has not seen.
+/// What a walk goes over: indices or keys, and elements or values. One at a time, as a walk that
+/// ends early must not pay for what it has not seen.
 fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, Failure> {
     Ok(match range {
-        Value::List(list) => {
-            Box::new(list.items.iter().zip(0_i64..).map(|(item, at)| (Value::Int(at), item.clone())))
-        }
+        Value::List(list) => Box::new(
+            list.items.iter().zip(0_i64..).map(|(item, at)| (Value::Int(at), item.clone())),
+        ),
         Value::Map(map) => Box::new(map.iter().map(|(key, value)| (key.value(), value.clone()))),
-        Value::Object(object) => {
-            Box::new(object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())))
-        }
+        Value::Object(object) => Box::new(
+            object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())),
+        ),
         _ => return Err(Failure::NoSuchOverload),
     })
 }

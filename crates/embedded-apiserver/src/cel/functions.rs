@@ -42,7 +42,9 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
             Err(_) => Ok(V::Optional(None)),
         },
         ("@in", [value, V::List(list)]) => list.contains(value).map(V::Bool),
-        ("@in", [value, V::Map(map)]) => Ok(V::Bool(value.key().is_some_and(|key| map.contains_key(&key)))),
+        ("@in", [value, V::Map(map)]) => {
+            Ok(V::Bool(value.key().is_some_and(|key| map.contains_key(&key))))
+        }
         ("size", [value @ (V::Text(_) | V::Bytes(_) | V::List(_) | V::Map(_) | V::Object(_))]) => {
             Ok(V::Int(i64::try_from(value.size()).unwrap_or(i64::MAX)))
         }
@@ -63,9 +65,10 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
         ("orValue", [V::Optional(value), other]) => {
             Ok(value.as_deref().cloned().unwrap_or_else(|| other.clone()))
         }
-        ("bool" | "int" | "uint" | "double" | "string" | "bytes" | "duration" | "timestamp", [value]) => {
-            convert::convert(function, value)
-        }
+        (
+            "bool" | "int" | "uint" | "double" | "string" | "bytes" | "duration" | "timestamp",
+            [value],
+        ) => convert::convert(function, value),
         _ => amounts::call(function, args)
             .or_else(|| times::call(function, args))
             .or_else(|| text::call(function, args))
@@ -87,7 +90,9 @@ fn indexed(of: &Value, index: &Value) -> Called {
         }
         (V::Map(map), key) => {
             let found = key.key().and_then(|key| map.get(&key));
-            found.cloned().ok_or_else(|| Failure::said(format!("no such key: {}", convert::shown(key))))
+            found
+                .cloned()
+                .ok_or_else(|| Failure::said(format!("no such key: {}", convert::shown(key))))
         }
         (V::Optional(None), _) => Ok(V::Optional(None)),
         (V::Optional(Some(of)), index) => match indexed(of, index) {
@@ -104,17 +109,21 @@ const fn traversal(size: u64) -> u64 {
     size.div_ceil(10)
 }
 
-/// What a call costs (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's `runtimecost.go`). There what is
-/// inside of lists is looked at for one, and lists are never copied; here both cost as much as they take, since a few
-/// dozen doublings make more than a machine can hold, and a rule is looked at while others wait.
+/// What a call costs (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's
+/// `runtimecost.go`). There what is inside of lists is looked at for one, and lists are never
+/// copied; here both cost as much as they take, since a few dozen doublings make more than a
+/// machine can hold, and a rule is looked at while others wait.
 pub(super) fn cost(function: &str, args: &[Value]) -> u64 {
     let size = |at: usize| args.get(at).map_or(0, Value::size);
     let inside = |at: usize| args.get(at).map_or(0, |value| leaves(value, length));
-    let walked = |at: usize| args.get(at).map_or(0, |value| leaves(value, |leaf| length(leaf).div_ceil(10)));
+    let walked =
+        |at: usize| args.get(at).map_or(0, |value| leaves(value, |leaf| length(leaf).div_ceil(10)));
     let cost = match function {
         "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => return walked(0),
-        "lowerAscii" | "upperAscii" | "substring" | "trim" | "startsWith" | "endsWith" | "strings.quote"
-        | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" => traversal(size(0)),
+        "lowerAscii" | "upperAscii" | "substring" | "trim" | "startsWith" | "endsWith"
+        | "strings.quote" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" => {
+            traversal(size(0))
+        }
         "format" => traversal(size(0).saturating_add(inside(1).saturating_sub(1))),
         "split" | "ip.isCanonical" => traversal(size(0).saturating_mul(2)),
         "join" => {
@@ -163,8 +172,8 @@ fn length(leaf: &Value) -> u64 {
     }
 }
 
-/// The sum over all that is inside of a value, at any depth. Lists may hold one value many times: more than can be
-/// afforded are not counted to their end.
+/// The sum over all that is inside of a value, at any depth. Lists may hold one value many times:
+/// more than can be afforded are not counted to their end.
 fn leaves(value: &Value, of: fn(&Value) -> u64) -> u64 {
     const MOST: u64 = 1_000_000;
     fn sum(value: &Value, of: fn(&Value) -> u64, met: &mut u64) -> u64 {

@@ -3,7 +3,8 @@
 /// Words that cel-go's lexer reads as something else: no identifier at all.
 const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
 
-/// Words that are kept for later (`reservedIds` of cel-go): no name of a variable, but behind a dot as good as any.
+/// Words that are kept for later (`reservedIds` of cel-go): no name of a variable, but behind a dot
+/// as good as any.
 const RESERVED: [&str; 17] = [
     "as",
     "break",

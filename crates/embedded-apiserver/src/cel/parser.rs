@@ -12,8 +12,8 @@ const EXPRESSION: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null'
                           BYTES, IDENTIFIER}";
 /// How many characters an expression has (`expressionSizeCodePointLimit` of cel-go's parser).
 const MAX_SIZE: usize = 100_000;
-/// How deep expressions nest. cel-go takes 250 levels, for which a thread's stack of 2 MiB is too small here; what is
-/// deeper is answered as not implemented.
+/// How deep expressions nest. cel-go takes 250 levels, for which a thread's stack of 2 MiB is too
+/// small here; what is deeper is answered as not implemented.
 pub(super) const MAX_DEPTH: usize = 64;
 /// What is wrong with an expression that nests deeper.
 pub(super) const TOO_DEEP: &str = "expression recursion limit exceeded";
@@ -31,7 +31,8 @@ const LEADING_DOT: &str = "names that begin with a dot";
 pub(super) fn parse(source: &str) -> Result<(Expr, usize), Wrong> {
     let size = source.chars().count();
     if size > MAX_SIZE {
-        let why = format!("expression code point size exceeds limit: size: {size}, limit {MAX_SIZE}");
+        let why =
+            format!("expression code point size exceeds limit: size: {size}, limit {MAX_SIZE}");
         return Err(Wrong::new(0, why));
     }
     let mut parser = Parser { tokens: tokens::read(source)?, next: 0, nodes: 0, depth: 0 };
@@ -97,7 +98,10 @@ impl Parser {
         }
         // At the end nothing else can be meant.
         if *self.word() == Word::End {
-            return Err(Wrong::new(self.at(), format!("Syntax error: missing '{sign}' at '<EOF>'")));
+            return Err(Wrong::new(
+                self.at(),
+                format!("Syntax error: missing '{sign}' at '<EOF>'"),
+            ));
         }
         Err(self.unexpected(&format!("'{sign}'")))
     }
@@ -113,7 +117,10 @@ impl Parser {
             Word::Sign(sign) => (*sign).to_owned(),
             Word::End => "<EOF>".to_owned(),
         };
-        Wrong::new(self.at(), format!("Syntax error: mismatched input '{found}' expecting {wanted}"))
+        Wrong::new(
+            self.at(),
+            format!("Syntax error: mismatched input '{found}' expecting {wanted}"),
+        )
     }
 
     fn node(&mut self, at: usize, kind: ExprKind) -> Expr {
@@ -266,7 +273,10 @@ impl Parser {
     /// The name of a member, which is none of the words of the grammar.
     fn selected(&self) -> Result<String, Wrong> {
         let no_way = |found: &str| {
-            Wrong::new(self.at(), format!("Syntax error: no viable alternative at input '.{found}'"))
+            Wrong::new(
+                self.at(),
+                format!("Syntax error: no viable alternative at input '.{found}'"),
+            )
         };
         match self.word() {
             Word::Name(name) if matches!(name.as_str(), "true" | "false" | "null") => {
@@ -325,7 +335,9 @@ impl Parser {
             Word::Double(number) => Literal::Double(if negative { -number } else { number }),
             Word::Text(text) => Literal::Text(text),
             Word::Bytes(bytes) => Literal::Bytes(bytes),
-            Word::Name(name) if matches!(name.as_str(), "true" | "false") => Literal::Bool(name == "true"),
+            Word::Name(name) if matches!(name.as_str(), "true" | "false") => {
+                Literal::Bool(name == "true")
+            }
             Word::Name(name) if name == "null" => Literal::Null,
             Word::Name(name) => return self.name(at, name),
             Word::Sign("(") => {
@@ -390,7 +402,13 @@ impl Parser {
     }
 
     /// `of.name(args)`: a macro, or a method.
-    fn method(&mut self, at: usize, of: Expr, name: String, mut args: Vec<Expr>) -> Result<Expr, Wrong> {
+    fn method(
+        &mut self,
+        at: usize,
+        of: Expr,
+        name: String,
+        mut args: Vec<Expr>,
+    ) -> Result<Expr, Wrong> {
         let kind = match (name.as_str(), args.len()) {
             ("all", 2 | 3) => Some(FoldKind::All),
             ("exists", 2 | 3) => Some(FoldKind::Exists),
@@ -413,7 +431,8 @@ impl Parser {
         };
         let first = variable()?;
         let has_step = kind == FoldKind::Map;
-        let second = if args.len() == 2 && !has_step { Some(Self::second(&mut args, at)?) } else { None };
+        let second =
+            if args.len() == 2 && !has_step { Some(Self::second(&mut args, at)?) } else { None };
         let step = if has_step { args.next_back() } else { None };
         let fold = Fold { kind, range: of, variable: first, second, condition: args.next(), step };
         Ok(self.node(at, ExprKind::Fold(Box::new(fold))))
@@ -422,7 +441,10 @@ impl Parser {
     fn second(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, Wrong> {
         match args.next() {
             Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
-            other => Err(Wrong::new(other.map_or(at, |other| other.at), "argument must be a simple name")),
+            other => Err(Wrong::new(
+                other.map_or(at, |other| other.at),
+                "argument must be a simple name",
+            )),
         }
     }
 }

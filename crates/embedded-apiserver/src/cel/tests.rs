@@ -29,8 +29,9 @@ fn value(source: &str) -> Result<Value, Failure> {
 
 #[test]
 fn nesting_has_an_end_and_overflows_no_stack() {
-    let nested =
-        |open: &str, close: &str, depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+    let nested = |open: &str, close: &str, depth: usize| {
+        format!("{}1{}", open.repeat(depth), close.repeat(depth))
+    };
     for source in [
         nested("(", ")", 9_000),
         nested("[", "]", 9_000),
@@ -62,7 +63,8 @@ fn what_takes_long_is_too_expensive_and_what_ends_early_is_not_paid_for() {
     let schema = json!({ "type": "array", "items": { "type": "integer" } });
     let declared = Declared::of(&Schema::read(&schema).unwrap(), false).unwrap();
     let cost = |source: &str| {
-        let (value, cost) = Expression::read(source, &declared, false).unwrap().evaluate(&list, None);
+        let (value, cost) =
+            Expression::read(source, &declared, false).unwrap().evaluate(&list, None);
         value.map(|_| cost)
     };
     for source in [
@@ -76,7 +78,10 @@ fn what_takes_long_is_too_expensive_and_what_ends_early_is_not_paid_for() {
         &format!("[1]{}.all(a, a in [a])", ".map(a, [a, a])".repeat(45)),
         &format!("[1]{}.flatten(50).size() > 0", ".map(a, [a, a])".repeat(45)),
         &format!("'%s'.format([[1]{}]) == ''", ".map(a, [a, a])".repeat(45)),
-        &format!("[1]{}.all(a, {{'a': a, 'b': a}} == {{'a': a, 'b': a}})", ".map(a, [a, a])".repeat(45)),
+        &format!(
+            "[1]{}.all(a, {{'a': a, 'b': a}} == {{'a': a, 'b': a}})",
+            ".map(a, [a, a])".repeat(45)
+        ),
         &format!("['a']{}.join('').size() > 0", ".map(a, a + a)".repeat(30)),
         "['aaaaaaaaaa'.replace('a', 'bbbbbbbbbb')].map(a, a.replace('b', a)).map(a, a.replace('b', a)).map(a, a.replace('b', a)).size() > 0",
     ] {

@@ -24,8 +24,8 @@ pub(super) enum Word {
 
 /// Longer ones first.
 const SIGNS: [&str; 25] = [
-    "==", "!=", "<=", ">=", "&&", "||", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":", "+", "*",
-    "/", "%", "<", ">", "=",
+    "==", "!=", "<=", ">=", "&&", "||", "[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":",
+    "+", "*", "/", "%", "<", ">", "=",
 ];
 
 /// All words, the last one the end.
@@ -88,8 +88,9 @@ impl Reader {
         } else if first.is_ascii_alphabetic() || first == '_' {
             Word::Name(self.take_while(|c| c.is_ascii_alphanumeric() || c == '_'))
         } else {
-            let found =
-                SIGNS.into_iter().find(|sign| sign.chars().enumerate().all(|(n, c)| self.peek(n) == Some(c)));
+            let found = SIGNS
+                .into_iter()
+                .find(|sign| sign.chars().enumerate().all(|(n, c)| self.peek(n) == Some(c)));
             let Some(sign) = found.filter(|sign| *sign != "=") else {
                 // What could begin a sign of two characters is told with the one that ends it.
                 self.at += usize::from(matches!(first, '=' | '|' | '&'));
@@ -101,7 +102,8 @@ impl Reader {
         Ok(Some(Token { at, word }))
     }
 
-    /// Whether a text begins here: how long its prefix is, whether it is raw, whether it is of bytes.
+    /// Whether a text begins here: how long its prefix is, whether it is raw, whether it is of
+    /// bytes.
     fn quoted(&self) -> Option<(usize, bool, bool)> {
         let quote = |ahead| matches!(self.peek(ahead), Some('"' | '\''));
         match (self.peek(0)?, self.peek(1)) {
@@ -176,7 +178,9 @@ impl Reader {
         }
         match char::from_u32(value) {
             // In bytes, what is written as a number of a byte is that byte.
-            _ if bytes && matches!(c, 'x' | 'X' | '0'..='3') => out.push(u8::try_from(value).unwrap_or(0)),
+            _ if bytes && matches!(c, 'x' | 'X' | '0'..='3') => {
+                out.push(u8::try_from(value).unwrap_or(0))
+            }
             Some(c) => push(out, c),
             None => return Err(Wrong::new(at, "invalid unicode code point")),
         }

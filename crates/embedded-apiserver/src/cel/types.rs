@@ -1,4 +1,5 @@
-//! Types of expressions, and which of them fit into which (the type checker's side of cel-go's `types.go`).
+//! Types of expressions, and which of them fit into which (the type checker's side of cel-go's
+//! `types.go`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,7 +55,12 @@ impl Type {
     /// Whether its size is one, whatever its value.
     pub(super) fn is_scalar(&self) -> bool {
         match self {
-            Self::Bool | Self::Int | Self::Uint | Self::Double | Self::Duration | Self::Timestamp => true,
+            Self::Bool
+            | Self::Int
+            | Self::Uint
+            | Self::Double
+            | Self::Duration
+            | Self::Timestamp => true,
             Self::Optional(of) => of.is_scalar(),
             _ => false,
         }
@@ -137,8 +143,8 @@ impl Known {
         }
     }
 
-    /// Whether values of one type may stand where the other one is wanted, list by list; what that tells of unknown types
-    /// is kept if it is so.
+    /// Whether values of one type may stand where the other one is wanted, list by list; what that
+    /// tells of unknown types is kept if it is so.
     pub(super) fn fit_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
         let mut trial = self.clone();
         let fits = given.len() == wanted.len()
@@ -166,9 +172,8 @@ impl Known {
             (given, wanted) if given.is_any() || wanted.is_any() => true,
             (Type::Null, other) | (other, Type::Null) => other.takes_null(),
             (Type::Meta(_), Type::Meta(_)) => true,
-            (Type::List(given), Type::List(wanted)) | (Type::Optional(given), Type::Optional(wanted)) => {
-                self.fits(given, wanted)
-            }
+            (Type::List(given), Type::List(wanted))
+            | (Type::Optional(given), Type::Optional(wanted)) => self.fits(given, wanted),
             (Type::Map(key, value), Type::Map(wanted_key, wanted_value)) => {
                 self.fits(key, wanted_key) && self.fits(value, wanted_value)
             }
@@ -220,7 +225,9 @@ fn says_no_more(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Dyn | Type::Param(_), _) => true,
         (_, Type::Dyn | Type::Param(_)) => false,
-        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => says_no_more(a, b),
+        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => {
+            says_no_more(a, b)
+        }
         (Type::Map(key, value), Type::Map(other_key, other_value)) => {
             says_no_more(key, other_key) && says_no_more(value, other_value)
         }

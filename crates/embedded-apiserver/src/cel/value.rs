@@ -1,4 +1,5 @@
-//! Values of expressions: what is equal, what is less, and how they are made of what a schema describes.
+//! Values of expressions: what is equal, what is less, and how they are made of what a schema
+//! describes.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -179,7 +180,9 @@ impl Value {
     /// One of them is not as its schema says.
     pub(super) fn equals(&self, other: &Self) -> Result<bool, Failure> {
         Ok(match (self, other) {
-            (Self::Broken(why), _) | (_, Self::Broken(why)) => return Err(Failure::said(why.to_string())),
+            (Self::Broken(why), _) | (_, Self::Broken(why)) => {
+                return Err(Failure::said(why.to_string()));
+            }
             (Self::Null, Self::Null) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
             (Self::Text(a), Self::Text(b)) => a == b,
@@ -271,9 +274,11 @@ impl List {
         for (at, item) in other.items.iter().enumerate() {
             let here = match &self.order {
                 Order::Counts => self.items.get(at).map(|own| own.equals(item)),
-                Order::Set => {
-                    self.items.iter().map(|own| own.equals(item)).find(|same| !matches!(same, Ok(false)))
-                }
+                Order::Set => self
+                    .items
+                    .iter()
+                    .map(|own| own.equals(item))
+                    .find(|same| !matches!(same, Ok(false))),
                 Order::Keyed(keys) => {
                     let wanted = Self::keys_of(item, keys);
                     let own = self.items.iter().find(|own| Self::keys_of(own, keys) == wanted);
@@ -287,7 +292,8 @@ impl List {
         Ok(true)
     }
 
-    /// Both together: a set stays one, and of a keyed list the later element of a key stays, where the first one was.
+    /// Both together: a set stays one, and of a keyed list the later element of a key stays, where
+    /// the first one was.
     pub(super) fn plus(&self, other: &Self) -> Result<Self, Failure> {
         let mut items = Vec::clone(&self.items);
         for item in other.items.iter() {

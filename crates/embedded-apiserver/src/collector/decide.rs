@@ -1,5 +1,5 @@
-//! What is to be done about one object: `attemptToDeleteItem` and its kin of pkg/controller/garbagecollector, without
-//! the requests that they make.
+//! What is to be done about one object: `attemptToDeleteItem` and its kin of
+//! pkg/controller/garbagecollector, without the requests that they make.
 
 use super::graph::{Deletion, Graph, Node, Uid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -22,14 +22,17 @@ pub(super) enum Need {
 pub(super) fn need(graph: &Graph, uid: &str) -> Need {
     let Some(node) = graph.get(uid) else { return Need::Nothing };
     match node.deletion {
-        Deletion::Orphan => Need::Orphans(graph.dependents(uid).map(|(uid, _)| uid.clone()).collect()),
+        Deletion::Orphan => {
+            Need::Orphans(graph.dependents(uid).map(|(uid, _)| uid.clone()).collect())
+        }
         Deletion::Foreground => {
             let blocking: Vec<_> =
                 graph.dependents(uid).filter(|(_, dependent)| blocks(dependent, uid)).collect();
             if blocking.is_empty() {
                 return Need::EndOfForeground;
             }
-            let idle = blocking.into_iter().filter(|(_, node)| node.deletion != Deletion::Foreground);
+            let idle =
+                blocking.into_iter().filter(|(_, node)| node.deletion != Deletion::Foreground);
             Need::Wait(idle.map(|(uid, _)| uid.clone()).collect())
         }
         Deletion::Yes => Need::Nothing,
@@ -61,7 +64,8 @@ pub(super) fn standing(reference: &OwnerReference, found: Option<&ObjectMeta>) -
     match found {
         Some(owner) if owner.uid.as_deref() != Some(&reference.uid) => Standing::Absent,
         Some(owner) if Deletion::of(owner) == Deletion::Foreground => Standing::Waiting,
-        // Both finalizers cannot be set at once, so an owner that waits for nothing else is not missed.
+        // Both finalizers cannot be set at once, so an owner that waits for nothing else is not
+        // missed.
         Some(_) => Standing::Solid,
         None => Standing::Absent,
     }
@@ -82,12 +86,13 @@ pub(super) enum Verdict {
     Keep,
     /// It stays; these owners are taken out.
     Disown(Vec<String>),
-    /// It goes. `unblock`: it no longer blocks its owners first, as it is in a circle with one of them.
+    /// It goes. `unblock`: it no longer blocks its owners first, as it is in a circle with one of
+    /// them.
     Delete { policy: Policy, unblock: bool },
 }
 
-/// What happens to an object whose owners were all asked for. `dependents`: of those that it has itself, how they are
-/// being deleted.
+/// What happens to an object whose owners were all asked for. `dependents`: of those that it has
+/// itself, how they are being deleted.
 pub(super) fn verdict(
     metadata: &ObjectMeta,
     owners: &[(OwnerReference, Standing)],
@@ -105,8 +110,8 @@ pub(super) fn verdict(
         return if gone.is_empty() { Verdict::Keep } else { Verdict::Disown(gone) };
     }
     if waiting && !dependents.is_empty() {
-        // If a dependent waits for its own dependents, these may lead back here: a circle in which nobody would ever
-        // go first.
+        // If a dependent waits for its own dependents, these may lead back here: a circle in which
+        // nobody would ever go first.
         let unblock = dependents.contains(&Deletion::Foreground);
         return Verdict::Delete { policy: Policy::Foreground, unblock };
     }

@@ -1,5 +1,5 @@
-//! Who owns whom, as the watches say it, and whom to look at after each change. Plain data, in order, so that the same
-//! events lead to the same looks.
+//! Who owns whom, as the watches say it, and whom to look at after each change. Plain data, in
+//! order, so that the same events lead to the same looks.
 
 use super::report::Misplaced;
 use crate::actors::kinds::Resource;
@@ -39,7 +39,8 @@ pub(super) enum Deletion {
 
 impl Deletion {
     pub(super) fn of(metadata: &ObjectMeta) -> Self {
-        let has = |name: &str| metadata.finalizers.iter().flatten().any(|finalizer| finalizer == name);
+        let has =
+            |name: &str| metadata.finalizers.iter().flatten().any(|finalizer| finalizer == name);
         match metadata.deletion_timestamp {
             None => Self::No,
             Some(_) if has(ORPHAN) => Self::Orphan,
@@ -139,19 +140,26 @@ impl Graph {
         self.misplaced.pop_front()
     }
 
-    /// Finds references into other namespaces, whichever end of them is seen first. Of those that an object gets at once
-    /// only the first that is not what it says is told, and only if it is of this sort (`addDependentToOwners`).
+    /// Finds references into other namespaces, whichever end of them is seen first. Of those that
+    /// an object gets at once only the first that is not what it says is told, and only if it
+    /// is of this sort (`addDependentToOwners`).
     fn find_misplaced(&mut self, uid: &Uid, node: &Node, before: Option<&Node>) {
         let is_new = |owner: &&OwnerReference| {
             before.is_none_or(|before| before.owners.iter().all(|old| old.uid != owner.uid))
         };
-        let known =
-            node.owners.iter().filter(is_new).filter_map(|owner| Some((owner, self.get(&owner.uid)?)));
+        let known = node
+            .owners
+            .iter()
+            .filter(is_new)
+            .filter_map(|owner| Some((owner, self.get(&owner.uid)?)));
         let odd = known.into_iter().find(|(owner, found)| !found.is_meant_by(owner, node));
-        let owner = odd.filter(|(_, found)| found.is_elsewhere(node)).map(|(owner, _)| owner.clone());
-        let own = owner.map(|owner| Misplaced { dependent: Arc::clone(uid), node: node.clone(), owner });
-        let of_dependents =
-            self.dependents(uid).filter(|(_, dependent)| before.is_none() && node.is_elsewhere(dependent));
+        let owner =
+            odd.filter(|(_, found)| found.is_elsewhere(node)).map(|(owner, _)| owner.clone());
+        let own =
+            owner.map(|owner| Misplaced { dependent: Arc::clone(uid), node: node.clone(), owner });
+        let of_dependents = self
+            .dependents(uid)
+            .filter(|(_, dependent)| before.is_none() && node.is_elsewhere(dependent));
         let of_dependents = of_dependents.filter_map(|(dependent, of)| {
             let owner = of.owners.iter().find(|owner| *owner.uid == **uid)?.clone();
             Some(Misplaced { dependent: Arc::clone(dependent), node: of.clone(), owner })
@@ -190,7 +198,8 @@ impl Graph {
             self.queue_dependents(&uid);
         }
         let owned_anew = before.as_ref().is_none_or(|before| before.owners != node.owners);
-        // One that begins to be owned by what waits for its dependents is found when that is looked at again.
+        // One that begins to be owned by what waits for its dependents is found when that is looked
+        // at again.
         if waits || (owned_anew && !self.owners_are_known(&node)) {
             self.queue(&uid);
         }
@@ -217,7 +226,8 @@ impl Graph {
     /// The uids of a kind, to find what a new list no longer has.
     pub(super) fn of(&self, resource: &Resource) -> Vec<Uid> {
         let of = |node: &Node| {
-            node.resource.api.group == resource.api.group && node.resource.api.plural == resource.api.plural
+            node.resource.api.group == resource.api.group
+                && node.resource.api.plural == resource.api.plural
         };
         self.nodes.iter().filter(|(_, node)| of(node)).map(|(uid, _)| Arc::clone(uid)).collect()
     }
@@ -230,7 +240,8 @@ impl Graph {
         node.owners.iter().all(known)
     }
 
-    /// Whether all owners of an object are known to be there, to be what they are said to be, and to stay.
+    /// Whether all owners of an object are known to be there, to be what they are said to be, and
+    /// to stay.
     pub(super) fn is_owned_well(&self, node: &Node) -> bool {
         let stays = |reference: &OwnerReference| {
             self.get(&reference.uid).is_some_and(|owner| owner.deletion != Deletion::Foreground)

@@ -1,5 +1,6 @@
-//! What the collector tells users of a reference to an owner in another namespace (`reportInvalidNamespaceOwnerRef` of
-//! pkg/controller/garbagecollector/graph_builder.go), as the Event that client-go's recorder makes of it. Pure.
+//! What the collector tells users of a reference to an owner in another namespace
+//! (`reportInvalidNamespaceOwnerRef` of pkg/controller/garbagecollector/graph_builder.go), as the
+//! Event that client-go's recorder makes of it. Pure.
 
 use super::graph::{Node, Uid};
 use jiff::Timestamp;
@@ -17,7 +18,8 @@ pub(super) struct Misplaced {
     pub(super) owner: OwnerReference,
 }
 
-/// The Event about it. `nonce`: what makes its name another one than those of Events at the same time.
+/// The Event about it. `nonce`: what makes its name another one than those of Events at the same
+/// time.
 pub(super) fn event(misplaced: &Misplaced, now: Timestamp, nonce: u32) -> Event {
     let Misplaced { dependent, node, owner } = misplaced;
     let namespace = node.namespace.as_deref().unwrap_or_default();
@@ -29,7 +31,11 @@ pub(super) fn event(misplaced: &Misplaced, now: Timestamp, nonce: u32) -> Event 
     let time = Some(Time(now));
     Event {
         metadata: ObjectMeta {
-            name: Some(format!("{}.{:x}", node.name, now.as_nanosecond().saturating_add(nonce.into()))),
+            name: Some(format!(
+                "{}.{:x}",
+                node.name,
+                now.as_nanosecond().saturating_add(nonce.into())
+            )),
             namespace: Some(node.namespace.clone().unwrap_or_else(|| "default".to_owned())),
             ..ObjectMeta::default()
         },

@@ -40,7 +40,8 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
     let mut events = SelectAll::new();
     collector.watch(&mut events);
     loop {
-        // All that is known first, so that no decision is made on a world that has already moved on.
+        // All that is known first, so that no decision is made on a world that has already moved
+        // on.
         while let Some(Some((table, event))) = events.next().now_or_never() {
             collector.note(&table, event);
         }
@@ -126,13 +127,14 @@ impl Collector {
             let (stop, stopped) = oneshot::channel();
             let api: Api<Object> = Api::all_with(self.client.clone(), &resource.api);
             let name = Arc::clone(&table);
-            let changes =
-                watcher(api, watcher::Config::default()).backoff(backoff()).filter_map(move |event| {
+            let changes = watcher(api, watcher::Config::default()).backoff(backoff()).filter_map(
+                move |event| {
                     let event = event.inspect_err(|error| {
                         tracing::debug!(%error, "a watch of the garbage collector failed");
                     });
                     std::future::ready(event.ok().map(|event| (Arc::clone(&name), event)))
-                });
+                },
+            );
             events.push(changes.take_until(stopped).boxed());
             let watched = Watched { resource, listed: BTreeSet::new(), synced: false, _stop: stop };
             self.tables.insert(table, watched);
@@ -156,7 +158,9 @@ impl Collector {
             watcher::Event::InitDone => {
                 watched.synced = true;
                 let listed = std::mem::take(&mut watched.listed);
-                for uid in self.graph.of(&watched.resource).iter().filter(|uid| !listed.contains(*uid)) {
+                for uid in
+                    self.graph.of(&watched.resource).iter().filter(|uid| !listed.contains(*uid))
+                {
                     self.graph.remove(uid);
                 }
             }
@@ -171,7 +175,8 @@ impl Collector {
         }
     }
 
-    /// Tells users of a reference into another namespace, once: as there, an Event that is refused is lost.
+    /// Tells users of a reference into another namespace, once: as there, an Event that is refused
+    /// is lost.
     async fn report(&mut self, misplaced: &Misplaced) {
         let event = report::event(misplaced, self.kinds.exactly_now(), self.reported);
         self.reported = self.reported.wrapping_add(1);
@@ -225,14 +230,16 @@ impl Collector {
             };
             let namespace = node.namespace.as_deref().filter(|_| resource.namespaced);
             if resource.namespaced && namespace.is_none() {
-                // An owner inside of a namespace, of an object outside: never valid, and never a reason to delete.
+                // An owner inside of a namespace, of an object outside: never valid, and never a
+                // reason to delete.
                 return Ok(Outcome::Done);
             }
             let found = self.api(&resource, namespace).get_metadata_opt(&reference.name).await?;
             let standing = decide::standing(reference, found.as_ref().map(|found| &found.metadata));
             owners.push((reference.clone(), standing));
         }
-        let dependents: Vec<Deletion> = self.graph.dependents(uid).map(|(_, node)| node.deletion).collect();
+        let dependents: Vec<Deletion> =
+            self.graph.dependents(uid).map(|(_, node)| node.deletion).collect();
         match decide::verdict(&latest, &owners, &dependents) {
             Verdict::Keep => {}
             Verdict::Disown(gone) => self.disown(uid, node, &gone).await?,
@@ -261,7 +268,9 @@ impl Collector {
     /// What the server has of an object now; nothing if it is gone, or another one has its name.
     async fn latest(&self, uid: &Uid, node: &Node) -> kube::Result<Option<ObjectMeta>> {
         let found = self.api_of(node).get_metadata_opt(&node.name).await?;
-        Ok(found.map(|found| found.metadata).filter(|metadata| metadata.uid.as_deref() == Some(&**uid)))
+        Ok(found
+            .map(|found| found.metadata)
+            .filter(|metadata| metadata.uid.as_deref() == Some(&**uid)))
     }
 
     /// Takes owners out of an object.
@@ -273,8 +282,7 @@ impl Collector {
             return Ok(());
         }
         let kept = if kept.is_empty() { json!(null) } else { json!(kept) };
-        let patch =
-            json!({ "metadata": { "resourceVersion": latest.resource_version, "ownerReferences": kept } });
+        let patch = json!({ "metadata": { "resourceVersion": latest.resource_version, "ownerReferences": kept } });
         self.patch(node, patch).await.map(drop)
     }
 
@@ -282,8 +290,7 @@ impl Collector {
     async fn unblock(&self, node: &Node, latest: &ObjectMeta) -> kube::Result<Option<String>> {
         let mut owners = latest.owner_references.clone().unwrap_or_default();
         owners.iter_mut().for_each(|owner| owner.block_owner_deletion = Some(false));
-        let patch =
-            json!({ "metadata": { "resourceVersion": latest.resource_version, "ownerReferences": owners } });
+        let patch = json!({ "metadata": { "resourceVersion": latest.resource_version, "ownerReferences": owners } });
         let patched = self.patch(node, patch).await?;
         Ok(patched.and_then(|metadata| metadata.resource_version))
     }
@@ -299,7 +306,11 @@ impl Collector {
         self.patch(node, patch).await.map(drop)
     }
 
-    async fn patch(&self, node: &Node, patch: serde_json::Value) -> kube::Result<Option<ObjectMeta>> {
+    async fn patch(
+        &self,
+        node: &Node,
+        patch: serde_json::Value,
+    ) -> kube::Result<Option<ObjectMeta>> {
         let api = self.api_of(node);
         match api.patch_metadata(&node.name, &PatchParams::default(), &Patch::Merge(patch)).await {
             Ok(object) => Ok(Some(object.metadata)),
@@ -321,7 +332,10 @@ impl Collector {
                 Policy::Foreground => PropagationPolicy::Foreground,
                 Policy::Orphan => PropagationPolicy::Orphan,
             }),
-            preconditions: Some(Preconditions { uid: Some(uid.to_string()), resource_version: version }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid.to_string()),
+                resource_version: version,
+            }),
             ..DeleteParams::default()
         };
         match self.api_of(node).delete(&node.name, &options).await {

@@ -1,5 +1,5 @@
-//! The rules of a CustomResourceDefinition object: names, versions, subresources, columns, selectable fields
-//! (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
+//! The rules of a CustomResourceDefinition object: names, versions, subresources, columns,
+//! selectable fields (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
 use std::collections::BTreeSet;
 
@@ -38,10 +38,15 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
     }
     let status = object.get("status").unwrap_or(&none);
     let at_status = root.field("status");
-    check_names(status.get("acceptedNames").unwrap_or(&none), &at_status.field("acceptedNames"), causes);
+    check_names(
+        status.get("acceptedNames").unwrap_or(&none),
+        &at_status.field("acceptedNames"),
+        causes,
+    );
     check_stored_versions(status, spec, &at_status.field("storedVersions"), causes);
     check_approval(object, old, text(spec, "group"), causes);
-    let preserved = old.is_some_and(|old| flag(old.get("spec").unwrap_or(&none), "preserveUnknownFields"));
+    let preserved =
+        old.is_some_and(|old| flag(old.get("spec").unwrap_or(&none), "preserveUnknownFields"));
     if flag(spec, "preserveUnknownFields") && !preserved {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema \
                    instead";
@@ -65,7 +70,11 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
     } else if let Some(why) = names::wrong_subdomain(group) {
         causes.push(Cause::invalid(field("group"), group, why));
     } else if !group.contains('.') {
-        causes.push(Cause::invalid(field("group"), group, "should be a domain with at least one dot"));
+        causes.push(Cause::invalid(
+            field("group"),
+            group,
+            "should be a domain with at least one dot",
+        ));
     }
     match text(spec, "scope") {
         "" => causes.push(Cause::required(field("scope"), "")),
@@ -81,7 +90,8 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
             causes.push(Cause::required(place.field("openAPIV3Schema").to_string(), ""));
         }
     }
-    if versions.iter().filter_map(schema_of).any(has_default) && flag(spec, "preserveUnknownFields") {
+    if versions.iter().filter_map(schema_of).any(has_default) && flag(spec, "preserveUnknownFields")
+    {
         let why = "must be false in order to use defaults in the schema";
         causes.push(Cause::invalid_json(field("preserveUnknownFields"), &Value::Bool(true), why));
     }
@@ -97,10 +107,17 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         check_version(version, spec, &place, causes);
     }
     let none = Value::Null;
-    let all =
-        || shown::versions(spec.get("versions").unwrap_or(&none), |member| shared(spec, member).is_some());
+    let all = || {
+        shown::versions(spec.get("versions").unwrap_or(&none), |member| {
+            shared(spec, member).is_some()
+        })
+    };
     if !unique {
-        causes.push(Cause::invalid_text(field("versions"), &all(), "must contain unique version names"));
+        causes.push(Cause::invalid_text(
+            field("versions"),
+            &all(),
+            "must contain unique version names",
+        ));
     }
     if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
         let why = "must have exactly one version marked as storage version";
@@ -115,7 +132,11 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
     check_names(&names_of, &at_names, causes);
     check_shared(spec, path, causes);
-    check_conversion(spec.get("conversion").unwrap_or(&Value::Null), &path.field("conversion"), causes);
+    check_conversion(
+        spec.get("conversion").unwrap_or(&Value::Null),
+        &path.field("conversion"),
+        causes,
+    );
 }
 
 /// The schema of a version.
@@ -129,7 +150,8 @@ fn has_default(schema: &Value) -> bool {
     found
 }
 
-/// What all versions say alike: the real server holds that once for all of them, and names it so in its causes
+/// What all versions say alike: the real server holds that once for all of them, and names it so in
+/// its causes
 /// (`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`).
 fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
     let versions = list(spec, "versions");
@@ -189,11 +211,15 @@ fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut Ca
     }
     let columns = path.field("additionalPrinterColumns");
     let own_columns = own("additionalPrinterColumns");
-    for (at, column) in list(version, "additionalPrinterColumns").iter().enumerate().filter(|_| own_columns) {
+    for (at, column) in
+        list(version, "additionalPrinterColumns").iter().enumerate().filter(|_| own_columns)
+    {
         check_column(column, &columns.index(at), causes);
     }
     let fields = list(version, "selectableFields");
-    if let Some(schema) = schema_of(version).filter(|_| own("selectableFields") && !fields.is_empty()) {
+    if let Some(schema) =
+        schema_of(version).filter(|_| own("selectableFields") && !fields.is_empty())
+    {
         let at_fields = path.field("selectableFields");
         if own("schema") {
             check_selectable(fields, schema, &at_fields, causes);
@@ -306,7 +332,11 @@ fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut Causes) {
             "" => causes.push(Cause::required(place, "")),
             said if !said.starts_with('.') => causes.push(Cause::invalid(place, said, SIMPLE)),
             said if !said.starts_with(below) => {
-                causes.push(Cause::invalid(place, said, &format!("should be a json path under {root}")));
+                causes.push(Cause::invalid(
+                    place,
+                    said,
+                    &format!("should be a json path under {root}"),
+                ));
             }
             _ => {}
         }
@@ -317,7 +347,11 @@ fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut Causes) {
     } else if !said.starts_with('.') {
         causes.push(Cause::invalid(place, said, SIMPLE));
     } else if !said.starts_with(".spec.") && !said.starts_with(".status.") {
-        causes.push(Cause::invalid(place, said, "should be a json path under either .spec or .status"));
+        causes.push(Cause::invalid(
+            place,
+            said,
+            "should be a json path under either .spec or .status",
+        ));
     }
 }
 
@@ -325,7 +359,8 @@ const SIMPLE: &str = "must be a simple json path starting with .";
 
 fn check_column(column: &Value, path: &Path<'_>, causes: &mut Causes) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
-    const FORMATS: [&str; 8] = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+    const FORMATS: [&str; 8] =
+        ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
     let field = |name: &str| path.field(name).to_string();
     if text(column, "name").is_empty() {
         causes.push(Cause::required(field("name"), ""));
@@ -343,7 +378,9 @@ fn check_column(column: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
     match text(column, "jsonPath") {
         "" => causes.push(Cause::required(field("JSONPath"), "")),
-        said if !said.starts_with('.') => causes.push(Cause::invalid(field("JSONPath"), said, SIMPLE)),
+        said if !said.starts_with('.') => {
+            causes.push(Cause::invalid(field("JSONPath"), said, SIMPLE))
+        }
         _ => {}
     }
 }
@@ -366,7 +403,11 @@ fn check_selectable(fields: &[Value], schema: &Value, path: &Path<'_>, causes: &
             }
         };
         if steps.first() == Some(&field_path::Step::Member("metadata".to_owned())) {
-            causes.push(Cause::invalid(place.clone(), said, "must not point to fields in metadata"));
+            causes.push(Cause::invalid(
+                place.clone(),
+                said,
+                "must not point to fields in metadata",
+            ));
         }
         if !matches!(text(found, "type"), "string" | "boolean" | "integer") {
             let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
@@ -390,11 +431,14 @@ fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut Causes) {
     let mut label = |field: String, value: &str, lower: bool| {
         let tested = if lower { value.to_lowercase() } else { value.to_owned() };
         if let Some(why) = names::wrong_dns_1035_label(&tested) {
-            let mixed = if lower { "may have mixed case, but should otherwise match: " } else { "" };
+            let mixed =
+                if lower { "may have mixed case, but should otherwise match: " } else { "" };
             causes.push(Cause::invalid(field, value, &format!("{mixed}{why}")));
         }
     };
-    for (name, lower) in [("plural", false), ("singular", false), ("kind", true), ("listKind", true)] {
+    for (name, lower) in
+        [("plural", false), ("singular", false), ("kind", true), ("listKind", true)]
+    {
         let value = text(names_of, name);
         if !value.is_empty() {
             label(field(name), value, lower);
@@ -433,7 +477,8 @@ fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut Causes) {
             if webhook.is_some_and(|webhook| webhook.get("clientConfig").is_some()) {
                 causes.push(Cause::forbidden(field("webhookClientConfig"), why));
             }
-            if webhook.is_some_and(|webhook| !list(webhook, "conversionReviewVersions").is_empty()) {
+            if webhook.is_some_and(|webhook| !list(webhook, "conversionReviewVersions").is_empty())
+            {
                 causes.push(Cause::forbidden(field("conversionReviewVersions"), why));
             }
         }
@@ -452,7 +497,8 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Cause
             causes.push(Cause::invalid_json(place, &value, "field is immutable"));
         }
     };
-    let names_of = |spec: &'_ Value, name: &str| spec.get("names").and_then(|names| names.get(name)).cloned();
+    let names_of =
+        |spec: &'_ Value, name: &str| spec.get("names").and_then(|names| names.get(name)).cloned();
     let at_names = path.field("names");
     if super::status::is_true(old, "Established") {
         same(path.field("scope").to_string(), spec.get("scope"), before.get("scope"));
@@ -468,7 +514,11 @@ fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: 
     let stored = list(status, "storedVersions");
     let shown = status.get("storedVersions").cloned().unwrap_or_default();
     if stored.is_empty() {
-        causes.push(Cause::invalid_json(path.to_string(), &shown, "must have at least one stored version"));
+        causes.push(Cause::invalid_json(
+            path.to_string(),
+            &shown,
+            "must have at least one stored version",
+        ));
         return;
     }
     let versions = list(spec, "versions");

@@ -1,10 +1,11 @@
-//! Defaults in a schema must be what the schema itself allows (pkg/apiserver/schema/defaulting/validation.go of
-//! k8s.io/apiextensions-apiserver).
+//! Defaults in a schema must be what the schema itself allows
+//! (pkg/apiserver/schema/defaulting/validation.go of k8s.io/apiextensions-apiserver).
 
 use crate::schema::{Old, Path, Schema, check_at, prune_value, shown};
 use crate::status::{Cause, Causes};
 
-/// Checks every default in a schema, but for those below `additionalProperties`, which stand nowhere.
+/// Checks every default in a schema, but for those below `additionalProperties`, which stand
+/// nowhere.
 pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut Causes) {
     if causes.is_full() {
         return;
@@ -16,7 +17,11 @@ pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut Causes) {
         if pruned == *default {
             check_at(schema, default, Old(None), &place, causes);
         } else {
-            causes.push(Cause::invalid_shown(place, &shown(default), "must not have unknown fields"));
+            causes.push(Cause::invalid_shown(
+                place,
+                &shown(default),
+                "must not have unknown fields",
+            ));
         }
     }
     if let Some(of_items) = &schema.items {

@@ -1,5 +1,5 @@
-//! Paths that definitions name: `.spec.color`, `.spec['a.b']`: to a place of a schema (`ValidFieldPath` of
-//! k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel).
+//! Paths that definitions name: `.spec.color`, `.spec['a.b']`: to a place of a schema
+//! (`ValidFieldPath` of k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel).
 
 use serde_json::Value;
 
@@ -58,8 +58,10 @@ pub(crate) fn find<'a>(
             schema = schema.get("properties").and_then(|all| all.get(&name)).ok_or_else(nothing)?;
             steps.push(Step::Member(name));
         } else if has(schema, "additionalProperties") {
-            schema =
-                schema.get("additionalProperties").filter(|value| value.is_object()).ok_or_else(nothing)?;
+            schema = schema
+                .get("additionalProperties")
+                .filter(|value| value.is_object())
+                .ok_or_else(nothing)?;
             steps.push(Step::Key(name));
         } else {
             return Err(nothing());

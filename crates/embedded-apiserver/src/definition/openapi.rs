@@ -1,5 +1,5 @@
-//! What a schema in a definition may say at all, node by node (`ValidateCustomResourceDefinitionOpenAPISchema` of
-//! k8s.io/apiextensions-apiserver).
+//! What a schema in a definition may say at all, node by node
+//! (`ValidateCustomResourceDefinitionOpenAPISchema` of k8s.io/apiextensions-apiserver).
 
 use serde_json::Value;
 
@@ -32,7 +32,8 @@ fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes
     let field = |name: &str| path.field(name).to_string();
     own_members(schema, path, around, causes);
     if flag(schema, "uniqueItems") {
-        let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+        let why =
+            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         causes.push(Cause::forbidden(field("uniqueItems"), why));
     }
     let inside = Around { is_root: false, ..around };
@@ -44,7 +45,12 @@ fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes
         if additional.is_object() {
             let why = "inside additionalProperties applying to object metadata";
             let no_defaults = if around.inside_meta { Some(why) } else { around.no_defaults };
-            node(additional, &path.field("additionalProperties"), Around { no_defaults, ..inside }, causes);
+            node(
+                additional,
+                &path.field("additionalProperties"),
+                Around { no_defaults, ..inside },
+                causes,
+            );
         }
     }
     let properties = path.field("properties");
@@ -52,8 +58,10 @@ fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes
         let is_meta = META.contains(&name.as_str())
             && (around.is_root || flag(schema, "x-kubernetes-embedded-resource"));
         let why = format!("in top-level {name}");
-        let no_defaults = if is_meta && around.is_root { Some(why.as_str()) } else { around.no_defaults };
-        let of_member = Around { inside_meta: around.inside_meta || is_meta, no_defaults, is_root: false };
+        let no_defaults =
+            if is_meta && around.is_root { Some(why.as_str()) } else { around.no_defaults };
+        let of_member =
+            Around { inside_meta: around.inside_meta || is_meta, no_defaults, is_root: false };
         node(member, &properties.key(name), of_member, causes);
     }
     if let Some(nested) = schema.get("not").filter(|nested| nested.is_object()) {
@@ -87,7 +95,9 @@ fn own_members(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut
     {
         causes.push(Cause::forbidden(field("default"), &format!("must not be set {why}")));
     }
-    for name in ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] {
+    for name in
+        ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"]
+    {
         let set = match name {
             "additionalItems" => schema.get(name).is_some_and(|value| !value.is_null()),
             name => has(schema, name),
@@ -101,7 +111,10 @@ fn own_members(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut
         causes.push(Cause::forbidden(field("type"), why));
     }
     if schema.get("items").is_some_and(Value::is_array) {
-        causes.push(Cause::forbidden(field("items"), "items must be a schema object and not an array"));
+        causes.push(Cause::forbidden(
+            field("items"),
+            "items must be a schema object and not an array",
+        ));
     }
     if around.inside_meta && flag(schema, "x-kubernetes-embedded-resource") {
         let place = field("x-kubernetes-embedded-resource");
@@ -114,7 +127,8 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
     let field = |name: &str| path.field(name).to_string();
     let named = text(schema, "type");
     let items = schema.get("items").filter(|items| items.is_object());
-    let said = |schema: &'_ Value, name: &str| schema.get(name).and_then(Value::as_str).map(str::to_owned);
+    let said =
+        |schema: &'_ Value, name: &str| schema.get(name).and_then(Value::as_str).map(str::to_owned);
     let wrong_type = |wanted: &str, by: &str, causes: &mut Causes| {
         let why = format!("must be {wanted} if {by} is specified");
         causes.push(match named {
@@ -152,7 +166,9 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
             _ => {}
         }
     }
-    if let Some(other) = list_type.as_deref().filter(|known| !matches!(*known, "atomic" | "set" | "map")) {
+    if let Some(other) =
+        list_type.as_deref().filter(|known| !matches!(*known, "atomic" | "set" | "map"))
+    {
         let place = field("x-kubernetes-list-type");
         causes.push(Cause::unsupported(place, other, &["atomic", "set", "map"]));
     }
@@ -178,7 +194,13 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
 }
 
-fn map_keys(schema: &Value, items: Option<&Value>, keys: &[Value], path: &Path<'_>, causes: &mut Causes) {
+fn map_keys(
+    schema: &Value,
+    items: Option<&Value>,
+    keys: &[Value],
+    path: &Path<'_>,
+    causes: &mut Causes,
+) {
     let field = |name: &str| path.field(name).to_string();
     if keys.is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
@@ -223,7 +245,8 @@ fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mu
     let properties = of_items.field("properties");
     for key in keys {
         let name = key.as_str().unwrap_or_default();
-        let Some(member) = items.get("properties").and_then(|properties| properties.get(name)) else {
+        let Some(member) = items.get("properties").and_then(|properties| properties.get(name))
+        else {
             continue;
         };
         let place = properties.key(name);
@@ -253,7 +276,11 @@ fn rules(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         if said.trim().is_empty() {
             causes.push(Cause::required(field("rule"), "rule is not specified"));
         } else if !message.is_empty() && message.trim().is_empty() {
-            causes.push(Cause::invalid(field("message"), message, "must be non-empty if specified"));
+            causes.push(Cause::invalid(
+                field("message"),
+                message,
+                "must be non-empty if specified",
+            ));
         } else if breaks(message.trim()) {
             causes.push(Cause::invalid(field("message"), message, "must not contain line breaks"));
         } else if breaks(said.trim()) && message.trim().is_empty() {
@@ -273,7 +300,8 @@ fn rules(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         let field_path = text(rule, "fieldPath");
         if !field_path.is_empty() {
             let quoted = shown(&field_path.into());
-            let mut wrong = |why: &str| causes.push(Cause::invalid_shown(field("fieldPath"), &quoted, why));
+            let mut wrong =
+                |why: &str| causes.push(Cause::invalid_shown(field("fieldPath"), &quoted, why));
             if field_path.trim().is_empty() {
                 wrong("must be non-empty if specified");
             }

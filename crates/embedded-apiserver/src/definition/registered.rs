@@ -33,7 +33,9 @@ impl Registered {
     /// Whether a definition says what is in force.
     pub(crate) fn is(&self, object: &Object) -> bool {
         let (spec, accepted) = parts(object);
-        self.spec == *spec && self.accepted == *accepted && self.terminating == is_true(object, "Terminating")
+        self.spec == *spec
+            && self.accepted == *accepted
+            && self.terminating == is_true(object, "Terminating")
     }
 
     /// A definition as it is now, after what it was before, and what that ends.
@@ -57,7 +59,8 @@ impl Registered {
             _ => revision,
         };
         // If only the status changed, whoever watches goes on.
-        let same = before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
+        let same =
+            before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
         let fresh = Signal::new(());
         let ended = same.map_or_else(|| fresh.follow(), |same| same.alive.follow());
         let is_same = same.is_some();

@@ -1,5 +1,5 @@
-//! The rules in CEL of a custom kind, read once, and what objects break (pkg/apiserver/schema/cel/validation.go of
-//! k8s.io/apiextensions-apiserver).
+//! The rules in CEL of a custom kind, read once, and what objects break
+//! (pkg/apiserver/schema/cel/validation.go of k8s.io/apiextensions-apiserver).
 
 mod admit;
 mod values;
@@ -17,7 +17,8 @@ use crate::status::{Cause, Causes};
 
 pub(super) use crate::definition::rules::admit::{check, missing};
 
-/// As much all rules of one object may cost (`RuntimeCELCostBudget` of k8s.io/apiserver/pkg/apis/cel).
+/// As much all rules of one object may cost (`RuntimeCELCostBudget` of
+/// k8s.io/apiserver/pkg/apis/cel).
 const BUDGET: u64 = 10_000_000;
 /// The longest text that a `messageExpression` may make.
 const MAX_MESSAGE: usize = 5 * 1024;
@@ -66,7 +67,9 @@ impl Rules {
                 Some(name) => declared.member(&name).cloned(),
                 None => Declared::of(member, member.embedded),
             };
-            if let Some(found) = inner.and_then(|inner| Self::read_at(inner, member, known.as_ref())) {
+            if let Some(found) =
+                inner.and_then(|inner| Self::read_at(inner, member, known.as_ref()))
+            {
                 rules.members.insert(name.clone(), found);
             }
         }
@@ -78,11 +81,12 @@ impl Rules {
         rules.elements = element
             .and_then(|(inner, parsed)| Self::read_at(inner, parsed, declared.element()))
             .map(Box::new);
-        (!rules.own.is_empty() || !rules.members.is_empty() || rules.elements.is_some()).then_some(rules)
+        (!rules.own.is_empty() || !rules.members.is_empty() || rules.elements.is_some())
+            .then_some(rules)
     }
 
-    /// What a new object breaks, or one after an update; what was broken before and has not changed since goes into
-    /// `warnings`.
+    /// What a new object breaks, or one after an update; what was broken before and has not changed
+    /// since goes into `warnings`.
     pub(super) fn check(
         &self,
         schema: &Schema,
@@ -94,7 +98,11 @@ impl Rules {
         let mut run = Run { left: BUDGET, causes, warnings };
         let ratchet = Ratchet { current: old.map(|old| (object, old)), parent: None };
         // Out of budget: it has been said.
-        let _ = run.node(self, schema, At { value: object, old, path: &Path::Root, ratchet, is_root: true });
+        let _ = run.node(
+            self,
+            schema,
+            At { value: object, old, path: &Path::Root, ratchet, is_root: true },
+        );
     }
 }
 
@@ -115,14 +123,18 @@ impl Rule {
         Some(Self {
             name: name.to_owned(),
             expression: Expression::read(source, declared, optional_old),
-            message: if message.is_empty() { format!("failed rule: {name}") } else { name.to_owned() },
+            message: if message.is_empty() {
+                format!("failed rule: {name}")
+            } else {
+                name.to_owned()
+            },
             says,
             reason: text(rule, "reason").to_owned(),
             field_path: match text(rule, "fieldPath") {
                 "" => String::new(),
-                path => {
-                    field_path::find(path, schema, true).map(|(steps, _)| normal(&steps)).unwrap_or_default()
-                }
+                path => field_path::find(path, schema, true)
+                    .map(|(steps, _)| normal(&steps))
+                    .unwrap_or_default(),
             },
             optional_old,
         })
@@ -216,7 +228,13 @@ impl Run<'_> {
         }
     }
 
-    fn items(&mut self, rules: &Rules, schema: &Schema, items: &[Value], at: At<'_>) -> Result<(), Spent> {
+    fn items(
+        &mut self,
+        rules: &Rules,
+        schema: &Schema,
+        items: &[Value],
+        at: At<'_>,
+    ) -> Result<(), Spent> {
         let (Some(of_items), Some(inner)) = (&rules.elements, &schema.items) else { return Ok(()) };
         let before = at.old.and_then(Value::as_array).filter(|_| schema.list_type == ListType::Map);
         let keys = |item: &Value| -> Vec<Option<Value>> {
@@ -258,7 +276,8 @@ impl Run<'_> {
 
     fn own(&mut self, rules: &Rules, schema: &Schema, at: At<'_>) -> Result<(), Spent> {
         let itself = values::of(schema, at.value, at.is_root);
-        let old = at.old.filter(|old| !old.is_null()).map(|old| values::of(schema, old, at.is_root));
+        let old =
+            at.old.filter(|old| !old.is_null()).map(|old| values::of(schema, old, at.is_root));
         for rule in &rules.own {
             self.rule(rule, Subject { schema, at, itself: &itself, old: old.as_ref() })?;
         }
@@ -299,16 +318,14 @@ impl Run<'_> {
         let optional = rule.optional_old.then(|| cel::Value::Optional(old.cloned().map(Arc::new)));
         let old = optional.as_ref().or(old);
         let (value, cost) = expression.evaluate(itself, old);
-        let why =
-            "validation failed due to running out of cost budget, no further validation rules will be run";
+        let why = "validation failed due to running out of cost budget, no further validation rules will be run";
         self.spend(cost, at, schema, why)?;
         let name = &rule.name;
         match value {
             Ok(cel::Value::Bool(true)) => return Ok(()),
             Ok(_) => {}
             Err(failure @ Failure::NoSuchOverload) => {
-                let why =
-                    "call arguments did not match a supported operator, function or macro signature for rule";
+                let why = "call arguments did not match a supported operator, function or macro signature for rule";
                 self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
                 return Ok(());
             }

@@ -65,9 +65,11 @@ pub(crate) struct Around {
 pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind), String> {
     let none = Value::Null;
     let spec = object.get("spec").unwrap_or(&none);
-    let accepted = object.get("status").and_then(|status| status.get("acceptedNames")).unwrap_or(&none);
+    let accepted =
+        object.get("status").and_then(|status| status.get("acceptedNames")).unwrap_or(&none);
     let versions = list(spec, "versions");
-    let storage = versions.iter().find(|version| flag(version, "storage")).or_else(|| versions.first());
+    let storage =
+        versions.iter().find(|version| flag(version, "storage")).or_else(|| versions.first());
     let Some(storage) = storage else { return Err("it has no version".to_owned()) };
     let read = |version: &Value| match schema_of(version) {
         Some(schema) => Schema::read(schema).map(Arc::new),
@@ -86,7 +88,8 @@ pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind
         let as_stored = is_storage || schema_of(version) == schema_of(storage);
         let schema = if as_stored { Arc::clone(&stored) } else { read(version)? };
         let rules = if as_stored { stored_rules.clone() } else { rules_of(version, &schema) };
-        let columns = list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
+        let columns =
+            list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
         let kind = Kind::of_version(spec, accepted, version).served(Served {
             schema,
             rules,
@@ -146,8 +149,8 @@ impl Served {
         async move { while ended.changed().await.is_ok() {} }
     }
 
-    /// Brings an object from outside to its one form: without what the schema does not know, with its defaults. Returns
-    /// what was dropped.
+    /// Brings an object from outside to its one form: without what the schema does not know, with
+    /// its defaults. Returns what was dropped.
     ///
     /// # Errors
     ///
@@ -166,8 +169,8 @@ impl Served {
         })
     }
 
-    /// The one form of what an apply has made: it has been held to the schema already, and its nulls stay. Says whether
-    /// something was left out.
+    /// The one form of what an apply has made: it has been held to the schema already, and its
+    /// nulls stay. Says whether something was left out.
     pub(crate) fn applied(&self, object: &mut Object) -> bool {
         without_metadata(object, |object| {
             let unknown = prune(object, &self.schema, 1);
@@ -207,8 +210,9 @@ impl Served {
         }
     }
 
-    /// What is wrong with an object, after its metadata was looked at (registry/customresource/strategy.go and
-    /// status_strategy.go of k8s.io/apiextensions-apiserver).
+    /// What is wrong with an object, after its metadata was looked at
+    /// (registry/customresource/strategy.go and status_strategy.go of
+    /// k8s.io/apiextensions-apiserver).
     pub(crate) fn check(
         &self,
         kind: &Kind,
@@ -219,7 +223,8 @@ impl Served {
     ) {
         let of_status = subresource == Some("status");
         if of_status {
-            if let (Some(schema), Some(status)) = (self.schema.properties.get("status"), object.get("status"))
+            if let (Some(schema), Some(status)) =
+                (self.schema.properties.get("status"), object.get("status"))
             {
                 let was = Old(old.and_then(|old| old.get("status")));
                 check_at(schema, status, was, "status", causes);
@@ -234,7 +239,8 @@ impl Served {
         self.check_beside_schema(kind, object, old, subresource, causes);
     }
 
-    /// What is wrong with an object that its schema says nothing of, be it of this kind or of another.
+    /// What is wrong with an object that its schema says nothing of, be it of this kind or of
+    /// another.
     pub(crate) fn check_beside_schema(
         &self,
         kind: &Kind,
@@ -258,7 +264,12 @@ impl Served {
     }
 
     /// Rules in CEL that an object breaks and broke before, where nothing has changed since.
-    pub(crate) fn warnings(&self, kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> {
+    pub(crate) fn warnings(
+        &self,
+        kind: &Kind,
+        object: &Object,
+        old: Option<&Object>,
+    ) -> Vec<String> {
         let mut warnings = Vec::new();
         if let (Some(rules), Some(old)) = (&self.rules, old) {
             let (whole, before) = (with_type(kind, object), with_type(kind, old));

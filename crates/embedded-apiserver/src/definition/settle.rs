@@ -1,6 +1,7 @@
-//! Settling: after a write to a definition, what Kubernetes' controllers would do about it is done at once: names are
-//! accepted or not, kinds are served or withdrawn, the objects of a deleted definition are deleted. Each step is one
-//! write under the store's lock, and looks at what is there: it does not matter who begins it, or how often.
+//! Settling: after a write to a definition, what Kubernetes' controllers would do about it is done
+//! at once: names are accepted or not, kinds are served or withdrawn, the objects of a deleted
+//! definition are deleted. Each step is one write under the store's lock, and looks at what is
+//! there: it does not matter who begins it, or how often.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,8 +80,8 @@ fn beside(core: &Core, name: &str) -> Vec<String> {
     let place = Place { table: TABLE, namespace: None, from: None };
     let snapshot = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
     let names = snapshot.iter().map(|stored| stored.key.name());
-    let of_group =
-        names.filter(|other| *other != name && other.split_once('.').is_some_and(|(_, of)| of == group));
+    let of_group = names
+        .filter(|other| *other != name && other.split_once('.').is_some_and(|(_, of)| of == group));
     of_group.map(str::to_owned).collect()
 }
 
@@ -132,8 +133,9 @@ fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: boo
     }
     let group = object.get("spec").map_or("", |spec| text(spec, "group")).to_owned();
     let others: Vec<Object> = of_group(inner, &group);
-    let names =
-        |object: &Object| object.get("status").and_then(|status| status.get("acceptedNames")).cloned();
+    let names = |object: &Object| {
+        object.get("status").and_then(|status| status.get("acceptedNames")).cloned()
+    };
     if let Some(new) = status::next(&object, &others, &time) {
         let names_changed = names(&new) != names(&object);
         write(core, inner, &kind, &current, &object, new, now);
@@ -146,7 +148,8 @@ fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: boo
 /// All definitions of a group: their names end in it.
 fn of_group(inner: &Inner, group: &str) -> Vec<Object> {
     let place = Place { table: TABLE, namespace: None, from: None };
-    let is_of = |stored: &Stored| stored.key.name().split_once('.').is_some_and(|(_, of)| of == group);
+    let is_of =
+        |stored: &Stored| stored.key.name().split_once('.').is_some_and(|(_, of)| of == group);
     let visited = inner.state.visit(&place, None, |objects| {
         objects.filter(|stored| is_of(stored)).map(|stored| stored.object()).collect::<Vec<_>>()
     });
@@ -155,7 +158,10 @@ fn of_group(inner: &Inner, group: &str) -> Vec<Object> {
 
 fn has_objects(inner: &Inner, kind: &Kind) -> bool {
     let place = Place { table: &kind.storage, namespace: None, from: None };
-    inner.state.visit(&place, None, |objects| objects.next().is_some()).is_ok_and(|visited| visited.found)
+    inner
+        .state
+        .visit(&place, None, |objects| objects.next().is_some())
+        .is_ok_and(|visited| visited.found)
 }
 
 fn write(
@@ -190,10 +196,14 @@ fn serve(core: &Core, inner: &Inner, name: &str) -> Option<Ended> {
 /// # Errors
 ///
 /// [`InvalidKind`] with what the API would have answered.
-pub(crate) fn register(core: &Core, definition: &CustomResourceDefinition) -> Result<(), InvalidKind> {
+pub(crate) fn register(
+    core: &Core,
+    definition: &CustomResourceDefinition,
+) -> Result<(), InvalidKind> {
     let refused = |name: &str, why: &str| InvalidKind::refused(name, why);
     let mut said = definition.metadata.name.clone().unwrap_or_default();
-    let object = serde_json::to_value(definition).map_err(|error| refused(&said, &error.to_string()))?;
+    let object =
+        serde_json::to_value(definition).map_err(|error| refused(&said, &error.to_string()))?;
     let Value::Object(mut object) = object else { return Ok(()) };
     if said.is_empty() {
         said = format!("{}.{}", definition.spec.names.plural, definition.spec.group);

@@ -1,6 +1,6 @@
-//! The versions of a definition as the real server shows them in its messages: in its internal form, member by member in
-//! the order of the Go types (pkg/apis/apiextensions/types.go and types_jsonschema.go of k8s.io/apiextensions-apiserver).
-//! Pure.
+//! The versions of a definition as the real server shows them in its messages: in its internal
+//! form, member by member in the order of the Go types (pkg/apis/apiextensions/types.go and
+//! types_jsonschema.go of k8s.io/apiextensions-apiserver). Pure.
 
 use serde_json::Value;
 
@@ -40,7 +40,8 @@ const COLUMN: Struct = &[
     ("jsonPath", "JSONPath", As::Text),
 ];
 const SELECTABLE: Struct = &[("jsonPath", "JSONPath", As::Text)];
-const SUBRESOURCES: Struct = &[("status", "Status", As::Struct(&[])), ("scale", "Scale", As::Struct(SCALE))];
+const SUBRESOURCES: Struct =
+    &[("status", "Status", As::Struct(&[])), ("scale", "Scale", As::Struct(SCALE))];
 const SCALE: Struct = &[
     ("specReplicasPath", "SpecReplicasPath", As::Text),
     ("statusReplicasPath", "StatusReplicasPath", As::Text),
@@ -102,8 +103,8 @@ const SCHEMA: Struct = &[
     ("x-kubernetes-validations", "XValidations", As::List(RULE)),
 ];
 
-/// `spec.versions`. What all of them say alike is with the definition there, as it is whenever there is one version:
-/// `shared` says of a member whether it is.
+/// `spec.versions`. What all of them say alike is with the definition there, as it is whenever
+/// there is one version: `shared` says of a member whether it is.
 pub(super) fn versions(versions: &Value, shared: impl Fn(&str) -> bool) -> String {
     let Value::Array(versions) = versions else { return "null".to_owned() };
     let shown = versions.iter().map(|version| {
@@ -161,7 +162,9 @@ fn write(form: As, value: &Value) -> String {
                 .map(|(name, schema)| format!("{}:{}", go_json(name), write(As::Schema, schema)));
             format!("{{{}}}", schemas.collect::<Vec<_>>().join(","))
         }
-        (As::SchemaOrBool, Value::Bool(allows)) => format!("{{\"Allows\":{allows},\"Schema\":null}}"),
+        (As::SchemaOrBool, Value::Bool(allows)) => {
+            format!("{{\"Allows\":{allows},\"Schema\":null}}")
+        }
         (As::SchemaOrBool, Value::Object(_)) => {
             format!("{{\"Allows\":true,\"Schema\":{}}}", write(As::Schema, value))
         }

@@ -93,8 +93,11 @@ fn approve(object: &mut Object, now: &str) {
 
 fn accept_names(object: &mut Object, all: &[Object], now: &str) {
     let wanted = object.get("spec").and_then(|spec| spec.get("names")).cloned().unwrap_or_default();
-    let accepted =
-        object.get("status").and_then(|status| status.get("acceptedNames")).cloned().unwrap_or_default();
+    let accepted = object
+        .get("status")
+        .and_then(|status| status.get("acceptedNames"))
+        .cloned()
+        .unwrap_or_default();
     if NAMES.iter().all(|name| same_name(&wanted, &accepted, name)) {
         return;
     }
@@ -104,7 +107,8 @@ fn accept_names(object: &mut Object, all: &[Object], now: &str) {
             continue;
         };
         resources.extend(["plural", "singular"].map(|name| text(names, name).to_owned()));
-        resources.extend(list(names, "shortNames").iter().filter_map(Value::as_str).map(str::to_owned));
+        resources
+            .extend(list(names, "shortNames").iter().filter_map(Value::as_str).map(str::to_owned));
         kinds.extend(["kind", "listKind"].map(|name| text(names, name).to_owned()));
     }
     let mut new = accepted.clone();
@@ -125,8 +129,10 @@ fn accept_names(object: &mut Object, all: &[Object], now: &str) {
                 continue;
             }
             let own = list(&accepted, name);
-            let fresh =
-                list(&wanted, name).iter().filter(|name| !own.contains(name)).filter_map(Value::as_str);
+            let fresh = list(&wanted, name)
+                .iter()
+                .filter(|name| !own.contains(name))
+                .filter_map(Value::as_str);
             let conflicts: Vec<_> = fresh.filter(|name| used.contains(*name)).map(taken).collect();
             match &conflicts[..] {
                 [] => put(&mut new, &wanted, name),
@@ -154,14 +160,24 @@ fn accept_names(object: &mut Object, all: &[Object], now: &str) {
     set(object, Condition { name: "NamesAccepted", holds, reason, message }, now);
     if !is_true(&old, "Established") {
         let known = old.get("status").is_some_and(|status| {
-            list(status, "conditions").iter().any(|condition| text(condition, "type") == "Established")
+            list(status, "conditions")
+                .iter()
+                .any(|condition| text(condition, "type") == "Established")
         });
         if holds {
             let message = "the initial names have been accepted";
-            set(object, Condition { name: "Established", holds: false, reason: "Installing", message }, now);
+            set(
+                object,
+                Condition { name: "Established", holds: false, reason: "Installing", message },
+                now,
+            );
         } else if !known {
             let message = "not all names are accepted";
-            set(object, Condition { name: "Established", holds: false, reason: "NotAccepted", message }, now);
+            set(
+                object,
+                Condition { name: "Established", holds: false, reason: "NotAccepted", message },
+                now,
+            );
         }
     }
 }
@@ -174,7 +190,8 @@ fn same_name(a: &Value, b: &Value, name: &str) -> bool {
 }
 
 fn put(into: &mut Value, from: &Value, name: &str) {
-    let value = from.get(name).filter(|value| !matches!(value, Value::Array(names) if names.is_empty()));
+    let value =
+        from.get(name).filter(|value| !matches!(value, Value::Array(names) if names.is_empty()));
     match value {
         Some(value) => into[name] = value.clone(),
         None => {
@@ -188,12 +205,14 @@ fn put(into: &mut Value, from: &Value, name: &str) {
 /// A first DELETE: the definition stays until its objects are gone.
 pub(crate) fn mark_deleted(object: &mut Object, now: &str) {
     metadata::set(object, "deletionTimestamp", now);
-    let mut finalizers: Vec<String> = metadata::finalizers(object).into_iter().map(str::to_owned).collect();
+    let mut finalizers: Vec<String> =
+        metadata::finalizers(object).into_iter().map(str::to_owned).collect();
     if !finalizers.iter().any(|finalizer| finalizer == CLEANUP) {
         finalizers.push(CLEANUP.to_owned());
     }
     metadata::set(object, "finalizers", finalizers);
-    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    let message =
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
     let condition =
         Condition { name: "Terminating", holds: true, reason: "InstanceDeletionPending", message };
     set(object, condition, now);
@@ -207,8 +226,12 @@ pub(super) fn is_cleaning_up(object: &Object) -> bool {
 /// The deletion of its objects has begun.
 pub(super) fn begin_clean_up(object: &mut Object, now: &str) {
     let message = "CustomResource deletion is in progress";
-    let condition =
-        Condition { name: "Terminating", holds: true, reason: "InstanceDeletionInProgress", message };
+    let condition = Condition {
+        name: "Terminating",
+        holds: true,
+        reason: "InstanceDeletionInProgress",
+        message,
+    };
     set(object, condition, now);
 }
 
@@ -220,8 +243,11 @@ pub(super) fn end_clean_up(object: &mut Object, now: &str) {
         ("NeverEstablished", "resource was never established")
     };
     set(object, Condition { name: "Terminating", holds: false, reason, message }, now);
-    let finalizers: Vec<String> =
-        metadata::finalizers(object).into_iter().filter(|f| *f != CLEANUP).map(str::to_owned).collect();
+    let finalizers: Vec<String> = metadata::finalizers(object)
+        .into_iter()
+        .filter(|f| *f != CLEANUP)
+        .map(str::to_owned)
+        .collect();
     if finalizers.is_empty() {
         metadata::of(object).remove("finalizers");
     } else {

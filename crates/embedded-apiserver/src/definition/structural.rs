@@ -1,5 +1,6 @@
-//! Whether a schema is structural: every place of an object has its type said once, and conditions on it add nothing
-//! (pkg/apiserver/schema/validation.go and complete.go of k8s.io/apiextensions-apiserver).
+//! Whether a schema is structural: every place of an object has its type said once, and conditions
+//! on it add nothing (pkg/apiserver/schema/validation.go and complete.go of
+//! k8s.io/apiextensions-apiserver).
 
 use serde_json::{Map, Value};
 
@@ -46,7 +47,8 @@ pub(super) fn unsupported(schema: &Value) -> Option<String> {
         return Some("OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned());
     }
     if schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
-        let why = "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+        let why =
+            "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
         return Some(why.to_owned());
     }
     let mut found = None;
@@ -90,7 +92,8 @@ pub(super) fn members<'a>(
     schema.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// Whether Go finds something in the member: empty lists, texts and objects, `false` and null are nothing.
+/// Whether Go finds something in the member: empty lists, texts and objects, `false` and null are
+/// nothing.
 pub(super) fn has(schema: &Value, name: &str) -> bool {
     match schema.get(name) {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -121,7 +124,10 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     let additional = schema.get("additionalProperties").filter(|value| !value.is_null());
     if let Some(additional) = additional {
         if level == Level::Root {
-            causes.push(Cause::forbidden(field("additionalProperties"), "must not be used at the root"));
+            causes.push(Cause::forbidden(
+                field("additionalProperties"),
+                "must not be used at the root",
+            ));
         }
         if additional.is_object() {
             invariants(additional, Level::Field, &path.field("additionalProperties"), causes);
@@ -130,9 +136,10 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     let int_or_string = flag(schema, "x-kubernetes-int-or-string");
     let preserve = flag(schema, "x-kubernetes-preserve-unknown-fields");
     let embedded = flag(schema, "x-kubernetes-embedded-resource");
-    for (set, name) in
-        [(preserve, "x-kubernetes-preserve-unknown-fields"), (embedded, "x-kubernetes-embedded-resource")]
-    {
+    for (set, name) in [
+        (preserve, "x-kubernetes-preserve-unknown-fields"),
+        (embedded, "x-kubernetes-embedded-resource"),
+    ] {
         if int_or_string && set {
             let why = "must be false if x-kubernetes-int-or-string is true";
             causes.push(Cause::invalid_json(field(name), &Value::Bool(true), why));
@@ -171,7 +178,9 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
             causes.push(Cause::invalid(place, text(member, "type"), "must be string"));
         }
     }
-    if let Some(metadata) = schema.get("properties").and_then(|properties| properties.get("metadata")) {
+    if let Some(metadata) =
+        schema.get("properties").and_then(|properties| properties.get("metadata"))
+    {
         let place = properties.key("metadata");
         if resource && text(metadata, "type") != "object" {
             let named = text(metadata, "type");
@@ -297,7 +306,13 @@ fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Ca
 }
 
 /// What conditions speak of must be there beside them.
-fn complete(value: &Value, schema: Option<&Value>, at: &Path<'_>, from: &Path<'_>, causes: &mut Causes) {
+fn complete(
+    value: &Value,
+    schema: Option<&Value>,
+    at: &Path<'_>,
+    from: &Path<'_>,
+    causes: &mut Causes,
+) {
     if causes.is_full() {
         return;
     }

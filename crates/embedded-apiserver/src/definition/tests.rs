@@ -56,7 +56,8 @@ fn every_version_that_objects_were_stored_in_is_remembered_once() {
     let mut made = definition(versions("v1"));
     prepare_create(&mut made);
     assert_eq!(made["status"]["storedVersions"], json!(["v1"]));
-    for (storage, stored) in [("v1", json!(["v1"])), ("v2", json!(["v1", "v2"])), ("v1", json!(["v1", "v2"]))]
+    for (storage, stored) in
+        [("v1", json!(["v1"])), ("v2", json!(["v1", "v2"])), ("v1", json!(["v1", "v2"]))]
     {
         made["spec"]["versions"] = versions(storage);
         remember_storage(&mut made);
@@ -77,11 +78,13 @@ fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
         Builtin::Definition.canonical(object, &mut unknown).map(|object| (object, unknown))
     };
     // What is unknown below `items` goes without a word: its type reads itself.
-    let (once, unknown) =
-        read(within(json!({ "nope": {}, "minimum": 1.0, "items": { "nope": {} }, "default": [2.0, null] })))
-            .expect("a definition");
+    let (once, unknown) = read(within(
+        json!({ "nope": {}, "minimum": 1.0, "items": { "nope": {} }, "default": [2.0, null] }),
+    ))
+    .expect("a definition");
     let place = "spec.versions[0]";
-    let named = [format!("{place}.frob"), format!("{place}.schema.openAPIV3Schema.properties.a.nope")];
+    let named =
+        [format!("{place}.frob"), format!("{place}.schema.openAPIV3Schema.properties.a.nope")];
     assert_eq!(unknown, named.map(|path| format!("unknown field {path:?}")));
     let a = &once["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"];
     assert_eq!(*a, json!({ "minimum": 1, "items": {}, "default": [2, null] }));
@@ -92,7 +95,10 @@ fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
         (json!({ "items": { "type": 1 } }), format!("{into}.items.type of type string")),
         (json!({ "items": [1] }), format!("{into}.items of type v1.JSONSchemaProps")),
         (json!({ "dependencies": { "b": [1] } }), format!("{into}.dependencies of type string")),
-        (json!({ "dependencies": 1 }), format!("{into}.dependencies of type v1.JSONSchemaDependencies")),
+        (
+            json!({ "dependencies": 1 }),
+            format!("{into}.dependencies of type v1.JSONSchemaDependencies"),
+        ),
         (json!({ "additionalProperties": 1 }), "boolean or JSON schema expected".to_owned()),
     ] {
         assert_eq!(read(within(wrong)), Err(why));

@@ -1,4 +1,5 @@
-//! All groups and resources in one answer: `apidiscovery.k8s.io/v2`, with an ETag, so that clients ask only once.
+//! All groups and resources in one answer: `apidiscovery.k8s.io/v2`, with an ETag, so that clients
+//! ask only once.
 
 use http::header::{self, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
@@ -58,7 +59,8 @@ fn etag(bytes: &[u8]) -> String {
 
 fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Value {
     let versions = resources::ordered_versions(versions).into_iter().map(|version| {
-        let resources: Vec<Value> = registry.of_version(name, version).map(|kind| resource(kind)).collect();
+        let resources: Vec<Value> =
+            registry.of_version(name, version).map(|kind| resource(kind)).collect();
         json!({ "version": version, "resources": resources, "freshness": "Current" })
     });
     let metadata = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
@@ -66,7 +68,8 @@ fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Valu
 }
 
 fn resource(kind: &Kind) -> Value {
-    // Of built-in kinds the real server leaves group and version of what it shows empty: those of the path.
+    // Of built-in kinds the real server leaves group and version of what it shows empty: those of
+    // the path.
     let own = match kind.builtin.is_some() || reviews::is_review(kind) {
         true => json!({ "group": "", "version": "", "kind": kind.kind() }),
         false => json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() }),

@@ -9,7 +9,8 @@ use crate::query::Query;
 use crate::rest::text;
 use crate::status::Status;
 
-/// The checks of each endpoint that mean anything here; the real server has some thirty more, all of its own parts.
+/// The checks of each endpoint that mean anything here; the real server has some thirty more, all
+/// of its own parts.
 const ENDPOINTS: &[(&str, &[&str])] = &[
     ("healthz", &["ping", "log", "etcd"]),
     ("livez", &["ping", "log", "etcd"]),
@@ -29,7 +30,10 @@ pub(super) fn answer(
     check: &str,
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
-    let checks = ENDPOINTS.iter().find(|(known, _)| *known == endpoint).map_or(&[][..], |(_, checks)| checks);
+    let checks = ENDPOINTS
+        .iter()
+        .find(|(known, _)| *known == endpoint)
+        .map_or(&[][..], |(_, checks)| checks);
     if !check.is_empty() {
         return Ok(match checks.contains(&check) {
             true => text(StatusCode::OK, "ok"),
@@ -46,8 +50,11 @@ pub(super) fn answer(
         false => format!("[+]{check} ok\n"),
     };
     let mut body: String = checks.iter().map(line).collect();
-    let unknown: Vec<String> =
-        excluded.iter().filter(|check| !checks.contains(check)).map(|check| format!("{check:?}")).collect();
+    let unknown: Vec<String> = excluded
+        .iter()
+        .filter(|check| !checks.contains(check))
+        .map(|check| format!("{check:?}"))
+        .collect();
     if !unknown.is_empty() {
         body.push_str(&format!(
             "warn: some health checks cannot be excluded: no matches for {}\n",
@@ -58,6 +65,8 @@ pub(super) fn answer(
     let mut response = Response::new(Body::full(body));
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, plain);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Ok(response)
 }

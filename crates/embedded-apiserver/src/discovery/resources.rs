@@ -1,4 +1,5 @@
-//! What of a kind is served: its resource, its subresources, their verbs; and the order of groups and versions.
+//! What of a kind is served: its resource, its subresources, their verbs; and the order of groups
+//! and versions.
 
 use std::cmp::Reverse;
 
@@ -22,8 +23,11 @@ pub(super) struct Subresource {
 }
 
 const READ_AND_WRITE: &[&str] = &["get", "patch", "update"];
-const SCALE: Subresource =
-    Subresource { name: "scale", shows: Some(("autoscaling", "v1", "Scale")), verbs: READ_AND_WRITE };
+const SCALE: Subresource = Subresource {
+    name: "scale",
+    shows: Some(("autoscaling", "v1", "Scale")),
+    verbs: READ_AND_WRITE,
+};
 const STATUS: Subresource = Subresource { name: "status", shows: None, verbs: READ_AND_WRITE };
 const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs: &["update"] };
 
@@ -31,14 +35,20 @@ const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs
 pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     match kind.builtin {
         None if reviews::is_review(kind) => vec!["create"],
-        Some(Builtin::Namespace) => vec!["create", "delete", "get", "list", "patch", "update", "watch"],
-        Some(_) => vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
-        None => vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
+        Some(Builtin::Namespace) => {
+            vec!["create", "delete", "get", "list", "patch", "update", "watch"]
+        }
+        Some(_) => {
+            vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+        }
+        None => {
+            vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+        }
     }
 }
 
-/// The subresources that are served. Those that the real server has and this one answers with 501 are not among them:
-/// clients look here for what they may use.
+/// The subresources that are served. Those that the real server has and this one answers with 501
+/// are not among them: clients look here for what they may use.
 pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
     let mut all = Vec::new();
     if kind.builtin == Some(Builtin::Namespace) {
@@ -99,7 +109,8 @@ fn storage_version_hash(kind: &Kind) -> String {
     STANDARD.encode(hash.get(..8).unwrap_or_default())
 }
 
-/// The order of Kubernetes' own groups (`groupPriorityMinimum` of pkg/controlplane/apiserver/aggregator.go).
+/// The order of Kubernetes' own groups (`groupPriorityMinimum` of
+/// pkg/controlplane/apiserver/aggregator.go).
 const ORDER: &[&str] = &[
     "apiregistration.k8s.io",
     "apps",

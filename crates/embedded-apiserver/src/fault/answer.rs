@@ -1,4 +1,5 @@
-//! What a fault that answers looks like: the bodies and headers of the real kube-apiserver, marked by one header of ours.
+//! What a fault that answers looks like: the bodies and headers of the real kube-apiserver, marked
+//! by one header of ours.
 
 use super::plan::Fault;
 use crate::body::Body;
@@ -13,9 +14,10 @@ const FAULT_HEADER: HeaderName = HeaderName::from_static("x-embedded-fault");
 
 /// The answer of a fault that answers instead of the API; `None` for faults that do something else.
 ///
-/// Bodies follow `k8s.io/apimachinery/pkg/api/errors` (`NewConflict`, `NewForbidden`, `NewTooManyRequests`,
-/// `NewInternalError`, `NewServerTimeout`, `NewServiceUnavailable`, `NewTimeoutError`, `NewResourceExpired`), and the filters
-/// of `k8s.io/apiserver/pkg/server/filters` (`tooManyRequests`, `waitGroupWriteRetryAfterToResponse`).
+/// Bodies follow `k8s.io/apimachinery/pkg/api/errors` (`NewConflict`, `NewForbidden`,
+/// `NewTooManyRequests`, `NewInternalError`, `NewServerTimeout`, `NewServiceUnavailable`,
+/// `NewTimeoutError`, `NewResourceExpired`), and the filters of `k8s.io/apiserver/pkg/server/
+/// filters` (`tooManyRequests`, `waitGroupWriteRetryAfterToResponse`).
 pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Option<Response<Body>> {
     let qualified = qualified(request);
     let name = request.name.as_deref().unwrap_or_default();
@@ -67,9 +69,13 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
             details["retryAfterSeconds"] = (*retry_after_s).into();
             (500, "ServerTimeout", message, details, Some(*retry_after_s))
         }
-        Fault::ShuttingDown => {
-            (503, "ServiceUnavailable", "apiserver is shutting down".to_owned(), Value::Null, Some(1))
-        }
+        Fault::ShuttingDown => (
+            503,
+            "ServiceUnavailable",
+            "apiserver is shutting down".to_owned(),
+            Value::Null,
+            Some(1),
+        ),
         Fault::InternalError | Fault::ApplyInternalError => {
             let why = "etcdserver: request timed out";
             let details = json!({ "causes": [{ "message": why }] });
@@ -80,7 +86,8 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
             (503, "ServiceUnavailable", message, Value::Null, None)
         }
         Fault::GatewayTimeout | Fault::ApplyGatewayTimeout => {
-            let message = "Timeout: request did not complete within the allotted timeout".to_owned();
+            let message =
+                "Timeout: request did not complete within the allotted timeout".to_owned();
             (504, "Timeout", message, json!({}), None)
         }
         Fault::Expired if request.verb == Verb::Watch => return Some(expired_event(fault)),
@@ -93,7 +100,8 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
         ),
         _ => return None,
     };
-    let mut response = json_response(status_code(code), status(code, reason, &message, details).to_string());
+    let mut response =
+        json_response(status_code(code), status(code, reason, &message, details).to_string());
     mark(&mut response, fault);
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
@@ -103,8 +111,12 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
 
 /// A watch whose history is gone opens with 200, says so in one ERROR event, and ends.
 fn expired_event(fault: &Fault) -> Response<Body> {
-    let object =
-        status(410, "Expired", "The resourceVersion for the provided watch is too old.", Value::Null);
+    let object = status(
+        410,
+        "Expired",
+        "The resourceVersion for the provided watch is too old.",
+        Value::Null,
+    );
     let line = format!("{}\n", json!({ "type": "ERROR", "object": object }));
     let mut response = json_response(StatusCode::OK, line);
     mark(&mut response, fault);

@@ -1,4 +1,5 @@
-//! An answer that breaks off in the middle of its body: half of what comes first arrives, then the connection goes, or nothing more comes.
+//! An answer that breaks off in the middle of its body: half of what comes first arrives, then the
+//! connection goes, or nothing more comes.
 
 use super::plan::Fault;
 use crate::body::{Body, Disconnected};
@@ -8,10 +9,12 @@ use futures::stream::{self, StreamExt};
 use http::Response;
 use http_body::Body as _;
 
-/// Half of the answer, if the fault is one of those; the head still tells the whole length. What arrives is traced.
+/// Half of the answer, if the fault is one of those; the head still tells the whole length. What
+/// arrives is traced.
 ///
-/// The embedded server's own answers are one piece. Those of a server behind a proxy may come in several, of which the
-/// first is halved: that needs no end of the answer, which a log that is followed does not have.
+/// The embedded server's own answers are one piece. Those of a server behind a proxy may come in
+/// several, of which the first is halved: that needs no end of the answer, which a log that is
+/// followed does not have.
 pub(crate) fn torn(
     response: Response<Body>,
     fault: Option<&Fault>,

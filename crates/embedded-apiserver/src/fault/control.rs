@@ -1,4 +1,5 @@
-//! The live faults of a server: the plan in force, who is cut off, and the watches that can be cut now.
+//! The live faults of a server: the plan in force, who is cut off, and the watches that can be cut
+//! now.
 
 use super::decide::{Decider, Decision, Effect};
 use super::matching::Match;
@@ -33,7 +34,8 @@ struct Shared {
     decider: Mutex<Decider>,
     partitioned: Signal<BTreeSet<String>>,
     watches: Mutex<LiveWatches>,
-    /// The servers that compactions happen to, and the first one jumps of the clock; a proxy has none.
+    /// The servers that compactions happen to, and the first one jumps of the clock; a proxy has
+    /// none.
     servers: OnceLock<Vec<Weak<Core>>>,
 }
 
@@ -75,8 +77,8 @@ impl Faults {
         }
     }
 
-    /// Names the servers that are in reach of these faults: that behind the pipeline first, which may be a cache, then
-    /// that with the objects.
+    /// Names the servers that are in reach of these faults: that behind the pipeline first, which
+    /// may be a cache, then that with the objects.
     pub(crate) fn attach(&self, cores: &[&Arc<Core>]) {
         // To name them twice would be a bug of ours; the first ones stay.
         let _ = self.shared.servers.set(cores.iter().copied().map(Arc::downgrade).collect());
@@ -103,12 +105,13 @@ impl Faults {
         Ok(())
     }
 
-    /// Puts another plan in force. Calls are counted from the start; who is partitioned is what the new plan says.
-    /// Faults that are under way stay.
+    /// Puts another plan in force. Calls are counted from the start; who is partitioned is what the
+    /// new plan says. Faults that are under way stay.
     ///
     /// # Panics
     ///
-    /// A rule names a resource that no API server has, and would never fire: see [`FaultPlan::check`].
+    /// A rule names a resource that no API server has, and would never fire: see
+    /// [`FaultPlan::check`].
     #[track_caller]
     pub fn set_plan(&self, plan: FaultPlan) {
         assert_checked(&plan);
@@ -118,8 +121,8 @@ impl Faults {
         self.shared.partitioned.set(partitioned);
     }
 
-    /// Checks that each rule of the plan in force has injected a fault at least once: a rule that matches nothing would
-    /// make a test pass without what it is about.
+    /// Checks that each rule of the plan in force has injected a fault at least once: a rule that
+    /// matches nothing would make a test pass without what it is about.
     ///
     /// # Panics
     ///
@@ -127,7 +130,11 @@ impl Faults {
     #[track_caller]
     pub fn assert_all_fired(&self) {
         let unfired = self.shared.decider.lock().unfired();
-        assert!(unfired.is_empty(), "these rules of the fault plan never fired:\n{}", unfired.join("\n"));
+        assert!(
+            unfired.is_empty(),
+            "these rules of the fault plan never fired:\n{}",
+            unfired.join("\n")
+        );
     }
 
     /// No faults from now on.
@@ -142,12 +149,12 @@ impl Faults {
         FaultPlan { partitioned: self.shared.partitioned.read(BTreeSet::clone), ..plan }
     }
 
-    /// Cuts a user off, as a network that loses its packets: requests hang unapplied, answers and watch events are
-    /// held back, no connection is closed. After [`heal`](Self::heal) what still waits goes through, who waited first
-    /// first.
+    /// Cuts a user off, as a network that loses its packets: requests hang unapplied, answers and
+    /// watch events are held back, no connection is closed. After [`heal`](Self::heal) what
+    /// still waits goes through, who waited first first.
     ///
-    /// It holds from now on: an event that was written before and that its watch has not handed out is held back, too.
-    /// What has been handed to a socket is on its way.
+    /// It holds from now on: an event that was written before and that its watch has not handed out
+    /// is held back, too. What has been handed to a socket is on its way.
     pub fn partition(&self, user: impl Into<String>) {
         let user = user.into();
         self.shared.partitioned.change(|users| users.insert(user));
@@ -158,8 +165,8 @@ impl Faults {
         self.shared.partitioned.change(|users| users.remove(user));
     }
 
-    /// Ends the live watches that meet this condition, as a server does that restarts in order: no event comes after
-    /// this. Returns how many.
+    /// Ends the live watches that meet this condition, as a server does that restarts in order: no
+    /// event comes after this. Returns how many.
     pub fn cut_watches(&self, which: &Match) -> usize {
         self.order(which, Order::Cut)
     }
@@ -169,8 +176,8 @@ impl Faults {
         self.order(which, Order::Drop)
     }
 
-    /// Silences the live watches that meet this condition for good: no events, no bookmarks, no end, until they are
-    /// cut or dropped. Returns how many.
+    /// Silences the live watches that meet this condition for good: no events, no bookmarks, no
+    /// end, until they are cut or dropped. Returns how many.
     pub fn stall_watches(&self, which: &Match) -> usize {
         self.order(which, Order::Stall)
     }
@@ -195,8 +202,15 @@ impl Faults {
         told.len()
     }
 
-    /// Decides about a request. `resumes` as in [`Fault::fits`](super::Fault::fits); `body`: a create has its name there.
-    pub(crate) fn decide(&self, user: &str, request: &RequestInfo, resumes: bool, body: &[u8]) -> Decision {
+    /// Decides about a request. `resumes` as in [`Fault::fits`](super::Fault::fits); `body`: a
+    /// create has its name there.
+    pub(crate) fn decide(
+        &self,
+        user: &str,
+        request: &RequestInfo,
+        resumes: bool,
+        body: &[u8],
+    ) -> Decision {
         let nameless = request.verb == Verb::Create && request.name.is_none();
         if !(nameless && self.shared.decider.lock().plan().names_objects()) {
             return self.shared.decider.lock().decide(user, request, resumes);
@@ -240,7 +254,8 @@ impl fmt::Debug for Faults {
     }
 }
 
-/// The name in an object's metadata; nothing if the body is no JSON, or the server is to make one up.
+/// The name in an object's metadata; nothing if the body is no JSON, or the server is to make one
+/// up.
 fn name_in(body: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Named {

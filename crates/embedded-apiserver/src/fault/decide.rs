@@ -1,4 +1,5 @@
-//! The pure decision: plan, counters and a request go in, what happens to the request comes out. No clock, no I/O, no chance.
+//! The pure decision: plan, counters and a request go in, what happens to the request comes out. No
+//! clock, no I/O, no chance.
 
 use super::plan::{Fault, FaultPlan, Rule};
 use crate::request_info::RequestInfo;
@@ -145,7 +146,8 @@ impl Decider {
                 Fault::WithholdBookmarks { end_mark } => {
                     decision.withheld = Some(decision.withheld.unwrap_or(false) || *end_mark);
                 }
-                // Later rules still count this call, so that "the third call" means the same in every plan.
+                // Later rules still count this call, so that "the third call" means the same in
+                // every plan.
                 fault if decision.fault.is_none() => {
                     let events = match fault {
                         Fault::CutWatch { min_events, max_events, .. }
@@ -181,8 +183,9 @@ fn applies_to(rule: &Rule, call: u64) -> bool {
     call >= rule.first_call && rule.last_call.is_none_or(|last| call <= last)
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014; the constants are those of <https://prng.di.unimi.it/splitmix64.c>), written
-/// out because a plan's decisions must not change with the version of a library.
+/// SplitMix64 (Steele, Lea, Flood 2014; the constants are those of
+/// <https://prng.di.unimi.it/splitmix64.c>), written out because a plan's decisions must not change
+/// with the version of a library.
 struct Draws(u64);
 
 impl Draws {

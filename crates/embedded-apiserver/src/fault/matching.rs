@@ -3,12 +3,15 @@
 use crate::request_info::{RequestInfo, Verb, resource_matches};
 use serde::{Deserialize, Serialize};
 
-/// Users whose name starts so are part of the server (the volume binder); only a match that names them meets them.
+/// Users whose name starts so are part of the server (the volume binder); only a match that names
+/// them meets them.
 pub(crate) const ACTOR_PREFIX: &str = "system:embedded:";
 
-/// A condition on requests. Every list that is not empty must contain the request's value; an empty list admits all.
+/// A condition on requests. Every list that is not empty must contain the request's value; an empty
+/// list admits all.
 ///
-/// The server's own actors (users that start with `system:embedded:`) are met only by a condition that names them.
+/// The server's own actors (users that start with `system:embedded:`) are met only by a condition
+/// that names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[non_exhaustive]
@@ -31,8 +34,8 @@ pub struct Match {
     /// In which namespaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
-    /// To objects of which names: that of the path, of a `metadata.name=` field selector, or of a create's JSON body. A
-    /// name that the server makes up (`generateName`) meets none.
+    /// To objects of which names: that of the path, of a `metadata.name=` field selector, or of a
+    /// create's JSON body. A name that the server makes up (`generateName`) meets none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }
@@ -104,7 +107,12 @@ impl Match {
     #[must_use]
     pub fn admits(&self, user: &str, request: &RequestInfo) -> bool {
         let is = |pattern: &String| {
-            resource_matches(pattern, &request.group, &request.resource, request.subresource.as_deref())
+            resource_matches(
+                pattern,
+                &request.group,
+                &request.resource,
+                request.subresource.as_deref(),
+            )
         };
         let among = |list: &[String], value: Option<&str>| {
             list.is_empty() || value.is_some_and(|value| list.iter().any(|wanted| wanted == value))

@@ -8,9 +8,10 @@ use std::ops::RangeBounds;
 
 /// When which fault is injected.
 ///
-/// A plan is data: two servers with equal plans that get the same requests from each client decide the same, whatever
-/// the other clients do in between, because each client's k-th call is decided by seed, rule, client and k alone. Only
-/// [`Rule::calls`] counts over all clients: name one client in such a rule if several run at once.
+/// A plan is data: two servers with equal plans that get the same requests from each client decide
+/// the same, whatever the other clients do in between, because each client's k-th call is decided
+/// by seed, rule, client and k alone. Only [`Rule::calls`] counts over all clients: name one client
+/// in such a rule if several run at once.
 ///
 /// ```
 /// use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
@@ -32,11 +33,12 @@ pub struct FaultPlan {
     /// Requests that meet one of these get no fault and are not counted as calls.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exempt: Vec<Match>,
-    /// Users that are cut off: their requests and watches hang until they are taken out of this list. Exemptions do not apply.
+    /// Users that are cut off: their requests and watches hang until they are taken out of this
+    /// list. Exemptions do not apply.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub partitioned: BTreeSet<String>,
-    /// Looked at in order; delays, compactions, jumps of the clock and withheld bookmarks add up, and the first other
-    /// fault that fires is injected.
+    /// Looked at in order; delays, compactions, jumps of the clock and withheld bookmarks add up,
+    /// and the first other fault that fires is injected.
     pub rules: Vec<Rule>,
 }
 
@@ -89,7 +91,8 @@ pub struct Rule {
     /// The requests that the rule is about.
     #[serde(default, rename = "match")]
     pub matching: Match,
-    /// The first of the matching calls that the rule applies to; calls are counted from 1, over all users together.
+    /// The first of the matching calls that the rule applies to; calls are counted from 1, over
+    /// all users together.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub first_call: u64,
     /// The last of them; `None`: no end.
@@ -98,7 +101,8 @@ pub struct Rule {
     /// How likely each of those calls is to get a fault.
     #[serde(default, rename = "percent", skip_serializing_if = "Chance::is_always")]
     pub chance: Chance,
-    /// One of these that fits the request is drawn; a call that none fits (a cut watch for an update) is not counted.
+    /// One of these that fits the request is drawn; a call that none fits (a cut watch for an
+    /// update) is not counted.
     pub faults: Vec<Fault>,
 }
 
@@ -106,7 +110,10 @@ const fn one() -> u64 {
     1
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's skip_serializing_if passes a reference"
+)]
 const fn is_one(call: &u64) -> bool {
     *call == 1
 }
@@ -182,7 +189,10 @@ impl Chance {
         self.0
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde's skip_serializing_if passes a reference"
+    )]
     const fn is_always(&self) -> bool {
         self.0 == Self::ALWAYS
     }
@@ -244,8 +254,8 @@ pub enum Fault {
         /// Seconds in the header and in `details.retryAfterSeconds`.
         retry_after_s: u32,
     },
-    /// 429 in plain text with `Retry-After`, not applied: how API Priority and Fairness turns requests away. There is
-    /// no `Status` in it.
+    /// 429 in plain text with `Retry-After`, not applied: how API Priority and Fairness turns
+    /// requests away. There is no `Status` in it.
     #[doc(alias = "max-requests-inflight")]
     Overloaded {
         /// Seconds in the header; the real server says 1.
@@ -253,31 +263,36 @@ pub enum Fault {
     },
     /// 500 `InternalError`, not applied.
     InternalError,
-    /// 500 `InternalError`, applied: etcd's answer was lost. Fits writes only; one that is refused has nothing that could
-    /// get lost, and answers its refusal: the request log has no fault then.
+    /// 500 `InternalError`, applied: etcd's answer was lost. Fits writes only; one that is refused
+    /// has nothing that could get lost, and answers its refusal: the request log has no fault
+    /// then.
     ApplyInternalError,
-    /// 500 `ServerTimeout` with `Retry-After`, not applied: etcd cannot be reached. Does not fit watches.
+    /// 500 `ServerTimeout` with `Retry-After`, not applied: etcd cannot be reached. Does not fit
+    /// watches.
     ServerTimeout {
         /// Seconds in the header and in `details.retryAfterSeconds`; the real server says 2.
         retry_after_s: u32,
     },
     /// 503 `ServiceUnavailable`, not applied.
     Unavailable,
-    /// 503 `ServiceUnavailable` with `Retry-After: 1`, not applied: the server is shutting down. Does not fit watches.
+    /// 503 `ServiceUnavailable` with `Retry-After: 1`, not applied: the server is shutting down.
+    /// Does not fit watches.
     ShuttingDown,
-    /// 504 `Timeout`, not applied. Does not fit watches, for which the real server has no such bound.
+    /// 504 `Timeout`, not applied. Does not fit watches, for which the real server has no such
+    /// bound.
     GatewayTimeout,
-    /// 504 `Timeout`, applied: the answer came too late. Fits writes only; one that is refused answers its refusal, as
-    /// with [`ApplyInternalError`](Self::ApplyInternalError).
+    /// 504 `Timeout`, applied: the answer came too late. Fits writes only; one that is refused
+    /// answers its refusal, as with [`ApplyInternalError`](Self::ApplyInternalError).
     ApplyGatewayTimeout,
-    /// 410 `Expired`: as an ERROR event on a watch from a resource version, as a status on a list with a continue
-    /// token or an exact version. Fits only those.
+    /// 410 `Expired`: as an ERROR event on a watch from a resource version, as a status on a list
+    /// with a continue token or an exact version. Fits only those.
     Expired,
     /// Never answered, not applied.
     NeverAnswer,
     /// Applied, never answered.
     ApplyNeverAnswer,
-    /// Never answered, and applied so much later, whether the client still waits or not. Fits writes only.
+    /// Never answered, and applied so much later, whether the client still waits or not. Fits
+    /// writes only.
     ApplyLate {
         /// Milliseconds from arrival to application.
         after_ms: u64,
@@ -286,24 +301,27 @@ pub enum Fault {
     DropBefore,
     /// Applied, then the connection is dropped without an answer.
     DropAfter,
-    /// Applied, then half of the answer's body, then the connection is dropped. An answer of a server behind a
-    /// `FaultProxy` may come in pieces: then half of the first one. Does not fit watches: they have
-    /// [`CutWatch`](Self::CutWatch).
+    /// Applied, then half of the answer's body, then the connection is dropped. An answer of a
+    /// server behind a `FaultProxy` may come in pieces: then half of the first one. Does not
+    /// fit watches: they have [`CutWatch`](Self::CutWatch).
     DropMidAnswer,
-    /// Applied, then half of the answer's body, as for [`DropMidAnswer`](Self::DropMidAnswer), and nothing more. Does not
-    /// fit watches: they have [`StallWatch`](Self::StallWatch).
+    /// Applied, then half of the answer's body, as for [`DropMidAnswer`](Self::DropMidAnswer), and
+    /// nothing more. Does not fit watches: they have [`StallWatch`](Self::StallWatch).
     StallMidAnswer,
-    /// All history is forgotten just before the request is served: what resumes from before gets 410 Expired. At a
-    /// [`Replica`](crate::Replica) that of its cache and that of the objects themselves. Only the embedded server can do that; in front of another server the request is answered 501.
+    /// All history is forgotten just before the request is served: what resumes from before gets
+    /// 410 Expired. At a [`Replica`](crate::Replica) that of its cache and that of the objects
+    /// themselves. Only the embedded server can do that; in front of another server the request is
+    /// answered 501.
     #[doc(alias = "etcd compaction")]
     Compact,
-    /// The server's wall clock jumps just before the request is served, and stays so. Only the embedded server can do
-    /// that; in front of another server the request is answered 501.
+    /// The server's wall clock jumps just before the request is served, and stays so. Only the
+    /// embedded server can do that; in front of another server the request is answered 501.
     MoveClock {
         /// By so many milliseconds; back, if they are less than zero.
         by_ms: i64,
     },
-    /// The watch ends early: after a number of events between the two bounds, or after a time. Fits watches only.
+    /// The watch ends early: after a number of events between the two bounds, or after a time. Fits
+    /// watches only.
     CutWatch {
         /// Least number of whole events that get through.
         #[serde(default)]
@@ -314,12 +332,13 @@ pub enum Fault {
         /// At the latest after so many milliseconds, if given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after_ms: Option<u64>,
-        /// `false`: a regular end between two events. `true`: half of the next event, then the connection is
-        /// dropped (at the time limit: dropped without half an event).
+        /// `false`: a regular end between two events. `true`: half of the next event, then the
+        /// connection is dropped (at the time limit: dropped without half an event).
         #[serde(default)]
         mid_line: bool,
     },
-    /// The watch falls silent after a number of events between the two bounds: no events, no bookmarks, no end. Fits watches only.
+    /// The watch falls silent after a number of events between the two bounds: no events, no
+    /// bookmarks, no end. Fits watches only.
     StallWatch {
         /// Least number of whole events that get through.
         #[serde(default)]
@@ -328,7 +347,8 @@ pub enum Fault {
         #[serde(default)]
         max_events: u64,
     },
-    /// After a number of events between the two bounds the watch sends a line that is no JSON, then goes on. Fits watches only.
+    /// After a number of events between the two bounds the watch sends a line that is no JSON, then
+    /// goes on. Fits watches only.
     GarbageLine {
         /// Least number of whole events before it.
         #[serde(default)]
@@ -339,8 +359,8 @@ pub enum Fault {
     },
     /// The watch gets no bookmarks, which the real server never promises. Fits watches only.
     WithholdBookmarks {
-        /// Whether even the bookmark that ends the initial events is withheld, as by a server whose watch cache does
-        /// not catch up.
+        /// Whether even the bookmark that ends the initial events is withheld, as by a server
+        /// whose watch cache does not catch up.
         #[serde(default)]
         end_mark: bool,
     },
@@ -398,17 +418,22 @@ impl Fault {
     pub(super) const fn adds_up(&self) -> bool {
         matches!(
             self,
-            Self::Latency { .. } | Self::Compact | Self::MoveClock { .. } | Self::WithholdBookmarks { .. }
+            Self::Latency { .. }
+                | Self::Compact
+                | Self::MoveClock { .. }
+                | Self::WithholdBookmarks { .. }
         )
     }
 
-    /// Whether the fault is an error that is answered after the request has succeeded, and only then.
+    /// Whether the fault is an error that is answered after the request has succeeded, and only
+    /// then.
     pub(crate) const fn follows_success(&self) -> bool {
         matches!(self, Self::ApplyInternalError | Self::ApplyGatewayTimeout)
     }
 
-    /// Whether the fault can happen to such a request on a real server. `resumes`: the request names a point in the
-    /// past (a watch's resource version, a continue token, an exact version).
+    /// Whether the fault can happen to such a request on a real server. `resumes`: the request
+    /// names a point in the past (a watch's resource version, a continue token, an exact
+    /// version).
     #[must_use]
     pub fn fits(&self, request: &RequestInfo, resumes: bool) -> bool {
         let watch = request.verb == Verb::Watch;

@@ -1,4 +1,5 @@
-//! Whether a plan names resources that an API server can have: a rule about any other would never fire. Pure.
+//! Whether a plan names resources that an API server can have: a rule about any other would never
+//! fire. Pure.
 
 use std::fmt;
 
@@ -32,8 +33,9 @@ impl fmt::Display for UnknownResource {
 impl std::error::Error for UnknownResource {}
 
 impl FaultPlan {
-    /// Checks that Kubernetes has the resources that the rules and exemptions name, or may have them as custom ones: a
-    /// custom resource is written with its group, as `widgets.example.com`.
+    /// Checks that Kubernetes has the resources that the rules and exemptions name, or may have
+    /// them as custom ones: a custom resource is written with its group, as
+    /// `widgets.example.com`.
     ///
     /// # Errors
     ///
@@ -41,7 +43,8 @@ impl FaultPlan {
     pub fn check(&self) -> Result<(), UnknownResource> {
         let rules = self.rules.iter().enumerate();
         let rules = rules.map(|(at, rule)| (format!("rules[{at}].match"), &rule.matching));
-        let exempt = self.exempt.iter().enumerate().map(|(at, spared)| (format!("exempt[{at}]"), spared));
+        let exempt =
+            self.exempt.iter().enumerate().map(|(at, spared)| (format!("exempt[{at}]"), spared));
         rules.chain(exempt).try_for_each(|(at, matching)| check(&at, matching))
     }
 }
@@ -57,7 +60,8 @@ pub(crate) fn assert_checked(plan: &FaultPlan) {
 }
 
 fn check(at: &str, matching: &Match) -> Result<(), UnknownResource> {
-    let lists = [("resources", &matching.resources), ("except_resources", &matching.except_resources)];
+    let lists =
+        [("resources", &matching.resources), ("except_resources", &matching.except_resources)];
     for (list, resources) in lists {
         for (place, resource) in resources.iter().enumerate() {
             if let Err(remedy) = known(resource) {
@@ -100,10 +104,16 @@ fn known(resource: &str) -> Result<(), String> {
     };
     let is_built_in = |group: &str| rows().any(|row| row.group == group);
     if group.is_some_and(|group| !group.is_empty() && !is_built_in(group)) {
-        let is_name = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_uppercase() || c == ' ');
-        return if is_name(plural) { Ok(()) } else { Err("a plural is written in small letters".to_owned()) };
+        let is_name =
+            |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_uppercase() || c == ' ');
+        return if is_name(plural) {
+            Ok(())
+        } else {
+            Err("a plural is written in small letters".to_owned())
+        };
     }
-    let name = subresource.map_or_else(|| plural.to_owned(), |subresource| format!("{plural}/{subresource}"));
+    let name = subresource
+        .map_or_else(|| plural.to_owned(), |subresource| format!("{plural}/{subresource}"));
     let mut of_group = rows().filter(|row| group.is_none_or(|group| row.group == group));
     if of_group.any(|row| row.name == name) {
         return Ok(());
@@ -112,7 +122,8 @@ fn known(resource: &str) -> Result<(), String> {
         let groups: Vec<_> = rows().filter(|row| row.name == plural).map(|row| row.group).collect();
         return Err(match (subresource, groups.first()) {
             (Some(_), _) if group.is_none_or(|group| groups.contains(&group)) => {
-                let subresources = rows().filter_map(|row| row.name.strip_prefix(plural)?.strip_prefix('/'));
+                let subresources =
+                    rows().filter_map(|row| row.name.strip_prefix(plural)?.strip_prefix('/'));
                 let subresources: Vec<_> = subresources.collect();
                 format!("the subresources of {plural} are: {}", subresources.join(", "))
             }
@@ -121,12 +132,15 @@ fn known(resource: &str) -> Result<(), String> {
             (_, None) => String::new(),
         });
     }
-    let singular = rows().find(|row| !row.name.contains('/') && row.kind.eq_ignore_ascii_case(plural));
+    let singular =
+        rows().find(|row| !row.name.contains('/') && row.kind.eq_ignore_ascii_case(plural));
     Err(match singular {
         Some(row) => format!("write {}", row.name),
-        None => "write the plural of a resource of Kubernetes, or a custom resource with its group, as \
+        None => {
+            "write the plural of a resource of Kubernetes, or a custom resource with its group, as \
                  widgets.example.com"
-            .to_owned(),
+                .to_owned()
+        }
     })
 }
 
@@ -135,7 +149,8 @@ mod tests {
     use crate::fault::{Fault, FaultPlan, Match, Rule};
 
     fn refused(resource: &str) -> Option<String> {
-        let plan = FaultPlan::none().rule(Rule::new(Match::any().resource(resource), Fault::Conflict));
+        let plan =
+            FaultPlan::none().rule(Rule::new(Match::any().resource(resource), Fault::Conflict));
         plan.check().err().map(|unknown| unknown.to_string())
     }
 
@@ -171,6 +186,9 @@ mod tests {
         }
         let plan = FaultPlan::none().exempt(Match::any().except_resource("pod"));
         let why = plan.check().unwrap_err().to_string();
-        assert_eq!(why, r#"exempt[0].except_resources[0] is "pod", which no API server has; write pods"#);
+        assert_eq!(
+            why,
+            r#"exempt[0].except_resources[0] is "pod", which no API server has; write pods"#
+        );
     }
 }

@@ -59,7 +59,8 @@ enum Woken {
 const GARBAGE: &[u8] = b"{\"type\":\"ADDED\",\"object\":\xff\xfe<html>502 Bad Gateway</html>\n";
 
 impl FaultyWatch {
-    /// The same body, under the live faults and what was decided at its start; all that passes is traced.
+    /// The same body, under the live faults and what was decided at its start; all that passes is
+    /// traced.
     pub(crate) fn wrap(
         body: Body,
         faults: &Faults,
@@ -72,7 +73,9 @@ impl FaultyWatch {
             Some(Injection { fault: Fault::CutWatch { after_ms, mid_line, .. }, events }) => {
                 (Some(events), if mid_line { End::MidLine } else { End::Clean }, after_ms)
             }
-            Some(Injection { fault: Fault::StallWatch { .. }, events }) => (Some(events), End::Silence, None),
+            Some(Injection { fault: Fault::StallWatch { .. }, events }) => {
+                (Some(events), End::Silence, None)
+            }
             Some(Injection { fault: Fault::GarbageLine { .. }, events }) => {
                 (Some(events), End::Garbage, None)
             }
@@ -84,7 +87,8 @@ impl FaultyWatch {
             tracer,
             left,
             end,
-            deadline: after_ms.and_then(|after| Instant::now().checked_add(Duration::from_millis(after))),
+            deadline: after_ms
+                .and_then(|after| Instant::now().checked_add(Duration::from_millis(after))),
             torn: false,
             held: None,
             withheld: decided.withheld,
@@ -136,13 +140,16 @@ impl FaultyWatch {
                 None => self.woken().await,
             };
             if self.registered.has_changed() {
-                // Whatever it is, it comes after the order: a line of that moment may have been written later.
+                // Whatever it is, it comes after the order: a line of that moment may have been
+                // written later.
                 self.held = Some(woken).filter(|woken| !matches!(woken, Woken::Ordered));
                 continue;
             }
             match woken {
                 Woken::Ordered => {}
-                Woken::Deadline if self.end == End::MidLine => return Some(Err(Disconnected::new())),
+                Woken::Deadline if self.end == End::MidLine => {
+                    return Some(Err(Disconnected::new()));
+                }
                 Woken::Deadline => return None,
                 Woken::Chunk(Some(Ok(line))) if self.withholds(&line) => {}
                 Woken::Chunk(Some(Ok(line))) => return Some(Ok(self.pass(line))),
@@ -154,7 +161,8 @@ impl FaultyWatch {
     async fn woken(&mut self) -> Woken {
         let deadline = self.deadline;
         tokio::select! {
-            // First the line: to wait for orders costs a lock, and they are looked at before the line passes.
+            // First the line: to wait for orders costs a lock, and they are looked at before the
+            // line passes.
             biased;
             chunk = self.inner.next() => Woken::Chunk(chunk),
             () = self.registered.changed() => Woken::Ordered,

@@ -53,7 +53,8 @@ pub(crate) struct Applied {
     pub(crate) managed: Managed,
 }
 
-/// Applies a configuration to a live object, or to nothing. Neither carries apiVersion, kind or managedFields.
+/// Applies a configuration to a live object, or to nothing. Neither carries apiVersion, kind or
+/// managedFields.
 ///
 /// # Errors
 ///
@@ -70,9 +71,9 @@ pub(crate) fn apply(
     operation.types.validate(config).map_err(Refused::Configuration)?;
     let (live, mut managed) = match live {
         Some(live) if owned.is_empty() => {
-            let adopted = operation
-                .adopt(live, BEFORE_FIRST_APPLY)
-                .map_err(|Mismatch(why)| Refused::Live(operation.types.validate(live).err().unwrap_or(why)));
+            let adopted = operation.adopt(live, BEFORE_FIRST_APPLY).map_err(|Mismatch(why)| {
+                Refused::Live(operation.types.validate(live).err().unwrap_or(why))
+            });
             (live, adopted?)
         }
         Some(live) => (live, owned.clone()),
@@ -133,8 +134,8 @@ impl Operation<'_> {
         if version == self.version { Some(self.types) } else { self.others.get(version).copied() }
     }
 
-    /// Removes what this manager has applied before, does not apply any more, and nobody else owns. What was owned in
-    /// another version of the kind is looked at in that version.
+    /// Removes what this manager has applied before, does not apply any more, and nobody else owns.
+    /// What was owned in another version of the kind is looked at in that version.
     fn prune(&self, merged: Object, managed: &Managed, last: &Entry) -> Object {
         let Some(types) = self.types_of(&last.version).filter(|_| !last.fields.is_empty()) else {
             return merged;
@@ -167,8 +168,8 @@ impl Operation<'_> {
         types.without(&merged, &all.difference(&kept).intersection(&last_fields))
     }
 
-    /// The conflicts that client-side apply has not made itself: what it has applied last, and is still so, is no one
-    /// else's.
+    /// The conflicts that client-side apply has not made itself: what it has applied last, and is
+    /// still so, is no one else's.
     fn not_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(mine) = self.last_applied(live) else { return conflicts };
         conflicts.into_iter().filter(|conflict| !mine.has_path(&conflict.path.0)).collect()
@@ -203,7 +204,8 @@ impl Operation<'_> {
         config.insert("kind".to_owned(), self.kind.into());
         let mut object = object.clone();
         let text = format!("{}\n", Value::Object(config));
-        annotations(&mut object).map(|annotations| annotations.insert(LAST_APPLIED.to_owned(), text.into()));
+        annotations(&mut object)
+            .map(|annotations| annotations.insert(LAST_APPLIED.to_owned(), text.into()));
         if applied.object.is_some() || !are_equal(live, &object) {
             applied.object = Some(object);
         }
@@ -242,7 +244,11 @@ impl Conflict {
     /// The message of a refusal for these.
     pub(crate) fn message(conflicts: &[Self]) -> String {
         if let [only] = conflicts {
-            return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner(), only.path);
+            return format!(
+                "Apply failed with 1 conflict: conflict with {}: {}",
+                only.owner(),
+                only.path
+            );
         }
         let mut message = format!("Apply failed with {} conflicts:", conflicts.len());
         let mut owner = None;

@@ -54,7 +54,8 @@ impl Types {
     ) -> Result<Marks, Mismatch> {
         let atom = self.atom(of);
         let (old_form, new_form) = (atom.form(old), atom.form(new));
-        // Each by the form that it takes itself: what may be of several types can become another one.
+        // Each by the form that it takes itself: what may be of several types can become another
+        // one.
         if !self.fits_form(old_form, old) || !self.fits_form(new_form, new) {
             return Err(other_type());
         }
@@ -171,14 +172,16 @@ impl Types {
         }
         for (element, (old, new)) in items {
             let (mut deeper, mut marks) = (Gathered::default(), Marks::default());
-            let compare = |old, new, deeper: &mut Gathered| self.compare_at(list.items, old, new, deeper);
+            let compare =
+                |old, new, deeper: &mut Gathered| self.compare_at(list.items, old, new, deeper);
             match (&*old, &*new) {
                 ([], []) => {}
                 ([_] | [], [_] | []) => {
                     marks = compare(old.first().copied(), new.first().copied(), &mut deeper)?;
                 }
                 ([_, _, ..], [_, _, ..]) => {
-                    let same = old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| equal(a, b));
+                    let same =
+                        old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| equal(a, b));
                     marks.modified = !same;
                 }
                 ([_, _, ..], _) => {
@@ -245,7 +248,11 @@ impl Gathered {
         let mut element = Some(element());
         while let Some((nodes, member, below)) = concerned.next() {
             let element = if concerned.peek().is_some() { element.clone() } else { element.take() };
-            nodes.extend(element.map(|element| Node { element, member, children: Set::of_nodes(below) }));
+            nodes.extend(element.map(|element| Node {
+                element,
+                member,
+                children: Set::of_nodes(below),
+            }));
         }
     }
 

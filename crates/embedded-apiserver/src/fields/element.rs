@@ -26,8 +26,8 @@ impl Element {
         Self::Field(name.to_owned())
     }
 
-    /// Reads the text of a step. Nothing for a sort of step that is not known: it is left out, as the real server
-    /// does for what a later version may have written.
+    /// Reads the text of a step. Nothing for a sort of step that is not known: it is left out, as
+    /// the real server does for what a later version may have written.
     ///
     /// # Errors
     ///
@@ -39,9 +39,9 @@ impl Element {
         };
         match sort {
             "f:" => Ok(Some(Self::field(rest))),
-            "v:" => {
-                serde_json::from_str(rest).map(|value| Some(Self::Value(value))).map_err(|why| wrong(&why))
-            }
+            "v:" => serde_json::from_str(rest)
+                .map(|value| Some(Self::Value(value)))
+                .map_err(|why| wrong(&why)),
             "k:" => match serde_json::from_str::<Value>(rest) {
                 // The members of a `Value` are sorted.
                 Ok(Value::Object(members)) => Ok(Some(Self::Key(members.into_iter().collect()))),
@@ -126,7 +126,10 @@ impl Ord for Element {
         match (self, other) {
             (Self::Field(one), Self::Field(other)) => one.cmp(other),
             (Self::Key(one), Self::Key(other)) => {
-                let pairs = one.iter().zip(other).map(|((a, x), (b, y))| a.cmp(b).then_with(|| order(x, y)));
+                let pairs = one
+                    .iter()
+                    .zip(other)
+                    .map(|((a, x), (b, y))| a.cmp(b).then_with(|| order(x, y)));
                 let first = pairs.fold(Ordering::Equal, Ordering::then);
                 first.then(one.len().cmp(&other.len()))
             }
@@ -176,7 +179,9 @@ fn readable(value: &Value) -> String {
     match value {
         Value::Number(number) => number_text(number),
         Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => format!("[{}]", items.iter().map(readable).collect::<Vec<_>>().join(",")),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(readable).collect::<Vec<_>>().join(","))
+        }
         Value::Object(members) => {
             members.iter().map(|(name, value)| format!("{name}={}", readable(value))).collect()
         }
@@ -184,8 +189,8 @@ fn readable(value: &Value) -> String {
     }
 }
 
-/// A total order of JSON values: numbers, texts, truth values, lists, objects, null; numbers by what they are worth,
-/// be they written as integers or not.
+/// A total order of JSON values: numbers, texts, truth values, lists, objects, null; numbers by
+/// what they are worth, be they written as integers or not.
 pub(super) fn order(one: &Value, other: &Value) -> Ordering {
     const fn rank(value: &Value) -> u8 {
         match value {
@@ -210,7 +215,8 @@ pub(super) fn order(one: &Value, other: &Value) -> Ordering {
             items.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
         }
         (Value::Object(a), Value::Object(b)) => {
-            let members = a.iter().zip(b).map(|((a, x), (b, y))| a.cmp(b).then_with(|| order(x, y)));
+            let members =
+                a.iter().zip(b).map(|((a, x), (b, y))| a.cmp(b).then_with(|| order(x, y)));
             members.fold(Ordering::Equal, Ordering::then).then(a.len().cmp(&b.len()))
         }
         _ => rank(one).cmp(&rank(other)),

@@ -38,7 +38,8 @@ impl Manager {
         }
     }
 
-    /// A text that is the same for the same manager only; the order of these is the one the real server breaks ties by.
+    /// A text that is the same for the same manager only; the order of these is the one the real
+    /// server breaks ties by.
     pub(super) fn id(&self) -> String {
         let operation = if self.applies { "Apply" } else { "Update" };
         let mut id = String::with_capacity(128);
@@ -47,7 +48,8 @@ impl Manager {
         id.push_str(",\"operation\":\"");
         id.push_str(operation);
         id.push('"');
-        for (member, value) in [(",\"apiVersion\":", &self.version), (",\"subresource\":", &self.subresource)]
+        for (member, value) in
+            [(",\"apiVersion\":", &self.version), (",\"subresource\":", &self.subresource)]
         {
             if !value.is_empty() {
                 id.push_str(member);
@@ -74,8 +76,8 @@ pub(crate) struct Entry {
 #[doc(alias = "managedFields")]
 pub(crate) struct Managed {
     pub(super) entries: BTreeMap<String, Entry>,
-    /// Entries beside others of the same managers: written down, and hidden by those when they are read again. A write
-    /// to a Scale leaves such.
+    /// Entries beside others of the same managers: written down, and hidden by those when they are
+    /// read again. A write to a Scale leaves such.
     beside: Vec<Entry>,
     /// What was read had entries of one manager twice, of which one is here.
     hides: bool,
@@ -156,7 +158,11 @@ impl Managed {
             match text("fieldsType") {
                 "FieldsV1" => {}
                 "" => return Err(format!("missing fieldsType in managed fields entry {at}")),
-                other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {at}")),
+                other => {
+                    return Err(format!(
+                        "invalid fieldsType {other:?} in managed fields entry {at}"
+                    ));
+                }
             }
             let fields = Set::decode(&entry["fieldsV1"])?;
             let mut manager = Manager::new(text("manager"), applies, version, text("subresource"));
@@ -218,7 +224,8 @@ impl Managed {
         out
     }
 
-    /// Whether both say the same but for times. What was read with entries twice is said once from then on.
+    /// Whether both say the same but for times. What was read with entries twice is said once from
+    /// then on.
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
         let beside = |managed: &Self| managed.beside.len();
@@ -226,7 +233,10 @@ impl Managed {
             && beside(self) == beside(other)
             && !other.hides
             && self.entries.iter().map(timeless).eq(other.entries.iter().map(timeless))
-            && self.entries().map(|entry| &entry.fields).eq(other.entries().map(|entry| &entry.fields))
+            && self
+                .entries()
+                .map(|entry| &entry.fields)
+                .eq(other.entries().map(|entry| &entry.fields))
     }
 }
 

@@ -1,4 +1,5 @@
-//! An object with what an apply says laid over it: nothing is removed, lists with names are merged by them.
+//! An object with what an apply says laid over it: nothing is removed, lists with names are merged
+//! by them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +58,8 @@ impl Types {
         merged
     }
 
-    /// Items in the configuration's order, with those that only the live list has where they were in relation to
-    /// what both have.
+    /// Items in the configuration's order, with those that only the live list has where they were
+    /// in relation to what both have.
     fn merge_items(&self, list: &List, old: &[Value], new: &[Value]) -> Value {
         let live = self.named(list, old);
         let config = self.named(list, new);

@@ -10,8 +10,8 @@ use crate::fields::types::{Form, List, Members, Ref, Sort, Types};
 use crate::metadata::Object;
 
 impl Types {
-    /// Every field and item in an object of this type. What does not fit the types is left out: it has been
-    /// validated, or is an old object.
+    /// Every field and item in an object of this type. What does not fit the types is left out: it
+    /// has been validated, or is an old object.
     #[doc(alias = "ToFieldSet")]
     pub(crate) fn fields_of(&self, object: &Object) -> Set {
         self.fields_of_members(self.root(), object)
@@ -24,9 +24,13 @@ impl Types {
             Form::Scalar(_) => (true, Set::empty()),
             Form::Map(members) if members.atomic => (true, Set::empty()),
             Form::List(list) if list.sort == Sort::Atomic => (true, Set::empty()),
-            Form::Map(members) => {
-                (false, value.as_object().map(|all| self.fields_of_members(members, all)).unwrap_or_default())
-            }
+            Form::Map(members) => (
+                false,
+                value
+                    .as_object()
+                    .map(|all| self.fields_of_members(members, all))
+                    .unwrap_or_default(),
+            ),
             Form::List(list) => (false, self.fields_of_items(list, value)),
         }
     }
@@ -37,7 +41,11 @@ impl Types {
             let (of, named) = members.member(name);
             let (member, children) = of.map(|of| self.fields_at(of, value)).unwrap_or_default();
             let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
-            nodes.push(Node { element: Element::field(name), member: member || empty || !named, children });
+            nodes.push(Node {
+                element: Element::field(name),
+                member: member || empty || !named,
+                children,
+            });
         }
         Set::of_nodes(nodes)
     }
@@ -55,8 +63,11 @@ impl Types {
         let mut nodes: BTreeMap<&Element, Set> = BTreeMap::new();
         for (element, item) in &named {
             // Several under one name are one field.
-            let children =
-                if twice.contains(element) { Set::empty() } else { self.fields_at(list.items, item).1 };
+            let children = if twice.contains(element) {
+                Set::empty()
+            } else {
+                self.fields_at(list.items, item).1
+            };
             nodes.insert(element, children);
         }
         let nodes = nodes.into_iter().map(|(element, children)| Node {
@@ -67,8 +78,8 @@ impl Types {
         Set::of_nodes(nodes.collect())
     }
 
-    /// The set with the named fields that have members below them: what is removed as a whole when nothing in it
-    /// is left.
+    /// The set with the named fields that have members below them: what is removed as a whole when
+    /// nothing in it is left.
     #[doc(alias = "EnsureNamedFieldsAreMembers")]
     pub(super) fn with_named_fields(&self, set: &Set) -> Set {
         self.named_fields_at(Some(self.root()), None, set)

@@ -1,11 +1,13 @@
-//! Sets that were written when the schema was another: what has become one field since is owned as one.
+//! Sets that were written when the schema was another: what has become one field since is owned as
+//! one.
 
 use crate::fields::Element;
 use crate::fields::set::{Node, Set};
 use crate::fields::types::{Ref, Sort, Types};
 
 impl Types {
-    /// The set as these types would have it. From one field to many nothing changes, as on the real server.
+    /// The set as these types would have it. From one field to many nothing changes, as on the real
+    /// server.
     #[doc(alias = "ReconcileFieldSetWithSchema")]
     pub(super) fn reconciled(&self, set: Set) -> Set {
         let root = self.root_type();

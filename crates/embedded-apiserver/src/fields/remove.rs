@@ -8,7 +8,8 @@ use crate::fields::types::{Form, Members, Ref, Sort, Types};
 use crate::metadata::Object;
 
 impl Types {
-    /// Takes the members and items in a set out of an object. What is one field is only taken as a whole.
+    /// Takes the members and items in a set out of an object. What is one field is only taken as a
+    /// whole.
     pub(super) fn without(&self, object: &Object, gone: &Set) -> Object {
         self.without_members(self.root(), object, gone)
     }

@@ -1,5 +1,5 @@
-//! Ownership of the one field that a Scale stands for: entries go to the Scale with its path and version, and come
-//! back with the object's. As `ScaleHandler` of apimachinery, quirks included.
+//! Ownership of the one field that a Scale stands for: entries go to the Scale with its path and
+//! version, and come back with the object's. As `ScaleHandler` of apimachinery, quirks included.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use crate::fields::set::Set;
 /// The version that a Scale's fields are owned in.
 pub(crate) const SCALE: &str = "autoscaling/v1";
 
-/// Where the number of replicas is, for each version of a kind; nothing for a version without a scale subresource.
+/// Where the number of replicas is, for each version of a kind; nothing for a version without a
+/// scale subresource.
 pub(crate) type ReplicaPaths = BTreeMap<String, Option<Vec<Element>>>;
 
 fn replicas() -> [Element; 2] {
@@ -36,7 +37,12 @@ pub(crate) fn of_scale(owned: &Managed, paths: &ReplicaPaths) -> Managed {
 }
 
 /// Who owns what of an object of a version, after a write to its Scale.
-pub(crate) fn of_object(owned: &Managed, scale: &Managed, version: &str, paths: &ReplicaPaths) -> Managed {
+pub(crate) fn of_object(
+    owned: &Managed,
+    scale: &Managed,
+    version: &str,
+    paths: &ReplicaPaths,
+) -> Managed {
     let mut managed = Managed::default();
     for (id, entry) in &owned.entries {
         // What was written in a version that is gone is dropped.

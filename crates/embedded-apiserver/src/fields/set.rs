@@ -1,4 +1,5 @@
-//! A set of field paths, as a tree: sorted at every level, so that operations on two sets walk both once.
+//! A set of field paths, as a tree: sorted at every level, so that operations on two sets walk both
+//! once.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -38,13 +39,15 @@ impl Set {
     /// A set of one path. The whole object is no field: an empty path makes an empty set.
     pub(crate) fn of_path(path: &[Element]) -> Self {
         let Some((first, rest)) = path.split_first() else { return Self::empty() };
-        let node = Node { element: first.clone(), member: rest.is_empty(), children: Self::of_path(rest) };
+        let node =
+            Node { element: first.clone(), member: rest.is_empty(), children: Self::of_path(rest) };
         Self { nodes: vec![node] }
     }
 
     /// A set of paths of member names.
     pub(crate) fn of_fields(paths: &[&[&str]]) -> Self {
-        let elements = |path: &[&str]| path.iter().map(|name| Element::field(name)).collect::<Vec<_>>();
+        let elements =
+            |path: &[&str]| path.iter().map(|name| Element::field(name)).collect::<Vec<_>>();
         paths.iter().fold(Self::empty(), |set, path| set.union(&Self::of_path(&elements(path))))
     }
 
@@ -97,7 +100,11 @@ impl Set {
     }
 
     /// Walks two sets side by side: `pick` sees each step of either, with what each side has there.
-    fn join(&self, other: &Self, mut pick: impl FnMut(Option<&Node>, Option<&Node>) -> Option<Node>) -> Self {
+    fn join(
+        &self,
+        other: &Self,
+        mut pick: impl FnMut(Option<&Node>, Option<&Node>) -> Option<Node>,
+    ) -> Self {
         let mut nodes = Vec::with_capacity(self.nodes.len());
         let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
         loop {

@@ -68,7 +68,11 @@ fn hostile_fields_are_refused_in_clear_words() {
         let error = decode(fields).expect_err(fields);
         assert!(error.contains(why), "{fields}: {error}");
     }
-    assert_eq!(decode(r#"{"x:a":{"f:b":7}}"#), Ok(Set::empty()), "a later version's steps are left out");
+    assert_eq!(
+        decode(r#"{"x:a":{"f:b":7}}"#),
+        Ok(Set::empty()),
+        "a later version's steps are left out"
+    );
     assert_eq!(decode("null"), Ok(Set::empty()));
 }
 
@@ -162,8 +166,8 @@ fn with_operation<T>(types: &Types, manager: &str, run: impl FnOnce(&Operation<'
     })
 }
 
-/// What is in an object, as facts: an entry of the map with its value, an item of the set, an item of the list, the
-/// value of an item, the atomic list.
+/// What is in an object, as facts: an entry of the map with its value, an item of the set, an item
+/// of the list, the value of an item, the atomic list.
 type Facts = BTreeMap<(&'static str, String), String>;
 
 fn to_object(facts: &Facts) -> Object {
@@ -175,7 +179,8 @@ fn to_object(facts: &Facts) -> Object {
             "set" => set.push(name.clone()),
             "item" => drop(items.entry(name).or_insert_with(|| json!({ "name": name }))),
             "value" => {
-                items.entry(name).or_insert_with(|| json!({ "name": name }))["value"] = value.as_str().into();
+                items.entry(name).or_insert_with(|| json!({ "name": name }))["value"] =
+                    value.as_str().into();
             }
             _ => atomic = Some(json!([value])),
         }
@@ -245,7 +250,8 @@ struct Model {
 
 impl Model {
     fn others(&self, but: &str) -> impl Iterator<Item = &BTreeSet<(&'static str, String)>> {
-        let appliers = self.appliers.iter().filter(move |(name, _)| *name != but).map(|(_, owned)| owned);
+        let appliers =
+            self.appliers.iter().filter(move |(name, _)| *name != but).map(|(_, owned)| owned);
         appliers.chain(self.updaters.values())
     }
 
@@ -262,8 +268,10 @@ impl Model {
             |fact: &(&'static str, String)| self.others(manager).any(|owned| owned.contains(fact));
         let gone: Vec<_> = abandoned.filter(|fact| !kept_by_others(fact)).cloned().collect();
         self.facts.retain(|fact, _| !gone.contains(fact));
-        // An item goes with all that is in it, whoever has said that: who wants it must say its key.
-        self.facts.retain(|(sort, name), _| *sort != "value" || !gone.contains(&("item", name.clone())));
+        // An item goes with all that is in it, whoever has said that: who wants it must say its
+        // key.
+        self.facts
+            .retain(|(sort, name), _| *sort != "value" || !gone.contains(&("item", name.clone())));
         self.facts.extend(config.clone());
         self.take(&changed);
         self.appliers.insert(manager.to_owned(), config.keys().cloned().collect());
@@ -346,7 +354,8 @@ proptest! {
                     let applied = with_operation(&types, name, |operation| {
                         apply(operation, live.as_ref(), &owned, &to_object(config), *force)
                     });
-                    // The first apply to what nobody owns gives it to somebody: left to a test of its own.
+                    // The first apply to what nobody owns gives it to somebody: left to a test of
+                    // its own.
                     prop_assume!(live.is_none() || !owned.is_empty());
                     let refused = model.apply(name, config, *force);
                     match applied {
@@ -390,7 +399,8 @@ proptest! {
 fn keyed_items_are_compared_merged_and_pruned(count: u32) {
     let types = tracker();
     let items = |range: std::ops::Range<u32>, value: &str| -> Object {
-        let items: Vec<_> = range.map(|at| json!({ "name": format!("n{at}"), "value": value })).collect();
+        let items: Vec<_> =
+            range.map(|at| json!({ "name": format!("n{at}"), "value": value })).collect();
         object(json!({ "items": items }))
     };
     let first = with_operation(&types, "a", |operation| {
@@ -444,13 +454,17 @@ fn a_schema_that_becomes_atomic_makes_one_field_of_many() {
         apply(operation, Some(&live), &made, &object(json!({ "map": { "a": "2" } })), false)
     });
     let Err(Refused::Conflicts(conflicts)) = conflict else { panic!("{conflict:?}") };
-    assert_eq!(conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(), [".map"]);
+    assert_eq!(
+        conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(),
+        [".map"]
+    );
 }
 
 #[test]
 fn recursive_types_end() {
     let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
-    let widget = object(json!({ "metadata": { "name": "a" }, "spec": { "x": { "y": [1, { "z": 2 }] } } }));
+    let widget =
+        object(json!({ "metadata": { "name": "a" }, "spec": { "x": { "y": [1, { "z": 2 }] } } }));
     let types = Types::of(&kind);
     assert_eq!(types.zero(), &Object::new());
     assert_eq!(
@@ -470,7 +484,8 @@ fn replicas_go_to_the_scale_and_back() {
         })
     };
     let replicas = json!({ "f:spec": { "f:replicas": {}, "f:other": {} } });
-    let owned = Managed::decode(&[entry("a", "Apply", replicas.clone()), entry("u", "Update", replicas)]);
+    let owned =
+        Managed::decode(&[entry("a", "Apply", replicas.clone()), entry("u", "Update", replicas)]);
     let owned = owned.expect("entries");
     let of_scale = scale::of_scale(&owned, &paths);
     let versions: Vec<_> = of_scale.entries().map(|entry| &*entry.version).collect();

@@ -1,5 +1,6 @@
-//! The structure of a kind, as ownership sees it: which objects and lists are one field, which are many, and what tells
-//! the items of a list apart. Read from OpenAPI as k8s.io/kube-openapi/pkg/schemaconv does.
+//! The structure of a kind, as ownership sees it: which objects and lists are one field, which are
+//! many, and what tells the items of a list apart. Read from OpenAPI as
+//! k8s.io/kube-openapi/pkg/schemaconv does.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,7 +29,8 @@ const DEDUCED: Ref = Ref(1);
 pub(crate) struct Types {
     atoms: Vec<Atom>,
     root: Ref,
-    /// What Go's zero value of the type looks like on the wire; of a definition's, an empty object.
+    /// What Go's zero value of the type looks like on the wire; of a definition's, an empty
+    /// object.
     zero: Object,
 }
 
@@ -122,30 +124,35 @@ impl Form<'_> {
 }
 
 impl Atom {
-    /// The form for a value; null and what may not stand there leave it open, and the first possible is taken.
+    /// The form for a value; null and what may not stand there leave it open, and the first
+    /// possible is taken.
     pub(super) fn form(&self, value: Option<&Value>) -> Form<'_> {
         let deduced = match value {
-            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => self.scalar.map(Form::Scalar),
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+                self.scalar.map(Form::Scalar)
+            }
             Some(Value::Array(_)) => self.list.as_ref().map(Form::List),
             Some(Value::Object(_)) => self.map.as_ref().map(Form::Map),
             Some(Value::Null) | None => None,
         };
         let first = || {
             let map = self.map.as_ref().map(Form::Map);
-            map.or_else(|| self.scalar.map(Form::Scalar)).or_else(|| self.list.as_ref().map(Form::List))
+            map.or_else(|| self.scalar.map(Form::Scalar))
+                .or_else(|| self.list.as_ref().map(Form::List))
         };
         deduced.or_else(first).unwrap_or(Form::Nothing)
     }
 }
 
 impl Types {
-    /// The types of a kind: recorded ones if it is built in, its definition's, or, for a kind without a schema, those
-    /// of a definition that keeps unknown fields.
+    /// The types of a kind: recorded ones if it is built in, its definition's, or, for a kind
+    /// without a schema, those of a definition that keeps unknown fields.
     pub(crate) fn of(kind: &Kind) -> Self {
         let known = recorded::name_of(kind).and_then(|name| recorded::all().get(name));
         match known {
             Some(schema) => {
-                let zero = kind.builtin.map(|builtin| builtin.canonical(Object::new(), &mut Vec::new()));
+                let zero =
+                    kind.builtin.map(|builtin| builtin.canonical(Object::new(), &mut Vec::new()));
                 let zero = zero.and_then(Result::ok).unwrap_or_default();
                 Self { zero, ..Self::build(schema) }
             }
@@ -168,7 +175,11 @@ impl Types {
             list: Some(List { items: ATOMIC, sort: Sort::Atomic }),
             map: Some(Members { fields: BTreeMap::new(), others: Some(others), atomic }),
         };
-        Self { atoms: vec![any(ATOMIC, true), any(DEDUCED, false)], root: DEDUCED, zero: Object::new() }
+        Self {
+            atoms: vec![any(ATOMIC, true), any(DEDUCED, false)],
+            root: DEDUCED,
+            zero: Object::new(),
+        }
     }
 
     /// The types of `autoscaling/v1` Scale.
@@ -189,7 +200,8 @@ impl Types {
 
     /// The type of the object itself: an object it always is.
     pub(super) fn root(&self) -> &Members {
-        static NOTHING: Members = Members { fields: BTreeMap::new(), others: Some(DEDUCED), atomic: false };
+        static NOTHING: Members =
+            Members { fields: BTreeMap::new(), others: Some(DEDUCED), atomic: false };
         self.atom(self.root).map.as_ref().unwrap_or(&NOTHING)
     }
 
@@ -212,10 +224,12 @@ impl Types {
                     Value::Object(_) => {
                         wrong("associative list without keys has an element that's a map type")
                     }
-                    Value::Array(_) => wrong("not supported: associative list with lists as elements"),
-                    Value::Null => {
-                        wrong("associative list without keys has an element that's an explicit null")
+                    Value::Array(_) => {
+                        wrong("not supported: associative list with lists as elements")
                     }
+                    Value::Null => wrong(
+                        "associative list without keys has an element that's an explicit null",
+                    ),
                     _ => Ok(Element::Value(item.clone())),
                 };
             }
@@ -404,10 +418,12 @@ fn sort(schema: &Value) -> Sort {
         Some(_) => Sort::Atomic,
         // Older than list types, and still what some lists have alone.
         None => match schema["x-kubernetes-patch-strategy"].as_str() {
-            Some("merge" | "merge,retainKeys") => match schema["x-kubernetes-patch-merge-key"].as_str() {
-                Some(key) => Sort::Map(vec![key.to_owned()]),
-                None => Sort::Set,
-            },
+            Some("merge" | "merge,retainKeys") => {
+                match schema["x-kubernetes-patch-merge-key"].as_str() {
+                    Some(key) => Sort::Map(vec![key.to_owned()]),
+                    None => Sort::Set,
+                }
+            }
             _ => Sort::Atomic,
         },
     }

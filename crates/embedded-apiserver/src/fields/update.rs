@@ -43,7 +43,11 @@ struct Comparisons<'a> {
 }
 
 impl<'a> Comparisons<'a> {
-    fn new(operation: &'a Operation<'a>, old: &'a Object, new: &'a Object) -> Result<Self, Mismatch> {
+    fn new(
+        operation: &'a Operation<'a>,
+        old: &'a Object,
+        new: &'a Object,
+    ) -> Result<Self, Mismatch> {
         let own = operation.types.compare(old, new)?.without(operation.reset);
         Ok(Self { operation, old, new, own, others: BTreeMap::new() })
     }
@@ -58,9 +62,14 @@ impl<'a> Comparisons<'a> {
                 None => None,
                 Some(types) => {
                     let difference = types.compare(self.old, self.new)?;
-                    // What a write to the object itself does not change is known of the version that is written alone.
+                    // What a write to the object itself does not change is known of the version
+                    // that is written alone.
                     let knows_all = !self.operation.subresource.is_empty();
-                    Some(if knows_all { difference.without(self.operation.reset) } else { difference })
+                    Some(if knows_all {
+                        difference.without(self.operation.reset)
+                    } else {
+                        difference
+                    })
                 }
             };
             self.others.insert(version.to_owned(), difference);
@@ -74,8 +83,8 @@ impl Operation<'_> {
         Entry { manager, version: self.version.to_owned(), time: Some(self.now), fields }
     }
 
-    /// Takes from every manager but one what a change has changed or removed. Unless it is forced, what others have
-    /// and is changed are conflicts, and nothing is taken.
+    /// Takes from every manager but one what a change has changed or removed. Unless it is forced,
+    /// what others have and is changed are conflicts, and nothing is taken.
     pub(super) fn take(
         &self,
         managed: &mut Managed,
@@ -93,7 +102,8 @@ impl Operation<'_> {
                 continue;
             };
             let Difference { removed, modified, added } = difference;
-            let changed = entry.fields.intersection(modified).union(&entry.fields.intersection(added));
+            let changed =
+                entry.fields.intersection(modified).union(&entry.fields.intersection(added));
             if !changed.is_empty() {
                 let manager = &entry.manager;
                 conflicts.extend(changed.paths().into_iter().map(|path| Conflict {
@@ -133,7 +143,13 @@ impl Operation<'_> {
     }
 
     /// Gives what a change has changed to the manager of this write.
-    fn update(&self, managed: &mut Managed, old: &Object, new: &Object, name: &str) -> Result<(), Mismatch> {
+    fn update(
+        &self,
+        managed: &mut Managed,
+        old: &Object,
+        new: &Object,
+        name: &str,
+    ) -> Result<(), Mismatch> {
         self.reconcile(managed);
         let (difference, _) = self.take(managed, old, new, None, true)?;
         let mut fields = difference.modified.united(difference.added);
@@ -186,8 +202,9 @@ pub(super) fn stripped() -> &'static Set {
     &STRIPPED
 }
 
-/// What a create (`live` is nothing), an update or a patch does to ownership: who owned what `live` was, what the client
-/// has sent, and from where to where the object goes. Objects carry no managedFields.
+/// What a create (`live` is nothing), an update or a patch does to ownership: who owned what `live`
+/// was, what the client has sent, and from where to where the object goes. Objects carry no
+/// managedFields.
 #[doc(alias = "FieldManager.Update")]
 pub(crate) fn update(
     operation: &Operation<'_>,
@@ -217,7 +234,8 @@ pub(crate) fn update(
             cap(&mut managed);
             managed
         }
-        // As the real server: an object that does not fit its own schema has no owners, and is written all the same.
+        // As the real server: an object that does not fit its own schema has no owners, and is
+        // written all the same.
         Err(Mismatch(why)) => {
             tracing::debug!(%why, "ownership of fields is not tracked for an object that does not fit its schema");
             Managed::default()
@@ -241,7 +259,9 @@ fn cap(managed: &mut Managed) {
         if count <= MOST_UPDATERS {
             return;
         }
-        let Some(version) = managed.entries.get(&id).map(|entry| entry.version.clone()) else { continue };
+        let Some(version) = managed.entries.get(&id).map(|entry| entry.version.clone()) else {
+            continue;
+        };
         let Some(first) = first_of.get(&version) else {
             first_of.insert(version, id);
             continue;

@@ -36,8 +36,8 @@ impl Types {
         }
     }
 
-    /// Whether a value, if there is one, is of the form. What is compared as one field is looked through: nobody else
-    /// does.
+    /// Whether a value, if there is one, is of the form. What is compared as one field is looked
+    /// through: nobody else does.
     pub(super) fn fits_form(&self, form: Form<'_>, value: Option<&Value>) -> bool {
         let Some(value) = value else { return true };
         match (form, value) {
@@ -45,7 +45,8 @@ impl Types {
             (Form::Scalar(scalar), value) => scalar.fits(value),
             (Form::Map(_) | Form::List(_), Value::Null) => true,
             (Form::Map(members), value) => {
-                value.is_object() && (!members.atomic || self.fits_members(members, value.as_object()))
+                value.is_object()
+                    && (!members.atomic || self.fits_members(members, value.as_object()))
             }
             (Form::List(list), value) => {
                 let items = value.as_array();
@@ -71,8 +72,12 @@ impl Types {
             (Form::Nothing, _) => false,
             (Form::Scalar(scalar), value) => scalar.fits(value),
             (Form::Map(_) | Form::List(_), Value::Null) => true,
-            (Form::Map(members), value) => value.is_object() && self.fits_members(members, value.as_object()),
-            (Form::List(list), value) => value.as_array().is_some_and(|items| self.fits_items(list, items)),
+            (Form::Map(members), value) => {
+                value.is_object() && self.fits_members(members, value.as_object())
+            }
+            (Form::List(list), value) => {
+                value.as_array().is_some_and(|items| self.fits_items(list, items))
+            }
         }
     }
 
@@ -88,16 +93,25 @@ impl Types {
             (Form::Nothing, _) => say("schema error: invalid atom: inlined".to_owned()),
             (Form::Scalar(scalar), value) if scalar.fits(value) => {}
             (Form::Scalar(scalar), value) => say(match scalar {
-                Scalar::Number => format!("expected numeric (int or float), got {}", go_type(value)),
+                Scalar::Number => {
+                    format!("expected numeric (int or float), got {}", go_type(value))
+                }
                 Scalar::Text => {
-                    format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value))
+                    format!(
+                        "expected string, got &value.valueUnstructured{{Value:{}}}",
+                        go_syntax(value)
+                    )
                 }
                 Scalar::Truth => format!("expected boolean, got &{{{}}}", go_text(value)),
                 Scalar::Any => format!("expected any scalar, got &{{{}}}", go_text(value)),
             }),
             (Form::Map(_) | Form::List(_), Value::Null) => {}
-            (Form::Map(members), Value::Object(all)) => self.validate_members(members, all, path, wrong),
-            (Form::List(list), Value::Array(items)) => self.validate_items(list, items, path, wrong),
+            (Form::Map(members), Value::Object(all)) => {
+                self.validate_members(members, all, path, wrong)
+            }
+            (Form::List(list), Value::Array(items)) => {
+                self.validate_items(list, items, path, wrong)
+            }
             (Form::Map(_), _) => say(format!("expected map, got &{{{}}}", go_text(value))),
             (Form::List(_), _) => say(format!("expected list, got &{{{}}}", go_text(value))),
         }

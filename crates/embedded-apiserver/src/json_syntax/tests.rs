@@ -48,7 +48,9 @@ fn each_fault_has_gos_words() {
 #[test]
 fn too_deep_is_what_is_nested_beyond_what_can_be_read() {
     let nested = |levels: usize| format!(" {}\"[\\\"[\"{}", "[".repeat(levels), "]".repeat(levels));
-    for (levels, too_deep) in [(1, false), (127, false), (128, true), (10_000, true), (10_001, false)] {
+    for (levels, too_deep) in
+        [(1, false), (127, false), (128, true), (10_000, true), (10_001, false)]
+    {
         let text = nested(levels);
         assert_eq!(is_too_deep(text.as_bytes()), too_deep, "{levels}");
         let read = serde_json::from_str::<Value>(&text);
@@ -63,9 +65,14 @@ fn too_deep_is_what_is_nested_beyond_what_can_be_read() {
 fn what_an_object_is_must_be_said_in_texts() {
     assert_eq!(interpret(&json!({ "kind": "Pod", "apiVersion": null })), Ok(()));
     let wrong = interpret(&json!({ "kind": 1 })).unwrap_err();
-    assert!(wrong.ends_with("cannot unmarshal number into Go struct field .kind of type string"), "{wrong}");
     assert!(
-        interpret(&json!([])).unwrap_err().contains("cannot unmarshal array into Go value of type struct")
+        wrong.ends_with("cannot unmarshal number into Go struct field .kind of type string"),
+        "{wrong}"
+    );
+    assert!(
+        interpret(&json!([]))
+            .unwrap_err()
+            .contains("cannot unmarshal array into Go value of type struct")
     );
 }
 

@@ -22,10 +22,16 @@ impl Left {
     }
 }
 
-/// The conditions that follow from what is left. Where one is as it was, so is the time of its last transition.
-pub(super) fn conditions(before: &[NamespaceCondition], left: &Left, now: &Time) -> Vec<NamespaceCondition> {
+/// The conditions that follow from what is left. Where one is as it was, so is the time of its last
+/// transition.
+pub(super) fn conditions(
+    before: &[NamespaceCondition],
+    left: &Left,
+    now: &Time,
+) -> Vec<NamespaceCondition> {
     let counted = |all: &BTreeMap<String, usize>, has: &str| {
-        let each = all.iter().map(|(name, count)| format!("{name} {has} {count} resource instances"));
+        let each =
+            all.iter().map(|(name, count)| format!("{name} {has} {count} resource instances"));
         each.collect::<Vec<_>>().join(", ")
     };
     let content = match left.failures.is_empty() {
@@ -53,7 +59,11 @@ pub(super) fn conditions(before: &[NamespaceCondition], left: &Left, now: &Time)
         ),
     };
     let held = match left.finalizers.is_empty() {
-        true => (false, "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_owned()),
+        true => (
+            false,
+            "ContentHasNoFinalizers",
+            "All content-preserving finalizers finished".to_owned(),
+        ),
         false => (
             true,
             "SomeFinalizersRemain",
@@ -80,7 +90,8 @@ pub(super) fn conditions(before: &[NamespaceCondition], left: &Left, now: &Time)
         let status = if holds { "True" } else { "False" };
         let old = before.iter().find(|old| old.type_ == type_);
         let same = old.filter(|old| old.status == status && old.reason.as_deref() == Some(reason));
-        let since = same.and_then(|old| old.last_transition_time.clone()).unwrap_or_else(|| now.clone());
+        let since =
+            same.and_then(|old| old.last_transition_time.clone()).unwrap_or_else(|| now.clone());
         NamespaceCondition {
             type_: type_.to_owned(),
             status: status.to_owned(),
@@ -110,8 +121,10 @@ mod tests {
             failures: Vec::new(),
         };
         let said = conditions(&[], &left, &time(1));
-        let words: Vec<_> =
-            said.iter().map(|c| (c.type_.as_str(), c.status.as_str(), c.message.clone().unwrap())).collect();
+        let words: Vec<_> = said
+            .iter()
+            .map(|c| (c.type_.as_str(), c.status.as_str(), c.message.clone().unwrap()))
+            .collect();
         assert_eq!(words[3], ("NamespaceContentRemaining", "True", "Some resources are remaining: configmaps. has 2 resource instances, deployments.apps has 1 resource instances".to_owned()));
         assert_eq!(words[4], ("NamespaceFinalizersRemaining", "True", "Some content in the namespace has finalizers remaining: example.com/f in 2 resource instances".to_owned()));
         assert!(!left.is_nothing());
@@ -119,14 +132,18 @@ mod tests {
 
     #[test]
     fn a_condition_that_stays_keeps_its_time_and_others_conditions_stay() {
-        let other =
-            NamespaceCondition { type_: "Other".to_owned(), status: "True".to_owned(), ..Default::default() };
+        let other = NamespaceCondition {
+            type_: "Other".to_owned(),
+            status: "True".to_owned(),
+            ..Default::default()
+        };
         let left = Left { objects: [("pods.".to_owned(), 1)].into(), ..Left::default() };
         let mut before = vec![other.clone()];
         before.extend(conditions(&[], &left, &time(1)));
         let after = conditions(&before, &Left::default(), &time(2));
         assert_eq!(after[0], other);
-        let times: Vec<_> = after[1..].iter().map(|c| c.last_transition_time.clone().unwrap()).collect();
+        let times: Vec<_> =
+            after[1..].iter().map(|c| c.last_transition_time.clone().unwrap()).collect();
         assert_eq!(
             times,
             [time(1), time(1), time(1), time(2), time(1)],

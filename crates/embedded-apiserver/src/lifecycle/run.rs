@@ -8,7 +8,8 @@ use futures::future::BoxFuture;
 use futures::stream::{BoxStream, FuturesUnordered, StreamExt};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{
-    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
+    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent,
+    WatchParams,
 };
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
@@ -86,7 +87,8 @@ struct Lifecycle {
 impl Lifecycle {
     /// The names of namespaces that are being deleted, when they change.
     fn changes(&self) -> BoxStream<'static, String> {
-        let changes = watcher(self.namespaces.clone(), watcher::Config::default()).backoff(backoff());
+        let changes =
+            watcher(self.namespaces.clone(), watcher::Config::default()).backoff(backoff());
         let names = changes.filter_map(|event| {
             let name = match event {
                 Ok(watcher::Event::Apply(namespace) | watcher::Event::InitApply(namespace)) => {
@@ -117,26 +119,28 @@ impl Lifecycle {
         })
     }
 
-    /// Deletes what is in a namespace, and the namespace's own finalizer if that was all. Otherwise what to wait for.
+    /// Deletes what is in a namespace, and the namespace's own finalizer if that was all. Otherwise
+    /// what to wait for.
     async fn empty(&mut self, name: &str) -> kube::Result<Option<Until>> {
         let Some(namespace) = self.namespaces.get_opt(name).await? else { return Ok(None) };
-        let finalizers = namespace.spec.as_ref().and_then(|spec| spec.finalizers.clone()).unwrap_or_default();
-        if namespace.metadata.deletion_timestamp.is_none() || !finalizers.iter().any(|f| f == CONTENT) {
+        let finalizers =
+            namespace.spec.as_ref().and_then(|spec| spec.finalizers.clone()).unwrap_or_default();
+        if namespace.metadata.deletion_timestamp.is_none()
+            || !finalizers.iter().any(|f| f == CONTENT)
+        {
             return Ok(None);
         }
         let mut left = Left::default();
         let mut watches = Vec::new();
-        let (pods, others): (Vec<_>, Vec<_>) = self
-            .kinds
-            .tables(true)
-            .into_values()
-            .filter(|resource| resource.namespaced)
-            .partition(|resource| resource.api.group.is_empty() && resource.api.plural == "pods");
+        let (pods, others): (Vec<_>, Vec<_>) =
+            self.kinds.tables(true).into_values().filter(|resource| resource.namespaced).partition(
+                |resource| resource.api.group.is_empty() && resource.api.plural == "pods",
+            );
         for resource in pods {
             self.clear(name, &resource, &mut left, &mut watches).await;
         }
-        // What is not a pod may be needed by the pods as long as they run. The real controller does not say that it
-        // waits for them.
+        // What is not a pod may be needed by the pods as long as they run. The real controller does
+        // not say that it waits for them.
         let said = if left.is_nothing() {
             for resource in others {
                 self.clear(name, &resource, &mut left, &mut watches).await;
@@ -164,11 +168,16 @@ impl Lifecycle {
         left: &mut Left,
         watches: &mut Vec<Until>,
     ) {
-        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource.api);
-        // Most kinds have nothing there: a look costs less than a delete, and is no write in the request log.
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), namespace, &resource.api);
+        // Most kinds have nothing there: a look costs less than a delete, and is no write in the
+        // request log.
         let held = match api.list_metadata(&ListParams::default()).await {
             Ok(list) if list.items.is_empty() => return,
-            Ok(_) => match api.delete_collection(&DeleteParams::background(), &ListParams::default()).await {
+            Ok(_) => match api
+                .delete_collection(&DeleteParams::background(), &ListParams::default())
+                .await
+            {
                 Ok(_) => api.list_metadata(&ListParams::default()).await,
                 Err(error) => Err(error),
             },
@@ -184,7 +193,9 @@ impl Lifecycle {
             return;
         }
         left.objects.insert(resource.dotted(), held.items.len());
-        for finalizer in held.items.iter().flat_map(|object| object.metadata.finalizers.iter().flatten()) {
+        for finalizer in
+            held.items.iter().flat_map(|object| object.metadata.finalizers.iter().flatten())
+        {
             let count = left.finalizers.entry(finalizer.clone()).or_insert(0);
             *count = count.saturating_add(1);
         }
@@ -193,22 +204,32 @@ impl Lifecycle {
     }
 
     async fn say(&self, namespace: &Namespace, left: &Left) -> kube::Result<()> {
-        let before =
-            namespace.status.as_ref().and_then(|status| status.conditions.clone()).unwrap_or_default();
+        let before = namespace
+            .status
+            .as_ref()
+            .and_then(|status| status.conditions.clone())
+            .unwrap_or_default();
         let after = conditions(&before, left, &self.kinds.now());
         if after == before {
             return Ok(());
         }
         let patch = Patch::Merge(json!({ "status": { "conditions": after } }));
-        self.namespaces.patch_status(&namespace.name_any(), &PatchParams::default(), &patch).await.map(drop)
+        self.namespaces
+            .patch_status(&namespace.name_any(), &PatchParams::default(), &patch)
+            .await
+            .map(drop)
     }
 
     async fn finalize(&self, name: &str) -> kube::Result<()> {
         let Some(mut namespace) = self.namespaces.get_opt(name).await? else { return Ok(()) };
-        if let Some(finalizers) = namespace.spec.as_mut().and_then(|spec| spec.finalizers.as_mut()) {
+        if let Some(finalizers) = namespace.spec.as_mut().and_then(|spec| spec.finalizers.as_mut())
+        {
             finalizers.retain(|finalizer| finalizer != CONTENT);
         }
-        match self.namespaces.replace_subresource("finalize", name, &PostParams::default(), &namespace).await
+        match self
+            .namespaces
+            .replace_subresource("finalize", name, &PostParams::default(), &namespace)
+            .await
         {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),

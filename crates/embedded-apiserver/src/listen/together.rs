@@ -1,4 +1,5 @@
-//! Event lines of a watch that are ready at the same time leave together: one chunk, one record of TLS, one packet.
+//! Event lines of a watch that are ready at the same time leave together: one chunk, one record of
+//! TLS, one packet.
 
 use std::pin::Pin;
 use std::task::Poll;
@@ -9,25 +10,27 @@ use tokio::task::yield_now;
 
 use crate::body::Disconnected;
 
-/// What a socket is given at once, unless one line is longer: no more than one record of TLS (2^14 bytes: RFC 8446,
-/// section 5.1), with the head and the tail of a chunk.
+/// What a socket is given at once, unless one line is longer: no more than one record of TLS (2^14
+/// bytes: RFC 8446, section 5.1), with the head and the tail of a chunk.
 const MOST: usize = 16 * 1024 - 16;
 
-/// How often all others get their turn before a line leaves. Measured with 100 watches and four writers: each doubling
-/// up to here saved a fifth of all writes to sockets; when nobody has anything to do, all turns take some microseconds.
+/// How often all others get their turn before a line leaves. Measured with 100 watches and four
+/// writers: each doubling up to here saved a fifth of all writes to sockets; when nobody has
+/// anything to do, all turns take some microseconds.
 const TURNS: u32 = 16;
 
 type Line = Result<Bytes, Disconnected>;
 
 struct Together {
     lines: Pin<Box<dyn Stream<Item = Line> + Send>>,
-    /// What ended the last chunk: the line that had no room in it any more, or the loss of the connection.
+    /// What ended the last chunk: the line that had no room in it any more, or the loss of the
+    /// connection.
     next: Option<Line>,
     ended: bool,
 }
 
-/// The same lines, of which those that are there when the first one goes out go with it. A loss of the connection stays
-/// a chunk of its own.
+/// The same lines, of which those that are there when the first one goes out go with it. A loss of
+/// the connection stays a chunk of its own.
 pub(super) fn together(
     lines: Pin<Box<dyn Stream<Item = Line> + Send>>,
 ) -> impl Stream<Item = Line> + Send + 'static {
@@ -46,7 +49,8 @@ impl Together {
         }
         let (first, turns) = match self.next.take() {
             Some(line) => (line, 0),
-            // Requests that are there already are answered first: a burst of writes then makes one chunk.
+            // Requests that are there already are answered first: a burst of writes then makes one
+            // chunk.
             None => (self.lines.next().await?, TURNS),
         };
         // Before a loss, what was handed out is to be on its way.
@@ -121,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_written_while_others_have_their_turn_goes_with_the_first_line_and_an_end_comes_after_it()
-    {
+     {
         let (sender, lines) = unbounded();
         let mut chunks = Box::pin(together(lines.boxed()));
         sender.unbounded_send(Ok(Bytes::from_static(b"a\n"))).unwrap();

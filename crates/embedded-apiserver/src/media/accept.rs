@@ -28,7 +28,9 @@ pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     // Its order is no order, so how it is sorted counts: few by insertion, as Go does it.
     const FEW: usize = 12;
     if clauses.len() > FEW {
-        clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then_with(|| a.is_open().cmp(&b.is_open())));
+        clauses.sort_by(|a, b| {
+            b.quality.total_cmp(&a.quality).then_with(|| a.is_open().cmp(&b.is_open()))
+        });
         return clauses;
     }
     for end in 1..clauses.len() {
@@ -42,7 +44,8 @@ pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// The first types of a header, without parameters, as the router of Kubernetes' own kinds reads them.
+/// The first types of a header, without parameters, as the router of Kubernetes' own kinds reads
+/// them.
 pub(super) fn plain_types(header: &str) -> impl Iterator<Item = &str> {
     header.split(',').map(|clause| clause.split(';').next().unwrap_or_default().trim_matches(' '))
 }

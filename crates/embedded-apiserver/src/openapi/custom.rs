@@ -22,7 +22,8 @@ pub(super) fn name(kind: &Kind) -> String {
     format!("{}.{}.{}", group.join("."), kind.version(), kind.kind())
 }
 
-/// What is published of a kind: the types of its definition, or, of a kind without a schema, that it is an object.
+/// What is published of a kind: the types of its definition, or, of a kind without a schema, that
+/// it is an object.
 pub(super) fn schema(kind: &Kind) -> Value {
     let mut schema = match kind.schema() {
         Some(own) => published(own),
@@ -32,19 +33,22 @@ pub(super) fn schema(kind: &Kind) -> Value {
     if let Some(members) = schema.as_object_mut() {
         // Of a kind that takes anything the real server says nothing about the members either.
         if !open || members.contains_key("properties") {
-            let properties = members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+            let properties =
+                members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
             properties["apiVersion"] = json!({ "description": API_VERSION, "type": "string" });
             properties["kind"] = json!({ "description": KIND, "type": "string" });
             let metadata = json!([{ "$ref": format!("#/components/schemas/{METADATA}") }]);
             properties["metadata"] = json!({ "description": STANDARD, "allOf": metadata });
         }
-        let names = json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() });
+        let names =
+            json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() });
         members.insert("x-kubernetes-group-version-kind".to_owned(), json!([names]));
     }
     schema
 }
 
-/// A structural schema as OpenAPI v3 says it: what may be a number or a text is said in OpenAPI's own words too.
+/// A structural schema as OpenAPI v3 says it: what may be a number or a text is said in OpenAPI's
+/// own words too.
 fn published(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {
@@ -53,7 +57,10 @@ fn published(schema: &Value) -> Value {
             if shown.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true))
                 && !shown.contains_key("anyOf")
             {
-                shown.insert("anyOf".to_owned(), json!([{ "type": "integer" }, { "type": "string" }]));
+                shown.insert(
+                    "anyOf".to_owned(),
+                    json!([{ "type": "integer" }, { "type": "string" }]),
+                );
             }
             Value::Object(shown)
         }

@@ -1,6 +1,6 @@
-//! OpenAPI v3 documents: for built-in kinds the recorded schemas, for custom kinds those of their definitions, or "any
-//! object"; the paths are written from what is served now. Enough for kubectl, which looks for types, for merge keys,
-//! and for whether the server checks fields itself.
+//! OpenAPI v3 documents: for built-in kinds the recorded schemas, for custom kinds those of their
+//! definitions, or "any object"; the paths are written from what is served now. Enough for kubectl,
+//! which looks for types, for merge keys, and for whether the server checks fields itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::query::Query;
 use crate::registry::Registry;
 use crate::status::{Status, json_response};
 
-/// The documents as they were written last: they are large, and change only with the kinds that are served.
+/// The documents as they were written last: they are large, and change only with the kinds that are
+/// served.
 #[derive(Debug, Default)]
 pub(crate) struct Documents(Mutex<Option<(u64, Arc<Written>)>>);
 
@@ -55,8 +56,8 @@ impl Documents {
         written
     }
 
-    /// `/openapi/v3`: where the document of each group and version is. The address changes with the content, which
-    /// clients may keep for ever.
+    /// `/openapi/v3`: where the document of each group and version is. The address changes with the
+    /// content, which clients may keep for ever.
     pub(crate) fn index(&self, registry: &Registry) -> Response<Body> {
         let written = self.of(registry);
         let address = |(path, document): (&String, &Document)| {
@@ -71,7 +72,8 @@ impl Documents {
         response
     }
 
-    /// `/openapi/v3/apis/GROUP/VERSION`: for ever under its own hash, moved under any other, 304 to who has it.
+    /// `/openapi/v3/apis/GROUP/VERSION`: for ever under its own hash, moved under any other, 304 to
+    /// who has it.
     pub(crate) fn document(
         &self,
         registry: &Registry,
@@ -94,14 +96,24 @@ impl Documents {
         headers.push((header::VARY, Some(HeaderValue::from_static("Accept"))));
         if asked.is_some_and(|asked| asked != document.hash) {
             *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
-            headers.push((header::LOCATION, text(&format!("/openapi/v3/{path}?hash={}", document.hash))));
+            headers.push((
+                header::LOCATION,
+                text(&format!("/openapi/v3/{path}?hash={}", document.hash)),
+            ));
         } else {
             let forever = if asked.is_some() { "public, immutable" } else { "no-cache, private" };
             headers.push((header::CACHE_CONTROL, Some(HeaderValue::from_static(forever))));
-            if request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
+            if request
+                .headers()
+                .get(header::IF_NONE_MATCH)
+                .is_some_and(|known| known == tag.as_str())
+            {
                 *response.status_mut() = StatusCode::NOT_MODIFIED;
             } else {
-                headers.push((header::CONTENT_TYPE, Some(HeaderValue::from_static("application/json"))));
+                headers.push((
+                    header::CONTENT_TYPE,
+                    Some(HeaderValue::from_static("application/json")),
+                ));
                 response = response.map(|_| Body::full(document.json.clone()));
             }
         }
@@ -157,13 +169,16 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
 const WANTED_2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const VERSION_2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// `/openapi/v2`: a document that describes nothing, for kubectl, which asks for it before it creates a `List` and then
-/// leaves the checking of the items to the server. In JSON it is not served: whoever reads that wants the types.
+/// `/openapi/v2`: a document that describes nothing, for kubectl, which asks for it before it
+/// creates a `List` and then leaves the checking of the items to the server. In JSON it is not
+/// served: whoever reads that wants the types.
 pub(crate) fn version_2(headers: &HeaderMap) -> Result<Response<Body>, Status> {
     /// `swagger: "2.0"`
     const NOTHING: &[u8] = b"\x0a\x032.0";
     let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    if !accepts.flat_map(|value| value.split(',')).any(|clause| matches!(clause.trim(), WANTED_2 | VERSION_2))
+    if !accepts
+        .flat_map(|value| value.split(','))
+        .any(|clause| matches!(clause.trim(), WANTED_2 | VERSION_2))
     {
         return Err(Status::not_implemented("OpenAPI v2 with types; read /openapi/v3"));
     }
@@ -207,7 +222,10 @@ fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {
     let write = ["dryRun", "fieldManager", "fieldValidation"];
     let patch = ["dryRun", "fieldManager", "fieldValidation", "force"];
     let collection = if kind.is_namespaced() {
-        paths.insert(format!("{root}/{}", kind.plural()), json!({ "get": operation("list", &list) }));
+        paths.insert(
+            format!("{root}/{}", kind.plural()),
+            json!({ "get": operation("list", &list) }),
+        );
         format!("{root}/namespaces/{{namespace}}/{}", kind.plural())
     } else {
         format!("{root}/{}", kind.plural())

@@ -1,5 +1,5 @@
-//! A document that a patch opens level by level, as the real server's Go library does. A value that no operation opens
-//! keeps its text, and a test compares that text. Pure.
+//! A document that a patch opens level by level, as the real server's Go library does. A value that
+//! no operation opens keeps its text, and a test compares that text. Pure.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +149,9 @@ impl Node {
                     return Ok(false);
                 }
                 for (value, other) in items.iter_mut().zip(others) {
-                    let (Some(value), Some(other)) = (value, other) else { return Err(Failed::Panicked) };
+                    let (Some(value), Some(other)) = (value, other) else {
+                        return Err(Failed::Panicked);
+                    };
                     if !value.equals(other)? {
                         return Ok(false);
                     }
@@ -219,9 +221,9 @@ impl Node {
         let (size, depth) = match self {
             Self::Null => return (4, 0),
             Self::Text(text) => return (text.len(), json_syntax::depth(text)),
-            Self::Object(members) => {
-                sum(&mut members.iter().map(|(name, value)| (name.len().saturating_add(4), value.as_ref())))
-            }
+            Self::Object(members) => sum(&mut members
+                .iter()
+                .map(|(name, value)| (name.len().saturating_add(4), value.as_ref()))),
             Self::List(items) => sum(&mut items.iter().map(|value| (1, value.as_ref()))),
         };
         (size, depth.saturating_add(1))
@@ -277,7 +279,8 @@ impl Place<'_> {
     }
 }
 
-/// An index as Go's `strconv.Atoi` reads it: with a sign and with zeros before it; one below zero counts from the end.
+/// An index as Go's `strconv.Atoi` reads it: with a sign and with zeros before it; one below zero
+/// counts from the end.
 fn index(text: &str, len: usize) -> Option<usize> {
     let at: i64 = text.parse().ok()?;
     let at = match usize::try_from(at) {

@@ -1,4 +1,5 @@
-//! JSON patches as the real server reads them: RFC 6902, with the liberties of the Go library that it uses.
+//! JSON patches as the real server reads them: RFC 6902, with the liberties of the Go library that
+//! it uses.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +18,12 @@ const MAX_OPERATIONS: usize = 10_000;
 /// How many bytes the `copy` operations of one patch may add: a body's size, as kube-apiserver's
 /// (`AccumulatedCopySizeLimit`).
 const MAX_COPIED: usize = 3 * 1024 * 1024;
-/// How many bytes of values one patch may have looked through for their depth. Only a patch that moves the same large
-/// value to and fro gets there.
+/// How many bytes of values one patch may have looked through for their depth. Only a patch that
+/// moves the same large value to and fro gets there.
 const MAX_MEASURED: usize = 64 * 1024 * 1024;
 
-/// One operation of a patch. A missing member is an error only when the operation runs, as on the real server.
+/// One operation of a patch. A missing member is an error only when the operation runs, as on the
+/// real server.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     op: Option<String>,
@@ -60,19 +62,24 @@ pub(super) fn parse(body: &Bytes, validation: FieldValidation) -> Result<Vec<Ope
         if !ignores {
             check(&members).map_err(bad)?;
         }
-        let text = |name: &str| members.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let text =
+            |name: &str| members.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok());
         let value = members.get("value").map(|raw| Node::said(body, raw));
         Ok(Operation { op: text("op"), path: text("path"), from: text("from"), value })
     };
     operations.into_iter().map(read).collect()
 }
 
-/// What every operation is looked at for before any is carried out: `jsonPatchOp` of k8s.io/apiserver.
+/// What every operation is looked at for before any is carried out: `jsonPatchOp` of
+/// k8s.io/apiserver.
 fn check(members: &BTreeMap<String, &RawValue>) -> Result<(), String> {
     for name in ["op", "from", "path"] {
         let value = members.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         if let Some(value) = value.filter(|value| !value.is_string() && !value.is_null()) {
-            return Err(mismatch(&value, &format!("struct field jsonPatchOp.{name} of type string")));
+            return Err(mismatch(
+                &value,
+                &format!("struct field jsonPatchOp.{name} of type string"),
+            ));
         }
     }
     Ok(())
@@ -191,8 +198,8 @@ impl Cost {
         Ok(())
     }
 
-    /// Refuses to copy more in all than fits into a request: a few operations that copy what others copied would take
-    /// all memory.
+    /// Refuses to copy more in all than fits into a request: a few operations that copy what others
+    /// copied would take all memory.
     fn copy(&mut self, value: Option<&Node>) -> Result<(), End> {
         let size = value.map_or(0, |value| value.size().0);
         self.copied = self.copied.saturating_add(size);

@@ -1,5 +1,5 @@
-//! JSON merge patches as the real server applies them: RFC 7386, but nulls stay where a value replaces what is no
-//! object, and go within the lists of a value that replaces nothing. Pure.
+//! JSON merge patches as the real server applies them: RFC 7386, but nulls stay where a value
+//! replaces what is no object, and go within the lists of a value that replaces nothing. Pure.
 
 use bytes::Bytes;
 

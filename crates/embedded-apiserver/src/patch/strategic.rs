@@ -1,7 +1,8 @@
-//! Strategic merge patches: merge patches that know from the kind's schema which lists are merged, and by which key.
+//! Strategic merge patches: merge patches that know from the kind's schema which lists are merged,
+//! and by which key.
 //!
-//! Follows `StrategicMergeMapPatch` in k8s.io/apimachinery (pkg/util/strategicpatch/patch.go), error by error, but for
-//! lists that it searches again and again: here they are indexed.
+//! Follows `StrategicMergeMapPatch` in k8s.io/apimachinery (pkg/util/strategicpatch/patch.go),
+//! error by error, but for lists that it searches again and again: here they are indexed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,12 +22,14 @@ const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 /// `$setElementOrder/containers: [..]`: the order that the list gets.
 const SET_ORDER: &str = "$setElementOrder";
 
-/// What the real server has left of a patch when it was applied, and shows: nulls are gone from what the object had
-/// nothing of (`discardNullValuesFromPatch`).
+/// What the real server has left of a patch when it was applied, and shows: nulls are gone from
+/// what the object had nothing of (`discardNullValuesFromPatch`).
 pub(crate) fn left_of(patch: &Object, original: &Object) -> Object {
     let left = patch.iter().map(|(name, value)| {
         let value = match (value, original.get(name)) {
-            (Value::Object(patch), Some(Value::Object(original))) => left_of(patch, original).into(),
+            (Value::Object(patch), Some(Value::Object(original))) => {
+                left_of(patch, original).into()
+            }
             (value, None) => without_nulls(value),
             (value, Some(_)) => value.clone(),
         };
@@ -47,7 +50,11 @@ fn without_nulls(value: &Value) -> Value {
 }
 
 /// Changes an object by a patch.
-pub(super) fn merge(original: &mut Object, mut patch: Object, schema: Schema) -> Result<(), Status> {
+pub(super) fn merge(
+    original: &mut Object,
+    mut patch: Object,
+    schema: Schema,
+) -> Result<(), Status> {
     match patch.remove(DIRECTIVE) {
         None => {}
         Some(directive) if directive == "replace" => {
@@ -76,7 +83,12 @@ pub(super) fn merge(original: &mut Object, mut patch: Object, schema: Schema) ->
     Ok(())
 }
 
-fn merge_member(original: &mut Object, member: String, value: Value, schema: Schema) -> Result<(), Status> {
+fn merge_member(
+    original: &mut Object,
+    member: String,
+    value: Value,
+    schema: Schema,
+) -> Result<(), Status> {
     match (original.get_mut(&member), value) {
         (_, Value::Null) => drop(original.remove(&member)),
         (Some(Value::Object(old)), Value::Object(new)) => {
@@ -115,7 +127,8 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), Status> 
     let wrong = || Status::bad_request("invalid patch format of retainKeys");
     let retained = directive.as_array().ok_or_else(wrong)?;
     let retained: HashSet<&str> = retained.iter().filter_map(Value::as_str).collect();
-    let is_directive = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER);
+    let is_directive =
+        |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(SET_ORDER);
     let mut said = patch.iter().filter(|(name, value)| !value.is_null() && !is_directive(name));
     if !said.all(|(name, _)| retained.contains(name.as_str())) {
         return Err(wrong());
@@ -125,9 +138,14 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), Status> 
 }
 
 /// Lists with an order of their own are merged here, and leave the patch.
-fn merge_ordered_lists(original: &mut Object, patch: &mut Object, schema: Schema) -> Result<(), Status> {
+fn merge_ordered_lists(
+    original: &mut Object,
+    patch: &mut Object,
+    schema: Schema,
+) -> Result<(), Status> {
     const WRONG: &str = "invalid patch format of setElementOrder list";
-    let directives: Vec<String> = patch.keys().filter(|name| name.starts_with(SET_ORDER)).cloned().collect();
+    let directives: Vec<String> =
+        patch.keys().filter(|name| name.starts_with(SET_ORDER)).cloned().collect();
     for directive in directives {
         let Some(order) = patch.remove(&directive) else { continue };
         let Value::Array(order) = order else { return Err(not_a_list(&order)) };
@@ -189,7 +207,12 @@ fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<()
     Ok(())
 }
 
-fn delete_from_list(original: &mut Object, name: &str, gone: &Value, schema: Schema) -> Result<(), Status> {
+fn delete_from_list(
+    original: &mut Object,
+    name: &str,
+    gone: &Value,
+    schema: Schema,
+) -> Result<(), Status> {
     let Some(Value::Array(items)) = original.get_mut(name) else { return Ok(()) };
     let Value::Array(gone) = gone else { return Ok(()) };
     lookup(schema, name)?;
@@ -209,7 +232,8 @@ fn merge_lists(old: Vec<Value>, new: Vec<Value>, merging: Merging) -> Result<Vec
     let are_objects = check_items(&old, &new)?;
     if !are_objects {
         let mut seen = HashSet::new();
-        let both = old.iter().chain(&new).filter(|item| seen.insert(item.to_string())).cloned().collect();
+        let both =
+            old.iter().chain(&new).filter(|item| seen.insert(item.to_string())).cloned().collect();
         return arrange(both, &new, &old, None);
     }
     let Some(key) = merging.key else {
@@ -241,11 +265,14 @@ fn obey_directives(
     new: Vec<Value>,
     key: &str,
 ) -> Result<(Vec<Value>, Vec<Value>), Status> {
-    let (mut kept, mut deleted, mut replaces) = (Vec::with_capacity(new.len()), HashSet::new(), false);
+    let (mut kept, mut deleted, mut replaces) =
+        (Vec::with_capacity(new.len()), HashSet::new(), false);
     for item in new {
         match item.get(DIRECTIVE) {
             None => kept.push(item),
-            Some(directive) if directive == "delete" => drop(deleted.insert(identity(&item, Some(key))?)),
+            Some(directive) if directive == "delete" => {
+                drop(deleted.insert(identity(&item, Some(key))?))
+            }
             Some(directive) if directive == "replace" => replaces = true,
             Some(directive) if directive == "merge" => {
                 return Err(Status::unknown("merging lists cannot yet be specified in the patch"));
@@ -291,8 +318,9 @@ fn merge_items(
     Ok(merged)
 }
 
-/// Puts a merged list in order: what the patch knows in the patch's order, what only the server knows in the order it
-/// had, and, where both were there before, the two as they were to each other.
+/// Puts a merged list in order: what the patch knows in the patch's order, what only the server
+/// knows in the order it had, and, where both were there before, the two as they were to each
+/// other.
 fn arrange(
     merged: Vec<Value>,
     order: &[Value],
@@ -360,7 +388,8 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// Takes objects with a directive out of a value that is taken as it is; `false` if it is one itself.
+/// Takes objects with a directive out of a value that is taken as it is; `false` if it is one
+/// itself.
 fn remove_directives(value: &mut Value) -> bool {
     match value {
         Value::Object(members) if members.contains_key(DIRECTIVE) => return false,

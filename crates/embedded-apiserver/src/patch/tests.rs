@@ -22,7 +22,8 @@ fn apply(
 }
 
 fn apply_text(kind: PatchType, patch: &str, document: &str) -> Result<serde_json::Value, Status> {
-    let patch = Patch::parse(kind, &patch.to_owned().into(), &config_maps(), FieldValidation::Warn)?;
+    let patch =
+        Patch::parse(kind, &patch.to_owned().into(), &config_maps(), FieldValidation::Warn)?;
     Ok(patch.apply(document.to_owned().into())?.document)
 }
 
@@ -38,7 +39,8 @@ fn a_merge_patch_removes_by_null_and_replaces_lists() {
 fn only_a_test_for_null_of_a_missing_member_passes() {
     let document = || json!({ "a": { "b": null, "l": [] } });
     let test = |path: &str, value: serde_json::Value| {
-        apply(PatchType::Json, &json!([{ "op": "test", "path": path, "value": value }]), document()).is_some()
+        apply(PatchType::Json, &json!([{ "op": "test", "path": path, "value": value }]), document())
+            .is_some()
     };
     assert!(test("/a/missing", json!(null)));
     assert!(test("/missing", json!(null)));
@@ -58,12 +60,12 @@ fn refusal(patch: &serde_json::Value, document: &serde_json::Value) -> String {
 #[test]
 fn copies_of_copies_end_at_the_size_of_a_body() {
     let document = json!({ "a": { "b": "x".repeat(1000) } });
-    let copies: Vec<_> =
-        (0..40).map(|at| json!({ "op": "copy", "from": "/a", "path": format!("/a/c{at}") })).collect();
+    let copies: Vec<_> = (0..40)
+        .map(|at| json!({ "op": "copy", "from": "/a", "path": format!("/a/c{at}") }))
+        .collect();
     let why = refusal(&copies.into(), &document);
     assert!(why.contains("exceeding the limit"), "{why}");
-    let some =
-        json!([{ "op": "copy", "from": "/a", "path": "/c" }, { "op": "copy", "from": "/a", "path": "/d" }]);
+    let some = json!([{ "op": "copy", "from": "/a", "path": "/c" }, { "op": "copy", "from": "/a", "path": "/d" }]);
     let copied = apply(PatchType::Json, &some, document.clone()).expect("two copies are fine");
     assert_eq!(copied["d"], document["a"]);
 }
@@ -88,7 +90,10 @@ fn nothing_is_nested_deeper_than_it_can_be_read_again() {
         // The object itself, the members of the path, the value and its innermost object.
         let operation = json!([{ "op": "replace", "path": deep, "value": nested(fits - 1) }]);
         let patched = apply(PatchType::Json, &operation, nested(66)).expect("not too deep");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&patched.to_string()).ok(), Some(patched));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&patched.to_string()).ok(),
+            Some(patched)
+        );
     }
     let one_more = json!([{ "op": "replace", "path": deep, "value": nested(62) }]);
     assert_eq!(apply(PatchType::Json, &one_more, nested(66)), None);
@@ -141,7 +146,8 @@ fn a_test_compares_texts_where_nobody_went() {
     }
     // What an operation has put there stays as it was said, until it is copied.
     let added = |test: &str| {
-        let before = r#"{"op":"add","path":"/a","value":"<"},{"op":"copy","from":"/a","path":"/b"}"#;
+        let before =
+            r#"{"op":"add","path":"/a","value":"<"},{"op":"copy","from":"/a","path":"/b"}"#;
         code(&format!(r#"[{before},{{"op":"test",{test}}}]"#), "{}")
     };
     assert_eq!(added(r#""path":"/a","value":"<""#), 200);
@@ -165,10 +171,13 @@ fn what_gos_library_panics_over_is_500() {
 fn a_merge_patch_drops_nulls_of_what_it_adds_and_keeps_those_of_what_it_replaces() {
     let document = || json!({ "l": [1], "o": { "x": 1 } });
     let item = json!([{ "a": null, "b": { "c": null } }, null]);
-    for (member, expected) in
-        [("new", json!([{ "b": {} }, null])), ("l", json!([{ "b": {} }, null])), ("o", item.clone())]
-    {
-        let patched = apply(PatchType::Merge, &json!({ member: item }), document()).expect("a patch");
+    for (member, expected) in [
+        ("new", json!([{ "b": {} }, null])),
+        ("l", json!([{ "b": {} }, null])),
+        ("o", item.clone()),
+    ] {
+        let patched =
+            apply(PatchType::Merge, &json!({ member: item }), document()).expect("a patch");
         assert_eq!(patched[member], expected, "{member}");
     }
 }

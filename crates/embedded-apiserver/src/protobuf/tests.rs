@@ -1,4 +1,5 @@
-//! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in `verify`'s tests.
+//! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in
+//! `verify`'s tests.
 
 use bytes::Bytes;
 use http::Request;
@@ -29,8 +30,9 @@ fn every_built_in_kind_and_every_recorded_line_is_in_the_table() {
     for kind in builtin::kinds() {
         assert!(TYPES.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
     }
-    let lines =
-        recorded::PROTOBUF.lines().filter(|line| line.as_bytes().first().is_some_and(u8::is_ascii_digit));
+    let lines = recorded::PROTOBUF
+        .lines()
+        .filter(|line| line.as_bytes().first().is_some_and(u8::is_ascii_digit));
     assert_eq!(TYPES.fields(), lines.count(), "no line was passed over");
 }
 
@@ -55,7 +57,10 @@ fn times_quantities_bytes_and_inline_members_have_their_own_json() {
     let source = field(2, &field(3, &field(1, b"/tmp/x")));
     let volume = field(2, &[capacity, source].concat());
     let object = enveloped(&envelope("v1", "PersistentVolume", &volume)).unwrap();
-    assert_eq!(object["spec"], json!({ "capacity": { "storage": "1Gi" }, "hostPath": { "path": "/tmp/x" } }));
+    assert_eq!(
+        object["spec"],
+        json!({ "capacity": { "storage": "1Gi" }, "hostPath": { "path": "/tmp/x" } })
+    );
     let secret = field(2, &[field(1, b"k"), field(2, b"\x00\x01")].concat());
     let object = enveloped(&envelope("v1", "Secret", &secret)).unwrap();
     assert_eq!(object["data"], json!({ "k": "AAE=" }));
@@ -65,7 +70,10 @@ fn times_quantities_bytes_and_inline_members_have_their_own_json() {
 fn fields_of_later_versions_are_passed_over() {
     let message = [field(15, b"new"), number(14, 3), field(1, &field(1, b"a"))].concat();
     let object = enveloped(&envelope("v1", "ConfigMap", &message)).unwrap();
-    assert_eq!(object, json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }));
+    assert_eq!(
+        object,
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } })
+    );
 }
 
 #[test]
@@ -78,8 +86,12 @@ fn what_is_no_message_of_a_known_kind_is_refused() {
     assert!(enveloped(b"{}").unwrap_err().0.contains("expected prefix"));
     assert!(enveloped(&whole[..whole.len() - 1]).unwrap_err().0.contains("EOF"));
     assert!(enveloped(&envelope("v2", "ConfigMap", b"")).unwrap_err().0.contains("\"ConfigMap\""));
-    assert!(enveloped(&envelope("v1", "ConfigMap", &[0xff; 11])).unwrap_err().0.contains("overflow"));
-    assert!(enveloped(&envelope("v1", "ConfigMap", &number(1, 1))).unwrap_err().0.contains("metadata"));
+    assert!(
+        enveloped(&envelope("v1", "ConfigMap", &[0xff; 11])).unwrap_err().0.contains("overflow")
+    );
+    assert!(
+        enveloped(&envelope("v1", "ConfigMap", &number(1, 1))).unwrap_err().0.contains("metadata")
+    );
 }
 
 #[test]
@@ -89,11 +101,15 @@ fn a_message_in_parts_is_their_sum_and_of_anything_else_the_last_one_counts() {
         field(1, &[field(1, b"b"), field(11, &[field(1, b"k"), field(2, b"v")].concat())].concat()),
     ];
     let object = enveloped(&envelope("v1", "ConfigMap", &parts.concat())).unwrap();
-    assert_eq!(object["metadata"], json!({ "name": "b", "namespace": "one", "labels": { "k": "v" } }));
+    assert_eq!(
+        object["metadata"],
+        json!({ "name": "b", "namespace": "one", "labels": { "k": "v" } })
+    );
     let emptied = field(1, &[field(1, b"a"), field(1, b"")].concat());
     let object = enveloped(&envelope("v1", "ConfigMap", &emptied)).unwrap();
     assert_eq!(object.get("metadata"), None);
-    let volume = [field(2, &field(2, &field(3, &field(1, b"/x")))), field(2, &field(5, b"Retain"))].concat();
+    let volume =
+        [field(2, &field(2, &field(3, &field(1, b"/x")))), field(2, &field(5, b"Retain"))].concat();
     let object = enveloped(&envelope("v1", "PersistentVolume", &volume)).unwrap();
     assert_eq!(
         object["spec"],
@@ -106,7 +122,10 @@ fn a_field_number_that_cannot_be_and_a_length_beyond_the_end_are_refused() {
     let refused = |message: &[u8]| enveloped(&envelope("v1", "ConfigMap", message)).unwrap_err().0;
     assert!(refused(&number(0, 1)).contains("illegal tag"));
     assert!(refused(&[0x80, 0x80, 0x80, 0x80, 0x10, 0]).contains("illegal tag"), "2 to the 29");
-    assert!(enveloped(&envelope("v1", "ConfigMap", &[0xf8, 0xff, 0xff, 0xff, 0x0f, 0])).is_ok(), "one less");
+    assert!(
+        enveloped(&envelope("v1", "ConfigMap", &[0xf8, 0xff, 0xff, 0xff, 0x0f, 0])).is_ok(),
+        "one less"
+    );
     let mut endless = vec![1 << 3 | 2];
     endless.extend([0xff; 9]);
     for last in [0, 1] {
@@ -123,11 +142,13 @@ fn defined(schema: &[u8]) -> Result<Value, String> {
     let long = |number: u8, content: &[u8]| {
         let length = u16::try_from(content.len()).expect("short");
         let low = u8::try_from(length & 0x7f).expect("seven bits") | 0x80;
-        [&[number << 3 | 2, low, u8::try_from(length >> 7).expect("seven bits")][..], content].concat()
+        [&[number << 3 | 2, low, u8::try_from(length >> 7).expect("seven bits")][..], content]
+            .concat()
     };
     let spec = long(2, &long(7, &long(4, &long(1, schema))));
     let mut envelope = [MAGIC.to_vec(), field(1, &[])].concat();
-    let types = [field(1, b"apiextensions.k8s.io/v1"), field(2, b"CustomResourceDefinition")].concat();
+    let types =
+        [field(1, b"apiextensions.k8s.io/v1"), field(2, b"CustomResourceDefinition")].concat();
     envelope.splice(4.., field(1, &types));
     envelope.extend(long(2, &spec));
     let mut object = enveloped(&envelope).map_err(|why| why.0)?;
@@ -158,7 +179,11 @@ fn a_schema_or_something_simpler_is_read_as_which_it_is() {
         "f": { "dependencies": { "x": ["y"] } },
     } });
     assert_eq!(defined(&schema.concat()), Ok(expected));
-    assert!(defined(&member(b"a", &of(additional, &field(1, b"x")))).unwrap_err().contains("additionalProp"));
+    assert!(
+        defined(&member(b"a", &of(additional, &field(1, b"x"))))
+            .unwrap_err()
+            .contains("additionalProp")
+    );
 }
 
 #[test]
@@ -221,7 +246,8 @@ fn deep(levels: usize) -> Request<Bytes> {
 #[test]
 fn what_is_nested_too_deeply_is_not_implemented_and_says_so() {
     let kinds = builtin::kinds();
-    let kind = kinds.iter().find(|kind| kind.plural() == "customresourcedefinitions").expect("built in");
+    let kind =
+        kinds.iter().find(|kind| kind.plural() == "customresourcedefinitions").expect("built in");
     // The definition, its spec, version, validation and schema are five levels.
     let read = into_json(deep(MAX_DEPTH - 5), kind).expect("as deep as may be");
     let text = String::from_utf8(read.body().to_vec()).expect("UTF-8");
@@ -229,6 +255,10 @@ fn what_is_nested_too_deeply_is_not_implemented_and_says_so() {
     for levels in [MAX_DEPTH - 4, 10_000] {
         let refused = into_json(deep(levels), kind).expect_err("too deep");
         assert_eq!(refused.code(), 501, "{}", refused.message());
-        assert!(refused.message().contains("nested deeper than 120 levels"), "{}", refused.message());
+        assert!(
+            refused.message().contains("nested deeper than 120 levels"),
+            "{}",
+            refused.message()
+        );
     }
 }

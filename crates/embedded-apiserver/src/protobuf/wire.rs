@@ -13,7 +13,9 @@ pub(super) enum Payload<'a> {
 }
 
 /// The fields of a message, in order. Nothing follows an error.
-pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = Result<(u64, Payload<'_>), Malformed>> {
+pub(super) fn fields(
+    message: &[u8],
+) -> impl Iterator<Item = Result<(u64, Payload<'_>), Malformed>> {
     let mut rest = message;
     std::iter::from_fn(move || {
         if rest.is_empty() {

@@ -1,4 +1,5 @@
-//! One request on its way to the other server, and the answer on its way back: what is passed on, and what is not.
+//! One request on its way to the other server, and the answer on its way back: what is passed on,
+//! and what is not.
 
 use super::Upstream;
 use super::frames::{Frames, Framing};
@@ -8,14 +9,17 @@ use crate::request_info::{RequestInfo, Verb};
 use crate::status::json_response;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream, StreamExt};
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri, header, request, response};
+use http::{
+    HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri, header, request, response,
+};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use kube::client::Body as KubeBody;
 use std::collections::VecDeque;
 use std::error::Error;
 
-/// Headers about one connection only (RFC 9110, section 7.6.1), with the two that are older than that rule.
+/// Headers about one connection only (RFC 9110, section 7.6.1), with the two that are older than
+/// that rule.
 const HOP_BY_HOP: [HeaderName; 9] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -37,8 +41,7 @@ impl Upstream {
     pub(crate) async fn forward(&self, request: Request<Bytes>) -> Response<Body> {
         let (parts, body) = request.into_parts();
         if parts.method == Method::CONNECT || parts.headers.contains_key(header::UPGRADE) {
-            let why =
-                "the proxy passes no connections through: exec, attach and port-forward do not work here";
+            let why = "the proxy passes no connections through: exec, attach and port-forward do not work here";
             return refusal(StatusCode::NOT_IMPLEMENTED, "NotImplemented", why);
         }
         let user = parts.extensions.get::<User>().map(User::name).unwrap_or_default();
@@ -96,7 +99,8 @@ fn inward(response: Response<KubeBody>, watch: bool) -> Response<Body> {
     response
 }
 
-/// Without the headers that are about one connection: the known ones, and those that `Connection` names.
+/// Without the headers that are about one connection: the known ones, and those that `Connection`
+/// names.
 fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     let connection: Vec<String> = headers
         .get_all(header::CONNECTION)
@@ -134,7 +138,8 @@ struct Watch {
     ended: bool,
 }
 
-/// The same bytes, one item an event. What the other server leaves unfinished is passed on unfinished.
+/// The same bytes, one item an event. What the other server leaves unfinished is passed on
+/// unfinished.
 fn events(
     pieces: BoxStream<'static, Result<Bytes, Disconnected>>,
     framing: Framing,

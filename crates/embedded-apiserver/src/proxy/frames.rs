@@ -1,12 +1,13 @@
-//! Cuts the bytes of a watch into its events, so that a fault falls between two of them or into one. Pure.
+//! Cuts the bytes of a watch into its events, so that a fault falls between two of them or into
+//! one. Pure.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 /// No event of an API server comes near this; one that does is broken.
 const MAX_EVENT: usize = 32 * 1024 * 1024;
 
-/// How a content type says where an event ends (k8s.io/apimachinery, pkg/runtime/serializer: the framers of JSON and
-/// protobuf).
+/// How a content type says where an event ends (k8s.io/apimachinery, pkg/runtime/serializer: the
+/// framers of JSON and protobuf).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// JSON: after a line feed.
@@ -20,7 +21,8 @@ pub(super) enum Framing {
 impl Framing {
     /// By the `Content-Type` of the answer.
     pub(super) fn of(content_type: Option<&str>) -> Self {
-        let essence = content_type.unwrap_or("application/json").split(';').next().unwrap_or_default();
+        let essence =
+            content_type.unwrap_or("application/json").split(';').next().unwrap_or_default();
         match essence.trim().to_ascii_lowercase().as_str() {
             "application/json" => Self::Lines,
             "application/vnd.kubernetes.protobuf" => Self::Lengths,
@@ -64,8 +66,8 @@ impl Frames {
             }
             Framing::Lengths => {
                 let length = self.held.first_chunk().map(|head| u32::from_be_bytes(*head));
-                let length =
-                    length.map(|length| usize::try_from(length).unwrap_or(usize::MAX).saturating_add(4));
+                let length = length
+                    .map(|length| usize::try_from(length).unwrap_or(usize::MAX).saturating_add(4));
                 if length.is_some_and(|length| length > MAX_EVENT) {
                     return Err(TooLong);
                 }
@@ -106,9 +108,14 @@ mod tests {
     #[test]
     fn lines_are_whole_however_the_bytes_come() {
         let whole = b"{\"a\":1}\n{\"b\":2}\n{\"c\"";
-        let expected = (vec![b"{\"a\":1}\n".to_vec(), b"{\"b\":2}\n".to_vec()], Some(b"{\"c\"".to_vec()));
+        let expected =
+            (vec![b"{\"a\":1}\n".to_vec(), b"{\"b\":2}\n".to_vec()], Some(b"{\"c\"".to_vec()));
         for size in 1..=whole.len() {
-            assert_eq!(cut(Framing::Lines, &whole.chunks(size).collect::<Vec<_>>()), expected, "by {size}");
+            assert_eq!(
+                cut(Framing::Lines, &whole.chunks(size).collect::<Vec<_>>()),
+                expected,
+                "by {size}"
+            );
         }
         assert_eq!(cut(Framing::Lines, &[b"x\n"]), (vec![b"x\n".to_vec()], None));
     }
@@ -119,7 +126,11 @@ mod tests {
         let expected =
             (vec![b"\0\0\0\x03a\nb".to_vec(), b"\0\0\0\0".to_vec()], Some(b"\0\0\0\x02c".to_vec()));
         for size in 1..=whole.len() {
-            assert_eq!(cut(Framing::Lengths, &whole.chunks(size).collect::<Vec<_>>()), expected, "by {size}");
+            assert_eq!(
+                cut(Framing::Lengths, &whole.chunks(size).collect::<Vec<_>>()),
+                expected,
+                "by {size}"
+            );
         }
     }
 

@@ -16,7 +16,9 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
         let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let (digits, after) = rest.split_at(number);
         let dots = digits.bytes().filter(|byte| *byte == b'.').count();
-        if dots > 1 || digits.len() == dots || digits.split('.').next().is_some_and(|whole| whole.len() > 19)
+        if dots > 1
+            || digits.len() == dots
+            || digits.split('.').next().is_some_and(|whole| whole.len() > 19)
         {
             return Err(invalid());
         }

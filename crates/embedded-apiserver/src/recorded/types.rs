@@ -1,5 +1,6 @@
-//! The Go types of the built-in kinds: what each field is called in JSON and in protobuf, and of which type it is. Read
-//! from the recorded table, whose form `crates/verify/go/record-protobuf` describes.
+//! The Go types of the built-in kinds: what each field is called in JSON and in protobuf, and of
+//! which type it is. Read from the recorded table, whose form `crates/verify/go/record-protobuf`
+//! describes.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -98,7 +99,8 @@ pub(crate) enum Type {
     Float64,
     /// `RawExtension`, `FieldsV1`, and `JSON` of a definition's schema.
     Json,
-    /// A schema, which is a message of this number, or something simpler: in protobuf, a message around either.
+    /// A schema, which is a message of this number, or something simpler: in protobuf, a message
+    /// around either.
     SchemaOr(Simpler, usize),
     /// A list of texts with a name of its own: in protobuf, a message around it.
     Strings,
@@ -163,7 +165,8 @@ impl Types {
                     }
                 }
                 ["default", message, member, default] => {
-                    let message = indices.get(message).and_then(|index| types.messages.get_mut(*index));
+                    let message =
+                        indices.get(message).and_then(|index| types.messages.get_mut(*index));
                     if let (Some(message), Ok(default)) = (message, serde_json::from_str(default)) {
                         message.defaults.push((member.into(), default));
                     }
@@ -171,7 +174,11 @@ impl Types {
                 ["message", name] => {
                     let go = name.rsplit_once('/').map_or(name, |(_, go)| go);
                     let keeps_empty_lists = name.starts_with("apiextensions/");
-                    types.messages.push(Message { go: go.into(), keeps_empty_lists, ..Message::default() });
+                    types.messages.push(Message {
+                        go: go.into(),
+                        keeps_empty_lists,
+                        ..Message::default()
+                    });
                 }
                 [number, name, presence, of, ref rest @ ..] => {
                     let (go, whole) = match *rest {
@@ -261,9 +268,15 @@ impl Field {
     /// What is in JSON when nobody has set it.
     fn always(&self) -> Option<Always> {
         match (self.presence, self.of) {
-            (Presence::NullPointer | Presence::NullList | Presence::NullMap, _) => Some(Always::Null),
-            (Presence::Value | Presence::OmitEmpty, Type::Message(message)) => Some(Always::Object(message)),
-            (Presence::Value | Presence::OmitEmpty, Type::Time | Type::MicroTime) => Some(Always::Null),
+            (Presence::NullPointer | Presence::NullList | Presence::NullMap, _) => {
+                Some(Always::Null)
+            }
+            (Presence::Value | Presence::OmitEmpty, Type::Message(message)) => {
+                Some(Always::Object(message))
+            }
+            (Presence::Value | Presence::OmitEmpty, Type::Time | Type::MicroTime) => {
+                Some(Always::Null)
+            }
             (Presence::Value, Type::Json | Type::Bytes | Type::Strings) => Some(Always::Null),
             (Presence::Value, Type::String) => Some(Always::Text),
             (Presence::Value, Type::Bool) => Some(Always::False),

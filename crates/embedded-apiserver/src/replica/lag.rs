@@ -29,7 +29,8 @@ pub(super) enum Due {
 }
 
 impl Lag {
-    /// When the cache may know of what was written at `written`, as `revision`, while `newest` is the newest one.
+    /// When the cache may know of what was written at `written`, as `revision`, while `newest` is
+    /// the newest one.
     pub(super) fn due(self, written: Instant, revision: u64, newest: u64, now: Instant) -> Due {
         match self {
             Self::Time(lag) => match written.checked_add(lag) {

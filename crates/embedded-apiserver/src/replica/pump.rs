@@ -1,4 +1,5 @@
-//! The task that brings a cache on: it takes each write as soon as it is made, and passes it on when it is due.
+//! The task that brings a cache on: it takes each write as soon as it is made, and passes it on
+//! when it is due.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ struct Stage {
 /// Follows until it is dropped.
 pub(super) async fn run(from: Arc<Core>, to: Arc<Core>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
-    let mut pump = Pump { read: to.store.revision(), from, to, stage: Stage::default(), next: None };
+    let mut pump =
+        Pump { read: to.store.revision(), from, to, stage: Stage::default(), next: None };
     loop {
         newest.see();
         lag.see();
@@ -56,7 +58,8 @@ struct Pump {
     to: Arc<Core>,
     /// Everything up to this revision has been taken.
     read: u64,
-    /// What the cache learns next. It is never given up for what is newer: under steady writes nothing would ever be due.
+    /// What the cache learns next. It is never given up for what is newer: under steady writes
+    /// nothing would ever be due.
     stage: Stage,
     /// What comes then, after more changes than anybody keeps. Given up for what is newer.
     next: Option<Stage>,

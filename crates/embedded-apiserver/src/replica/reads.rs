@@ -42,7 +42,8 @@ pub(super) fn source(method: &Method, uri: &Uri) -> Source {
     }
 }
 
-/// Events come straight from etcd (`DefaultWatchCacheSizes` of k8s.io/kubernetes/pkg/kubeapiserver: of size 0).
+/// Events come straight from etcd (`DefaultWatchCacheSizes` of k8s.io/kubernetes/pkg/kubeapiserver:
+/// of size 0).
 fn is_uncached(info: &RequestInfo) -> bool {
     info.resource == "events" && matches!(&*info.group, "" | "events.k8s.io")
 }
@@ -69,17 +70,26 @@ mod tests {
             ("/p?resourceVersion=0", Source::Cache),
             ("?watch=true", Source::Cache),
             ("?watch=1&resourceVersion=7", Source::Cache),
-            ("?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", Source::CaughtUp),
+            (
+                "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+                Source::CaughtUp,
+            ),
             ("?watch=true&sendInitialEvents=true&resourceVersion=0", Source::Cache),
         ] {
-            assert_eq!(source(&Method::GET, &format!("{PODS}{path}").parse().unwrap()), expected, "{path}");
+            assert_eq!(
+                source(&Method::GET, &format!("{PODS}{path}").parse().unwrap()),
+                expected,
+                "{path}"
+            );
         }
         let write = format!("{PODS}/p?resourceVersion=0").parse().unwrap();
         for method in [Method::PUT, Method::PATCH, Method::DELETE] {
             assert_eq!(source(&method, &write), Source::Newest);
         }
         for events in ["/api/v1/events", "/apis/events.k8s.io/v1/namespaces/a/events"] {
-            for query in ["?resourceVersion=0", "?watch=1&resourceVersion=7", "/e?resourceVersion=0"] {
+            for query in
+                ["?resourceVersion=0", "?watch=1&resourceVersion=7", "/e?resourceVersion=0"]
+            {
                 let path = format!("{events}{query}").parse().unwrap();
                 assert_eq!(source(&Method::GET, &path), Source::Newest, "{path}");
             }

@@ -44,20 +44,28 @@ fn groups_and_namespaces_are_told_apart() {
     );
     assert_eq!(said(Method::GET, "/api/v1/namespaces"), "list namespaces - -");
     assert_eq!(said(Method::GET, "/api/v1/namespaces/ns"), "get namespaces ns ns");
-    assert_eq!(said(Method::PUT, "/api/v1/namespaces/ns/finalize"), "update namespaces/finalize ns ns");
+    assert_eq!(
+        said(Method::PUT, "/api/v1/namespaces/ns/finalize"),
+        "update namespaces/finalize ns ns"
+    );
     assert_eq!(said(Method::GET, "/api/v1/namespaces/ns/status"), "get namespaces/status ns ns");
     assert_eq!(said(Method::GET, "/api/v1/namespaces/ns/pods/"), "list pods ns -");
 }
 
 #[test]
 fn a_name_in_the_field_selector_counts() {
-    assert_eq!(said(Method::GET, "/api/v1/pods?fieldSelector=metadata.name%3Dp&watch=1"), "watch pods - p");
+    assert_eq!(
+        said(Method::GET, "/api/v1/pods?fieldSelector=metadata.name%3Dp&watch=1"),
+        "watch pods - p"
+    );
     assert_eq!(said(Method::GET, "/api/v1/pods?fieldSelector=spec.nodeName%3Dn"), "list pods - -");
 }
 
 #[test]
 fn paths_that_are_no_resource_keep_their_path() {
-    for path in ["/", "/version", "/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1", "/healthz"] {
+    for path in
+        ["/", "/version", "/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1", "/healthz"]
+    {
         let info = of(Method::GET, path);
         assert_eq!((info.verb, info.resource.as_str(), info.path.as_str()), (Verb::Get, "", path));
     }

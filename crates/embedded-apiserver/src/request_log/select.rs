@@ -1,4 +1,5 @@
-//! Questions to the log: a selection by user, verb and resource, its counts, its entries, its assertions.
+//! Questions to the log: a selection by user, verb and resource, its counts, its entries, its
+//! assertions.
 
 use super::{Counts, Entry, OTHERS, RequestLog, Ring, Series};
 use crate::request_info::{Verb, resource_matches};
@@ -7,8 +8,9 @@ use std::time::{Instant, SystemTime};
 
 /// The requests of a log that meet all conditions given so far.
 ///
-/// Counts come from counters that never drop. Entries come from the bounded ring: questions about a point in time
-/// answer [`Forgotten`] when the ring no longer reaches back that far, never a wrong entry.
+/// Counts come from counters that never drop. Entries come from the bounded ring: questions about a
+/// point in time answer [`Forgotten`] when the ring no longer reaches back that far, never a wrong
+/// entry.
 #[derive(Clone)]
 #[must_use = "a selection does nothing until it is counted, listed or asserted"]
 pub struct Selection {
@@ -26,7 +28,14 @@ struct Filter {
 }
 
 impl Filter {
-    fn admits(&self, user: &str, verb: Verb, group: &str, resource: &str, subresource: Option<&str>) -> bool {
+    fn admits(
+        &self,
+        user: &str,
+        verb: Verb,
+        group: &str,
+        resource: &str,
+        subresource: Option<&str>,
+    ) -> bool {
         let is = |pattern: &String| resource_matches(pattern, group, resource, subresource);
         (self.users.is_empty() || self.users.iter().any(|wanted| wanted == user))
             && (self.verbs.is_empty() || self.verbs.contains(&verb))
@@ -37,11 +46,17 @@ impl Filter {
 
     /// Whether all requests of a series are admitted.
     fn admits_series(&self, series: &Series) -> bool {
-        self.admits(&series.user, series.verb, &series.group, &series.resource, series.subresource.as_deref())
-            && !self.may_be_among(series)
+        self.admits(
+            &series.user,
+            series.verb,
+            &series.group,
+            &series.resource,
+            series.subresource.as_deref(),
+        ) && !self.may_be_among(series)
     }
 
-    /// Whether requests that it admits may be among those of a series that are counted under no resource of their own.
+    /// Whether requests that it admits may be among those of a series that are counted under no
+    /// resource of their own.
     fn may_be_among(&self, series: &Series) -> bool {
         let others = Self { resources: Vec::new(), except: Vec::new(), ..self.clone() };
         let by_resource = !(self.resources.is_empty() && self.except.is_empty());
@@ -119,8 +134,9 @@ impl Selection {
         self
     }
 
-    /// Only this resource: `leases` (any group, subresources included), `leases.coordination.k8s.io` (that group) or
-    /// `pods/status` (that subresource alone). Several calls admit several resources.
+    /// Only this resource: `leases` (any group, subresources included),
+    /// `leases.coordination.k8s.io` (that group) or `pods/status` (that subresource alone).
+    /// Several calls admit several resources.
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         self.filter.resources.push(resource.into());
         self
@@ -132,9 +148,10 @@ impl Selection {
         self
     }
 
-    /// The counters of the selection, summed up. Exact since the server was built, but that of more than 8,192 different
-    /// users, verbs and resources the later ones are counted under the resource `(other)`, which `resource` and
-    /// `except_resource` leave out. Where that may matter the assertions fail, and say so.
+    /// The counters of the selection, summed up. Exact since the server was built, but that of more
+    /// than 8,192 different users, verbs and resources the later ones are counted under the
+    /// resource `(other)`, which `resource` and `except_resource` leave out. Where that may
+    /// matter the assertions fail, and say so.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts_in(&self.log.shared.ring.lock())
@@ -150,7 +167,8 @@ impl Selection {
         sum
     }
 
-    /// The counters of the selection by user, verb and resource, sorted. Exact since the server was built.
+    /// The counters of the selection by user, verb and resource, sorted. Exact since the server was
+    /// built.
     #[must_use]
     pub fn rows(&self) -> Vec<(Series, Counts)> {
         let mut rows = self.log.counts();
@@ -181,20 +199,27 @@ impl Selection {
     ///
     /// # Errors
     ///
-    /// [`Forgotten`] if the ring has given up an entry that arrived then: the answer could be incomplete.
+    /// [`Forgotten`] if the ring has given up an entry that arrived then: the answer could be
+    /// incomplete.
     pub fn entries_since(&self, since: Instant) -> Result<Vec<Entry>, Forgotten> {
         let ring = self.log.shared.ring.lock();
         ring.reaches_back_to(since)?;
         let start = ring.entries.partition_point(|entry| entry.at < since);
-        Ok(ring.entries.range(start..).filter(|entry| self.filter.admits_entry(entry)).cloned().collect())
+        Ok(ring
+            .entries
+            .range(start..)
+            .filter(|entry| self.filter.admits_entry(entry))
+            .cloned()
+            .collect())
     }
 
-    /// All entries that arrived at this wall time or later, oldest first; for other processes, which share no
-    /// [`Instant`] with this one. A step of the wall clock is not corrected.
+    /// All entries that arrived at this wall time or later, oldest first; for other processes,
+    /// which share no [`Instant`] with this one. A step of the wall clock is not corrected.
     ///
     /// # Errors
     ///
-    /// [`Forgotten`] if the ring has given up an entry with such a wall time: the answer could be incomplete.
+    /// [`Forgotten`] if the ring has given up an entry with such a wall time: the answer could be
+    /// incomplete.
     pub fn entries_since_wall(&self, since: SystemTime) -> Result<Vec<Entry>, Forgotten> {
         let ring = self.log.shared.ring.lock();
         if ring.forgotten_wall.is_some_and(|until| until >= since) {
@@ -204,12 +229,13 @@ impl Selection {
         Ok(late.filter(|entry| self.filter.admits_entry(entry)).cloned().collect())
     }
 
-    /// The first such request that arrived at `since` or later: with `by(user).writes()`, the first write of a user
-    /// after an instant.
+    /// The first such request that arrived at `since` or later: with `by(user).writes()`, the first
+    /// write of a user after an instant.
     ///
     /// # Errors
     ///
-    /// [`Forgotten`] if the ring has given up an entry that arrived then: the true first one may be among those.
+    /// [`Forgotten`] if the ring has given up an entry that arrived then: the true first one may be
+    /// among those.
     pub fn first_since(&self, since: Instant) -> Result<Option<Entry>, Forgotten> {
         let ring = self.log.shared.ring.lock();
         ring.reaches_back_to(since)?;
@@ -253,7 +279,8 @@ impl Selection {
 
     /// # Panics
     ///
-    /// If more than `bound` such requests arrived; the message lists them by user, verb and resource.
+    /// If more than `bound` such requests arrived; the message lists them by user, verb and
+    /// resource.
     #[track_caller]
     pub fn assert_at_most(&self, bound: u64) {
         self.assert(|count| count <= bound, "at most", bound);
@@ -261,7 +288,8 @@ impl Selection {
 
     /// # Panics
     ///
-    /// If fewer than `bound` such requests arrived; the message lists them by user, verb and resource.
+    /// If fewer than `bound` such requests arrived; the message lists them by user, verb and
+    /// resource.
     #[track_caller]
     pub fn assert_at_least(&self, bound: u64) {
         self.assert(|count| count >= bound, "at least", bound);
@@ -269,7 +297,8 @@ impl Selection {
 
     /// # Panics
     ///
-    /// If another number than `wanted` of such requests arrived; the message lists them by user, verb and resource.
+    /// If another number than `wanted` of such requests arrived; the message lists them by user,
+    /// verb and resource.
     #[track_caller]
     pub fn assert_exactly(&self, wanted: u64) {
         self.assert(|count| count == wanted, "exactly", wanted);
@@ -301,8 +330,8 @@ impl Selection {
         );
     }
 
-    /// How many requests of the selection's users and verbs were counted under no resource of their own, where it asks
-    /// for resources.
+    /// How many requests of the selection's users and verbs were counted under no resource of their
+    /// own, where it asks for resources.
     fn unknown_in(&self, ring: &Ring) -> u64 {
         let others = ring.series.iter().filter(|(series, _)| self.filter.may_be_among(series));
         others.map(|(_, &at)| ring.counts[at].requests).sum()
@@ -311,7 +340,8 @@ impl Selection {
     fn table(&self) -> String {
         let mut lines = String::new();
         for (series, counts) in self.rows() {
-            let subresource = series.subresource.as_ref().map(|sub| format!("/{sub}")).unwrap_or_default();
+            let subresource =
+                series.subresource.as_ref().map(|sub| format!("/{sub}")).unwrap_or_default();
             lines.push_str(&format!(
                 "  {:>6} {:<16} {} {}{subresource}\n",
                 counts.requests, series.verb, series.user, series.resource

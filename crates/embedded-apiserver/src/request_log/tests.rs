@@ -77,7 +77,10 @@ async fn the_first_write_after_a_moment_is_exact_or_refused() {
     assert!(log.by("c").writes().first_since(killed).expect("kept").is_none());
 
     note(&log, "b", Method::POST, PVS, Outcome::Answered(201));
-    assert!(log.all().first_since(killed).is_ok(), "only an entry from before that moment was given up");
+    assert!(
+        log.all().first_since(killed).is_ok(),
+        "only an entry from before that moment was given up"
+    );
     let refused = log.all().first_since(start).expect_err("the first entry was given up");
     assert_eq!(refused.oldest_seq, 1);
     assert!(refused.to_string().contains("request_log_capacity"));
@@ -128,7 +131,8 @@ async fn invented_resources_do_not_grow_the_counters_without_bound() {
     let log = new_log(4);
     for number in 0..super::MAX_SERIES + 100 {
         let uri: Uri = format!("/api/v1/kind{number}").parse().expect("a valid URI");
-        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0).finish(Outcome::Answered(404));
+        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0)
+            .finish(Outcome::Answered(404));
     }
     assert_eq!(log.counts().len(), super::MAX_SERIES + 1);
     log.reads_of("(other)").assert_exactly(100);
@@ -139,7 +143,8 @@ fn full_log() -> RequestLog {
     let log = new_log(4);
     for number in 0..super::MAX_SERIES {
         let uri: Uri = format!("/api/v1/kind{number}").parse().expect("a valid URI");
-        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0).finish(Outcome::Answered(404));
+        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0)
+            .finish(Outcome::Answered(404));
     }
     log
 }

@@ -1,4 +1,5 @@
-//! The trace of a run in one number: a hash over what came and what went, in the order in which it did.
+//! The trace of a run in one number: a hash over what came and what went, in the order in which it
+//! did.
 
 use super::{Outcome, RequestLog};
 use crate::body::{Body, Disconnected};
@@ -6,8 +7,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header};
 use std::time::Duration;
 
-/// The hash so far. It must not depend on the machine, so it is none of the standard library's; nobody who sends
-/// requests gains anything by a collision.
+/// The hash so far. It must not depend on the machine, so it is none of the standard library's;
+/// nobody who sends requests gains anything by a collision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trace(u64);
 
@@ -95,7 +96,8 @@ pub(crate) fn of_request(request: &Request<Bytes>) -> u64 {
     trace.bytes(request.uri().query().unwrap_or_default().as_bytes());
     trace.headers(request.headers(), &[header::ACCEPT, header::CONTENT_TYPE]);
     // In whose name it is sent: users, groups, and extras by names of the client's own.
-    let whom = request.headers().iter().filter(|(name, _)| name.as_str().starts_with("impersonate-"));
+    let whom =
+        request.headers().iter().filter(|(name, _)| name.as_str().starts_with("impersonate-"));
     for (name, value) in whom {
         trace.bytes(name.as_str().as_bytes());
         trace.bytes(value.as_bytes());
@@ -107,7 +109,8 @@ pub(crate) fn of_request(request: &Request<Bytes>) -> u64 {
 /// What an answer says beside its code.
 pub(super) fn of_answer(response: &Response<Body>) -> u64 {
     let mut trace = Trace::default();
-    trace.headers(response.headers(), &[header::CONTENT_TYPE, header::RETRY_AFTER, header::WARNING]);
+    trace
+        .headers(response.headers(), &[header::CONTENT_TYPE, header::RETRY_AFTER, header::WARNING]);
     match response.body().bytes() {
         Some(bytes) => trace.bytes(bytes),
         None => trace.word(u64::from(response.body().is_stream())),

@@ -12,8 +12,8 @@ use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
-    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace, shown,
-    warned,
+    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace,
+    shown, warned,
 };
 use crate::rest::{Written, check_path_name, key_of};
 use crate::status::{Cause, Status};
@@ -61,8 +61,13 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             FieldValidation::Strict | FieldValidation::Warn => doubtful.clone(),
         };
         let new = object.or_else(|| live.clone()).unwrap_or_default();
-        let decoded =
-            decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply(&config))?;
+        let decoded = decode::patched(
+            kind,
+            Value::Object(new),
+            &[],
+            FieldValidation::Ignore,
+            Blame::Apply(&config),
+        )?;
         let Decoded { object: mut new, hidden, .. } = decoded;
         if current.is_none() && !metadata::text(&new, "uid").is_empty() {
             let why = format!(
@@ -97,7 +102,8 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
-        let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now, hidden };
+        let edited =
+            Edited { core, kind, target, name, current, old: live, owned: &owned, now, hidden };
         let object = edited.store(inner, object, owners, dry_run);
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(live)));
@@ -120,16 +126,22 @@ struct WorkedOut {
 
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
 pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
-    let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
+    let wrong =
+        |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
     let (mut value, duplicates) = match serde_json::from_slice(body) {
         Ok(value) => (value, duplicates::find(body, Shape::Any)),
         Err(_) => {
             let said = |why: String| {
                 let too_deep = yaml::is_too_deep(&why).then(Status::too_deep);
-                too_deep.unwrap_or_else(|| wrong(&format!("error converting YAML to JSON: yaml: {why}")))
+                too_deep.unwrap_or_else(|| {
+                    wrong(&format!("error converting YAML to JSON: yaml: {why}"))
+                })
             };
             let json = yaml::to_json(body).map_err(said)?;
-            (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json, Shape::Any))
+            (
+                serde_json::from_slice(&json).map_err(|why| wrong(&why))?,
+                duplicates::find(&json, Shape::Any),
+            )
         }
     };
     go_json::shorten_numbers(&mut value);
@@ -146,8 +158,9 @@ pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
                 Value::Bool(_) => "bool",
                 _ => "number",
             };
-            let why =
-                format!("json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}");
+            let why = format!(
+                "json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}"
+            );
             Err(wrong(&format!("error unmarshaling JSON: while decoding JSON: {why}")))
         }
     }
@@ -179,10 +192,17 @@ pub(super) fn missing_manager(query: &Query) -> Option<Cause> {
 }
 
 /// The answer to an apply of an object of a version and a kind that is refused.
-pub(super) fn refusal(why: Refused, (version, kind): (&str, &str), config: &Object, live: &Object) -> Status {
+pub(super) fn refusal(
+    why: Refused,
+    (version, kind): (&str, &str),
+    config: &Object,
+    live: &Object,
+) -> Status {
     let about = |object: &Object| {
-        let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
-        let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
+        let version =
+            if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+        let (namespace, name) =
+            (metadata::text(object, "namespace"), metadata::text(object, "name"));
         format!("({namespace}/{name}; {version}, Kind={kind})")
     };
     match why {

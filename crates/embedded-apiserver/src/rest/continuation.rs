@@ -1,5 +1,5 @@
-//! Continue tokens: where the next page of a list begins. In kube-apiserver's own form, so that what it says of wrong ones
-//! can be said here.
+//! Continue tokens: where the next page of a list begins. In kube-apiserver's own form, so that
+//! what it says of wrong ones can be said here.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,18 @@ use crate::route::Target;
 use crate::status::Status;
 use crate::stored::Key;
 
-/// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to a collection: it names
-/// a place below whatever is listed.
+/// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to
+/// a collection: it names a place below whatever is listed.
 #[derive(Debug, Default, Serialize)]
 struct Written {
     v: String,
     /// -1: whatever is newest.
     rv: i64,
-    /// Below the collection: `name`, or `namespace/name` in a list over all namespaces, and a NUL to begin behind it.
+    /// Below the collection: `name`, or `namespace/name` in a list over all namespaces, and a NUL
+    /// to begin behind it.
     start: String,
-    /// How many objects of which collection follow, if all of them were asked for: then nobody counts them again. The
-    /// real server has no such member, and counts.
+    /// How many objects of which collection follow, if all of them were asked for: then nobody
+    /// counts them again. The real server has no such member, and counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<(usize, String)>,
 }
@@ -41,7 +42,8 @@ impl Written {
             Ok(other) => mismatch(&other, into),
             Err(error) => error.to_string(),
         };
-        let unreadable = |error: serde_json::Error| problem(json).unwrap_or_else(|| error.to_string());
+        let unreadable =
+            |error: serde_json::Error| problem(json).unwrap_or_else(|| error.to_string());
         let whole: &RawValue = serde_json::from_slice(json).map_err(unreadable)?;
         let mut written = Self::default();
         let members: BTreeMap<String, &RawValue> = match serde_json::from_str(whole.get()) {
@@ -54,12 +56,15 @@ impl Written {
         };
         for (name, raw) in members {
             let name = name.to_ascii_lowercase();
-            let field = |of: &str| wrong(raw, &format!("struct field continueToken.{name} of type {of}"));
+            let field =
+                |of: &str| wrong(raw, &format!("struct field continueToken.{name} of type {of}"));
             match name.as_str() {
                 _ if raw.get() == "null" => {}
                 "v" => written.v = serde_json::from_str(raw.get()).map_err(|_| field("string"))?,
                 "rv" => written.rv = serde_json::from_str(raw.get()).map_err(|_| field("int64"))?,
-                "start" => written.start = serde_json::from_str(raw.get()).map_err(|_| field("string"))?,
+                "start" => {
+                    written.start = serde_json::from_str(raw.get()).map_err(|_| field("string"))?
+                }
                 "rest" => written.rest = serde_json::from_str(raw.get()).unwrap_or_default(),
                 _ => {}
             }
@@ -71,8 +76,8 @@ impl Written {
 /// A token that was read, or is to be written.
 #[derive(Debug)]
 pub(super) struct Token {
-    /// The snapshot that the pages are of. Nothing: whatever is newest, handed out with 410 to those who would rather
-    /// have an inconsistent rest than none.
+    /// The snapshot that the pages are of. Nothing: whatever is newest, handed out with 410 to
+    /// those who would rather have an inconsistent rest than none.
     pub(super) revision: Option<u64>,
     /// Without the leading slash.
     start: String,
@@ -93,8 +98,11 @@ const ENCODING: GeneralPurpose = GeneralPurpose::new(
 impl Token {
     /// The page behind an object.
     pub(super) fn after(key: &Key, target: &Target, revision: u64, rest: Option<usize>) -> Self {
-        let within =
-            if target.namespace.is_some() || !target.kind.is_namespaced() { key.name() } else { key.path() };
+        let within = if target.namespace.is_some() || !target.kind.is_namespaced() {
+            key.name()
+        } else {
+            key.path()
+        };
         Self {
             revision: Some(revision),
             start: format!("{within}\0"),
@@ -106,10 +114,11 @@ impl Token {
         let bad = |why: &str| {
             Status::bad_request(format!("invalid continue token: continue key is not valid{why}"))
         };
-        let json = ENCODING
-            .decode(token)
-            .map_err(|_| bad(&format!(": illegal base64 data at input byte {}", illegal_byte(token))))?;
-        let Written { v, rv, start, rest } = Written::read(&json).map_err(|why| bad(&format!(": {why}")))?;
+        let json = ENCODING.decode(token).map_err(|_| {
+            bad(&format!(": illegal base64 data at input byte {}", illegal_byte(token)))
+        })?;
+        let Written { v, rv, start, rest } =
+            Written::read(&json).map_err(|why| bad(&format!(": {why}")))?;
         if v != VERSION {
             return Err(bad(&format!(": server does not recognize this encoded version {v}")));
         }
@@ -153,7 +162,8 @@ impl Token {
         }
     }
 
-    /// How many objects of the collection follow, if the page before knew it: they have not changed since.
+    /// How many objects of the collection follow, if the page before knew it: they have not changed
+    /// since.
     pub(super) fn known_rest(&self, target: &Target) -> Option<usize> {
         let (count, of) = self.rest.as_ref()?;
         (self.revision.is_some() && *of == collection(target)).then_some(*count)

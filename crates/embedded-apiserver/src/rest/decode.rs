@@ -19,7 +19,9 @@ use crate::status::Status;
 
 mod declared_kind;
 
-use declared_kind::{Untyped, check_said_types, check_types, other_version, unconvertible, unregistered};
+use declared_kind::{
+    Untyped, check_said_types, check_types, other_version, unconvertible, unregistered,
+};
 pub(crate) use declared_kind::{check_own_type, said_types};
 
 /// The refusal of a custom object whose apiVersion has no version.
@@ -35,13 +37,15 @@ pub(crate) struct Decoded {
     pub(crate) hidden: Hidden,
 }
 
-/// What the one form of a custom object does not show of what a client has sent, and the real server's does.
+/// What the one form of a custom object does not show of what a client has sent, and the real
+/// server's does.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Hidden {
-    /// A whole number was written as a float, beside metadata and status: to Go that is another value, until it is
-    /// stored.
+    /// A whole number was written as a float, beside metadata and status: to Go that is another
+    /// value, until it is stored.
     pub(crate) floats: bool,
-    /// Something was left out of what was applied, or is another thing when it is read: it is stored as it was sent.
+    /// Something was left out of what was applied, or is another thing when it is read: it is
+    /// stored as it was sent.
     pub(crate) pruned: bool,
     /// As `pruned`, of an empty list or map in the metadata.
     pub(crate) emptied: bool,
@@ -49,7 +53,8 @@ pub(crate) struct Hidden {
     pub(crate) sign: bool,
     /// As `sign`, in the status.
     pub(crate) sign_in_status: bool,
-    /// The deletionTimestamp was Go's zero time, which is shown as null and is a time all the same.
+    /// The deletionTimestamp was Go's zero time, which is shown as null and is a time all the
+    /// same.
     pub(crate) ends_at_zero: bool,
 }
 
@@ -84,7 +89,8 @@ pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
     Ok(value)
 }
 
-/// A body of which it cannot be said what it is (`transformDecodeError` of k8s.io/apiserver/pkg/endpoints/handlers).
+/// A body of which it cannot be said what it is (`transformDecodeError` of
+/// k8s.io/apiserver/pkg/endpoints/handlers).
 fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
     let (kind, body) = (kind.kind(), json_syntax::summary(body));
     Status::bad_request(format!(
@@ -93,11 +99,19 @@ fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
 }
 
 /// An object that says to be of a version and a kind, and cannot be decoded.
-fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), expected: &str, why: &str) -> Status {
+fn cannot_be_handled(
+    kind: &Kind,
+    (version, of): (&str, &str),
+    expected: &str,
+    why: &str,
+) -> Status {
     let is_unsaid = version.is_empty() && kind.builtin.is_some();
-    let version = if is_unsaid { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
+    let version =
+        if is_unsaid { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
     let of = if of.is_empty() { kind.kind() } else { of };
-    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {expected}: {why}"))
+    Status::bad_request(format!(
+        "{of} in version {version:?} cannot be handled as a {expected}: {why}"
+    ))
 }
 
 /// Decodes the body of a create or an update.
@@ -116,8 +130,9 @@ pub(crate) fn object(
     sent: &[u8],
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
-    let not_json =
-        |error: serde_json::Error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes);
+    let not_json = |error: serde_json::Error| {
+        unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes)
+    };
     let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
     json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
     let mut doubtful = Vec::new();
@@ -132,7 +147,9 @@ pub(crate) fn object(
         Value::Object(object) => object,
         _ => Object::new(),
     };
-    if kind.builtin.is_none() && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "") {
+    if kind.builtin.is_none()
+        && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "")
+    {
         let text = String::from_utf8_lossy(sent);
         return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), sent));
     }
@@ -150,13 +167,15 @@ pub(crate) fn object(
             "{of} in version \"\" cannot be handled as a {what}: {why}"
         )));
     }
-    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let says =
+        |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (version, of) = (says("apiVersion"), says("kind"));
     if kind.builtin.is_some() {
         check_types(kind, &object).map_err(Status::bad_request)?;
     }
     let owners = sent_owners(kind, &object);
-    let refuse = |expected: &str, why: &str| cannot_be_handled(kind, (&version, &of), expected, why);
+    let refuse =
+        |expected: &str, why: &str| cannot_be_handled(kind, (&version, &of), expected, why);
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
     if kind.builtin.is_some() {
@@ -195,12 +214,14 @@ fn is_within(twice: &str, unknown: &str) -> bool {
     twice.strip_prefix(&unknown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words for that.
+/// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words
+/// for that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blame<'a> {
     /// The document is shown, which is this.
     Document(&'a str),
-    /// The patch is shown, which is a strategic one, as far as it is left by what it was applied to.
+    /// The patch is shown, which is a strategic one, as far as it is left by what it was applied
+    /// to.
     Strategic(&'a Object, &'a Object),
     /// Only the name in this configuration, which is applied.
     Apply(&'a Object),
@@ -210,7 +231,8 @@ impl Blame<'_> {
     fn refuse(self, kind: &Kind, why: &str) -> Status {
         // What reads an object out of a map says so of bytes alone.
         let of_map = |why: &str| {
-            let prefix = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
+            let prefix =
+                if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
             unconverted(why).unwrap_or_else(|| format!("{prefix}{why}"))
         };
         match self {
@@ -221,7 +243,8 @@ impl Blame<'_> {
             }
             Self::Apply(_) if kind.builtin.is_none() => Status::unknown(why),
             Self::Apply(config) => {
-                let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
+                let (namespace, name) =
+                    (metadata::text(config, "namespace"), metadata::text(config, "name"));
                 let what = format!("{}/{}, Kind={}", kind.group(), kind.version(), kind.kind());
                 let why = of_map(why);
                 Status::unknown(format!(
@@ -233,11 +256,12 @@ impl Blame<'_> {
     }
 }
 
-/// What the converter from maps (`fromUnstructured` of apimachinery) says of a number, a text or a truth, where the
-/// decoder of JSON would say that it cannot be unmarshaled.
+/// What the converter from maps (`fromUnstructured` of apimachinery) says of a number, a text or a
+/// truth, where the decoder of JSON would say that it cannot be unmarshaled.
 fn unconverted(why: &str) -> Option<String> {
     // What types say that decode themselves stays as they say it.
-    let (sent, to) = why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go struct field ")?;
+    let (sent, to) =
+        why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go struct field ")?;
     let (_, to) = to.rsplit_once(" of type ")?;
     // A number that is no number's place is not said with its digits: most are whole.
     let is_whole = !sent.trim_start_matches("number").contains(['.', 'e', 'E']);
@@ -253,7 +277,8 @@ fn unconverted(why: &str) -> Option<String> {
             return Some(format!("cannot restore {what} from {kind}"));
         }
     }
-    // A type with a name that a text does not fit is a structure: texts with names of their own take any.
+    // A type with a name that a text does not fit is a structure: texts with names of their own
+    // take any.
     if sent == "string" && to.contains('.') {
         return Some("cannot restore struct from: string".to_owned());
     }
@@ -261,21 +286,21 @@ fn unconverted(why: &str) -> Option<String> {
     if !is_number && !matches!(to, "bool" | "string") {
         return None;
     }
-    // Go converts numbers into each other, and whole ones even into texts, and is stopped from doing it.
+    // Go converts numbers into each other, and whole ones even into texts, and is stopped from
+    // doing it.
     let from = match sent.strip_prefix("number") {
         Some(_) if !is_whole => is_number.then_some("float64"),
         Some(_) => (is_number || to == "string").then_some("int64"),
         None => None,
     };
-    Some(
-        from.map_or_else(
-            || format!("unrecognized type: {to}"),
-            |from| format!("cannot convert {from} to {to}"),
-        ),
-    )
+    Some(from.map_or_else(
+        || format!("unrecognized type: {to}"),
+        |from| format!("cannot convert {from} to {to}"),
+    ))
 }
 
-/// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in the patch itself.
+/// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in
+/// the patch itself.
 pub(crate) fn patched(
     kind: &Kind,
     value: Value,
@@ -311,7 +336,9 @@ pub(crate) fn patched(
         FieldValidation::Strict if !unknown.is_empty() => {
             Err(wrong(&format!("strict decoding error: {}", unknown.join(", "))))
         }
-        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new(), sent: owners, hidden }),
+        FieldValidation::Ignore => {
+            Ok(Decoded { object, warnings: Vec::new(), sent: owners, hidden })
+        }
         FieldValidation::Warn | FieldValidation::Strict => {
             Ok(Decoded { object, warnings: unknown, sent: owners, hidden })
         }
@@ -326,25 +353,33 @@ struct Canonical {
 }
 
 /// The object's one form; or why it cannot be decoded. `blame`: of what a patch has made.
-fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Result<Canonical, String> {
+fn canonical(
+    kind: &Kind,
+    mut object: Object,
+    blame: Option<Blame<'_>>,
+) -> Result<Canonical, String> {
     let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
     let types = types.map(|(member, own)| {
         let said = object.remove(member);
-        (member, said.filter(|said| said.as_str().is_some_and(|said| !said.is_empty() && *said != own)))
+        (
+            member,
+            said.filter(|said| said.as_str().is_some_and(|said| !said.is_empty() && *said != own)),
+        )
     });
     let mut unknown = Vec::new();
     let end = object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp"));
-    let ends_at_zero = end.and_then(Value::as_str).is_some_and(|end| times::seconds(end) == Ok(Value::Null));
+    let ends_at_zero =
+        end.and_then(Value::as_str).is_some_and(|end| times::seconds(end) == Ok(Value::Null));
     let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
     let Some(builtin) = kind.builtin else {
         let is_apply = matches!(blame, Some(Blame::Apply(_)));
-        let of_other_group =
-            types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
-                version.split_once('/').map_or("", |(group, _)| group) != kind.group()
-            });
+        let of_other_group = types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
+            version.split_once('/').map_or("", |(group, _)| group) != kind.group()
+        });
         if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
-            // Of another version than the stored one it is left out on the way there, or cannot go there.
+            // Of another version than the stored one it is left out on the way there, or cannot go
+            // there.
             let stays = kind.definition().is_none_or(|definition| definition.is_stored);
             if is_apply {
                 remove_unreadable(&mut sent, stays);
@@ -361,17 +396,20 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
             }
             let shortened = shorten_numbers(value);
             // All numbers of an apply are floats to Go, and nobody takes notice.
-            hidden.floats |= shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
+            hidden.floats |=
+                shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
             Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
-            // Nobody holds what says to be of another kind, or of another group, to the schema of this one.
+            // Nobody holds what says to be of another kind, or of another group, to the schema of
+            // this one.
             Some(_) if types[1].1.is_some() || of_other_group => {}
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
             None => {}
         }
         metadata::normalize(&mut object);
-        let others = types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
+        let others =
+            types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
         object.extend(others);
         return Ok(Canonical { object, unknown, hidden });
     };
@@ -381,7 +419,8 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         Builtin::ConfigMap => object.get("binaryData"),
         _ => None,
     };
-    hidden.pruned = bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
+    hidden.pruned =
+        bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
     let source = match blame {
         None | Some(Blame::Document(_)) => Source::Json,
         Some(Blame::Strategic(..) | Blame::Apply(_)) => Source::Map,
@@ -391,8 +430,9 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
     Ok(Canonical { object, unknown, hidden })
 }
 
-/// Times and numbers in the metadata of custom objects are read out of what was applied where they are wanted: what is none
-/// is as good as absent. What the server does not set itself has to be converted first, unless it `stays` in its version.
+/// Times and numbers in the metadata of custom objects are read out of what was applied where they
+/// are wanted: what is none is as good as absent. What the server does not set itself has to be
+/// converted first, unless it `stays` in its version.
 fn remove_unreadable(metadata: &mut Value, stays: bool) {
     let Value::Object(members) = metadata else { return };
     let is_time = |value: &Value| value.as_str().is_some_and(|time| times::seconds(time).is_ok());
@@ -405,7 +445,8 @@ fn remove_unreadable(metadata: &mut Value, stays: bool) {
     });
 }
 
-/// Whether metadata have members that their one form does not have, beside those that the server sets.
+/// Whether metadata have members that their one form does not have, beside those that the server
+/// sets.
 fn shrinks(sent: &Value, known: &Value) -> bool {
     const SET: [&str; 8] = [
         "name",
@@ -439,7 +480,9 @@ pub(crate) fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mu
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 match known.get(name) {
                     Some(known) => find_unknown(value, known, &path, unknown),
-                    None if unknown.len() < MOST => unknown.push(format!("unknown field \"{path}\"")),
+                    None if unknown.len() < MOST => {
+                        unknown.push(format!("unknown field \"{path}\""))
+                    }
                     None => return,
                 }
             }

@@ -19,7 +19,12 @@ use crate::status::{Causes, Status};
 use crate::stored::Key;
 
 /// Whether an object of a kind may be created now; asked under the store's lock.
-pub(super) fn may_be_created(core: &Core, kind: &Kind, object: &Object, name: &str) -> Result<(), Status> {
+pub(super) fn may_be_created(
+    core: &Core,
+    kind: &Kind,
+    object: &Object,
+    name: &str,
+) -> Result<(), Status> {
     if kind.builtin == Some(Builtin::Definition) {
         return is_implemented(core, object);
     }
@@ -41,7 +46,8 @@ fn is_implemented(core: &Core, object: &Object) -> Result<(), Status> {
     if let Some(what) = definition::not_implemented(object) {
         return Err(Status::not_implemented(&what));
     }
-    let text = |path: &str| object.get("spec").map(|spec| Kind::field(spec, path)).unwrap_or_default();
+    let text =
+        |path: &str| object.get("spec").map(|spec| Kind::field(spec, path)).unwrap_or_default();
     let (group, plural) = (text("group"), text("names.plural"));
     if core.registry.read().is_built_in(&group, &plural) {
         let what = format!("a definition of {plural}.{group}, which is built in");
@@ -51,7 +57,11 @@ fn is_implemented(core: &Core, object: &Object) -> Result<(), Status> {
 }
 
 /// What only updates of definitions do.
-pub(super) fn prepare_update(kind: &Kind, new: &mut Object, subresource: Option<&str>) -> Result<(), Status> {
+pub(super) fn prepare_update(
+    kind: &Kind,
+    new: &mut Object,
+    subresource: Option<&str>,
+) -> Result<(), Status> {
     if kind.builtin == Some(Builtin::Definition) && subresource.is_none() {
         definition::remember_storage(new);
         if let Some(what) = definition::not_implemented(new) {
@@ -98,7 +108,8 @@ pub(super) fn written(core: &Core, target: &Target, request: &Request<Bytes>) {
 /// Tells clients of a deprecated version so.
 pub(super) fn warn(kind: &Kind, response: &mut Response<Body>) {
     let warning = kind.definition().and_then(|definition| definition.deprecation.as_deref());
-    let header = warning.and_then(|warning| HeaderValue::from_str(&format!("299 - {warning:?}")).ok());
+    let header =
+        warning.and_then(|warning| HeaderValue::from_str(&format!("299 - {warning:?}")).ok());
     if let Some(header) = header {
         response.headers_mut().append(header::WARNING, header);
     }
@@ -107,9 +118,11 @@ pub(super) fn warn(kind: &Kind, response: &mut Response<Body>) {
 /// How often it is tried to put a definition, each time because somebody else was faster.
 const TRIES: usize = 1000;
 
-/// Creates a definition, or replaces the one of its name: what a client would do, without the request.
+/// Creates a definition, or replaces the one of its name: what a client would do, without the
+/// request.
 pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Status> {
-    let found = core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let found =
+        core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let Some(kind) = found else { return Err(Status::no_such_resource()) };
     let name = metadata::text(&object, "name").to_owned();
     object.insert("apiVersion".to_owned(), kind.api_version().into());
@@ -117,14 +130,20 @@ pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Stat
     let query = Query::parse("fieldManager=embedded-apiserver");
     let user = User::admin();
     let json = HeaderValue::from_static("application/json");
-    let mut target =
-        Target { kind: std::sync::Arc::clone(&kind), namespace: None, name: None, subresource: None };
+    let mut target = Target {
+        kind: std::sync::Arc::clone(&kind),
+        namespace: None,
+        name: None,
+        subresource: None,
+    };
     let stored = || core.store.get(definition::TABLE, &Key::new("", &name));
     let mut refused = Status::internal("the definition changed each time while it was put");
     for _ in 0..TRIES {
         let current = stored();
         match &current {
-            Some(current) => metadata::set(&mut object, "resourceVersion", current.revision.to_string()),
+            Some(current) => {
+                metadata::set(&mut object, "resourceVersion", current.revision.to_string())
+            }
             None => drop(metadata::of(&mut object).remove("resourceVersion")),
         }
         let mut request = Request::new(Bytes::from(Value::Object(object.clone()).to_string()));

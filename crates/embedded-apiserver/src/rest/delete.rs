@@ -50,26 +50,36 @@ struct Preconditions {
 }
 
 impl Preconditions {
-    /// As `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery reads them. Of a collection, too, where the
-    /// same word says which list is meant.
+    /// As `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery reads them. Of a
+    /// collection, too, where the same word says which list is meant.
     fn in_query(uid: Option<&str>, version: Option<&str>) -> Option<Self> {
         let said = uid.is_some() || version.is_some();
-        said.then(|| Self { uid: uid.map(str::to_owned), resource_version: version.map(str::to_owned) })
+        said.then(|| Self {
+            uid: uid.map(str::to_owned),
+            resource_version: version.map(str::to_owned),
+        })
     }
 }
 
 /// What a body says, its types checked in Go's words.
 fn sent(body: &[u8]) -> Result<Value, String> {
-    let options = serde_json::from_slice(body).map_err(|error| json_syntax::unreadable(body, &error))?;
+    let options =
+        serde_json::from_slice(body).map_err(|error| json_syntax::unreadable(body, &error))?;
     json_syntax::interpret(&options)?;
     check_type(&options)?;
     if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {
-        builtin::canonical_message(message, members.clone(), builtin::Source::Json, &mut Vec::new())?;
+        builtin::canonical_message(
+            message,
+            members.clone(),
+            builtin::Source::Json,
+            &mut Vec::new(),
+        )?;
     }
     Ok(options)
 }
 
-/// That the options say to be options, if they say what they are: something else sent by mistake must not delete.
+/// That the options say to be options, if they say what they are: something else sent by mistake
+/// must not delete.
 fn check_type(options: &Value) -> Result<(), String> {
     let says = |member: &str| options.get(member).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (says("kind"), says("apiVersion"));
@@ -94,7 +104,9 @@ impl DeleteOptions {
             Self {
                 grace_period_seconds: query.number("gracePeriodSeconds")?,
                 propagation_policy: query.get("propagationPolicy").map(str::to_owned),
-                orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
+                orphan_dependents: query
+                    .get("orphanDependents")
+                    .map(|_| query.flag("orphanDependents")),
                 dry_run: Some(query.all("dryRun").map(|value| Some(value.to_owned())).collect()),
                 preconditions: Preconditions::in_query(text("uid"), text("resourceVersion")),
             }
@@ -124,7 +136,8 @@ impl DeleteOptions {
             causes.push(Cause::unsupported("propagationPolicy", policy, &supported));
         }
         // A null is an empty text.
-        let dry_run = self.dry_run.iter().flatten().map(|value| value.as_deref().unwrap_or_default());
+        let dry_run =
+            self.dry_run.iter().flatten().map(|value| value.as_deref().unwrap_or_default());
         causes.extend(dry_run_cause(dry_run));
         query::refuse("DeleteOptions", &causes)
     }
@@ -133,7 +146,8 @@ impl DeleteOptions {
         self.dry_run.as_ref().is_some_and(|values| !values.is_empty())
     }
 
-    /// Whether what to do with the dependents goes without saying, and is to leave them: of Jobs alone, as ever.
+    /// Whether what to do with the dependents goes without saying, and is to leave them: of Jobs
+    /// alone, as ever.
     fn orphans_by_default(&self, kind: &Kind) -> bool {
         kind.builtin == Some(Builtin::Job)
             && self.propagation_policy.is_none()
@@ -165,7 +179,8 @@ impl DeleteOptions {
     }
 }
 
-/// Whether nothing can depend on objects of the kind: no policy makes one wait (`rest.Unsupported`).
+/// Whether nothing can depend on objects of the kind: no policy makes one wait
+/// (`rest.Unsupported`).
 fn is_leaf(kind: &Kind) -> bool {
     matches!(kind.builtin, Some(Builtin::Event | Builtin::EventV1))
 }
@@ -176,8 +191,9 @@ enum Deleted {
     Gone(Arc<Stored>),
     /// It is still there, marked.
     Held(Arc<Stored>),
-    /// It would have been gone, and nothing is said of it: the real server gives up the update that takes the last
-    /// finalizer away where it is only tried, and answers with what it would have filled in.
+    /// It would have been gone, and nothing is said of it: the real server gives up the update that
+    /// takes the last finalizer away where it is only tried, and answers with what it would
+    /// have filled in.
     Untold,
 }
 
@@ -189,7 +205,8 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(options.is_dry_run()));
-    let deleted = gated(core, kind, turn, |inner| delete_with(core, inner, kind, &key, &options, now));
+    let deleted =
+        gated(core, kind, turn, |inner| delete_with(core, inner, kind, &key, &options, now));
     let warnings = options.warnings(kind);
     let deleted = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
@@ -218,10 +235,13 @@ fn empty(kind: &Kind, form: Form) -> Bytes {
     Stored::new(kind, Key::new("", ""), 0, &mut object, "").to_bytes(kind, form)
 }
 
-/// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of
-/// k8s.io/apiserver/pkg/registry/generic/registry: the first that cannot be deleted ends it, and those before are gone.
-/// Answers with the list of what was there.
-pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+/// Deletes what matches, one object after the other, each in a write of its own, as
+/// `Store.DeleteCollection` of k8s.io/apiserver/pkg/registry/generic/registry: the first that
+/// cannot be deleted ends it, and those before are gone. Answers with the list of what was there.
+pub(super) async fn delete_collection(
+    call: Call<'_>,
+    form: Form,
+) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let kind = call.kind();
     let list = ListOptions::parse(query)?;
@@ -235,7 +255,9 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     for object in &listed.objects {
         let now = core.clock.now();
         let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });
-        match gated(core, kind, turn, |inner| delete_with(core, inner, kind, &object.key, &options, now)) {
+        match gated(core, kind, turn, |inner| {
+            delete_with(core, inner, kind, &object.key, &options, now)
+        }) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
             deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
@@ -278,7 +300,8 @@ pub(super) fn gone(core: &Core, inner: &mut Inner, kind: &Kind, key: &Key, now: 
     if kind.builtin == Some(Builtin::Service)
         && let Some(endpoints) = core.registry.read().find("", "v1", "endpoints")
     {
-        // Nobody is asked about them (`rest.ValidateAllObjectFunc`): the Service has gone already. Often there are none.
+        // Nobody is asked about them (`rest.ValidateAllObjectFunc`): the Service has gone already.
+        // Often there are none.
         let turn = inner.turn.take();
         let _gone = delete_one(inner, &endpoints, key, &DeleteOptions::default(), now);
         inner.turn = turn;
@@ -308,11 +331,15 @@ fn delete_one(
     inner.deletable(&current, &old)?;
     let mut new = old.clone();
     // An object's own finalizers are stronger than what goes without saying of its kind.
-    let marked = metadata::finalizers(&old).iter().any(|f| matches!(*f, "orphan" | "foregroundDeletion"));
-    let says = options.says_what_waits() || (options.orphans_by_default(kind) && !marked) || is_leaf(kind);
-    let waits = metadata::get(&old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    let marked =
+        metadata::finalizers(&old).iter().any(|f| matches!(*f, "orphan" | "foregroundDeletion"));
+    let says =
+        options.says_what_waits() || (options.orphans_by_default(kind) && !marked) || is_leaf(kind);
+    let waits =
+        metadata::get(&old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
     if says && !waits {
-        // What the options say overrules what the object carries (`deletionFinalizersForGarbageCollection`).
+        // What the options say overrules what the object carries
+        // (`deletionFinalizersForGarbageCollection`).
         let mut finalizers = metadata::finalizers(&old);
         finalizers.retain(|finalizer| !matches!(*finalizer, "orphan" | "foregroundDeletion"));
         finalizers.extend(options.waits_for(kind));
@@ -327,18 +354,26 @@ fn delete_one(
     let cleans_up = kind.builtin == Some(Builtin::Definition) && !metadata::is_being_deleted(&old);
     let held = !metadata::finalizers(&new).is_empty() || grace > 0 || cleans_up;
     // A pod is told first, however short its grace.
-    let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
+    let is_told =
+        kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
     if !held && !is_told {
         let frees = !metadata::finalizers(&old).is_empty();
         if dry_run && frees {
             return Ok(Deleted::Untold);
         }
-        // The update that takes the last finalizer away is given up there, and its version, none, is what the delete is
-        // held to then.
-        if frees && options.preconditions.as_ref().is_some_and(|wanted| wanted.resource_version.is_some()) {
+        // The update that takes the last finalizer away is given up there, and its version, none,
+        // is what the delete is held to then.
+        if frees
+            && options
+                .preconditions
+                .as_ref()
+                .is_some_and(|wanted| wanted.resource_version.is_some())
+        {
             let namespace = Some(key.namespace()).filter(|namespace| !namespace.is_empty());
             let found = current.revision;
-            let why = format!("ResourceVersion in precondition: , ResourceVersion in object meta: {found}");
+            let why = format!(
+                "ResourceVersion in precondition: , ResourceVersion in object meta: {found}"
+            );
             return Err(write::unmet(kind, namespace, name, &why, false));
         }
         if dry_run {
@@ -380,7 +415,12 @@ fn check_preconditions(
     let recreated = "The object might have been deleted and then recreated";
     let pairs = [
         ("UID", &wanted.uid, current.uid(), recreated),
-        ("ResourceVersion", &wanted.resource_version, &revision, "The object might have been modified"),
+        (
+            "ResourceVersion",
+            &wanted.resource_version,
+            &revision,
+            "The object might have been modified",
+        ),
     ];
     for (what, wanted, is, so) in pairs {
         if let Some(wanted) = wanted
@@ -395,17 +435,20 @@ fn check_preconditions(
     Ok(())
 }
 
-/// Seconds that a kubelet gets to stop a pod: only one that was given to a node, and may be running.
+/// Seconds that a kubelet gets to stop a pod: only one that was given to a node, and may be
+/// running.
 fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
     if kind.builtin != Some(Builtin::Pod) {
         return 0;
     }
     // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
     let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
-    // A second delete can only shorten what the first one gave, and who asks for nothing changes nothing.
+    // A second delete can only shorten what the first one gave, and who asks for nothing changes
+    // nothing.
     if metadata::is_being_deleted(old) {
         // Without a grace it was left behind by a delete that did not come to its end.
-        let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
+        let given =
+            metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
         return asked.map_or(given, |asked| asked.min(given));
     }
     let at = |path: &str| rules::at(old, path);
@@ -434,7 +477,8 @@ fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", clock::seconds(end));
     } else if let Some(given) = given.filter(|given| grace < *given) {
-        // Counted from the first delete; what is over by then is left a second, in which somebody may see it.
+        // Counted from the first delete; what is over by then is left a second, in which somebody
+        // may see it.
         let until: Option<Timestamp> = metadata::text(object, "deletionTimestamp").parse().ok();
         let sooner = SignedDuration::from_secs(given.saturating_sub(grace));
         let end = until.and_then(|until| until.checked_sub(sooner).ok()).filter(|end| *end >= now);

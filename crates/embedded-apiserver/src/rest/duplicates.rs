@@ -1,4 +1,5 @@
-//! Members of a JSON body that come twice in the same object, which the parser takes without a word. Pure.
+//! Members of a JSON body that come twice in the same object, which the parser takes without a
+//! word. Pure.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,7 +16,8 @@ const MOST: usize = 64;
 /// Paths are cut to so many bytes.
 const MOST_BYTES: usize = 1024;
 
-/// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the body.
+/// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the
+/// body.
 pub(crate) fn find(body: &[u8], shape: Shape) -> Vec<String> {
     let mut walk = Walk { path: Vec::new(), found: Vec::new() };
     let mut json = serde_json::Deserializer::from_slice(body);
@@ -24,8 +26,8 @@ pub(crate) fn find(body: &[u8], shape: Shape) -> Vec<String> {
     walk.found
 }
 
-/// The body as Go decodes it into the types of a built-in kind: an object that comes twice is decoded into what the first left, items
-/// of lists one by one.
+/// The body as Go decodes it into the types of a built-in kind: an object that comes twice is
+/// decoded into what the first left, items of lists one by one.
 pub(crate) fn merged(body: &[u8], shape: Shape) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     Reading { before: Some(Value::Null), shape, twice: &mut false }.deserialize(&mut json)
@@ -71,8 +73,8 @@ impl Shape {
         }
     }
 
-    /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in it, and of two such
-    /// parts the second counts.
+    /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in
+    /// it, and of two such parts the second counts.
     const fn decodes_itself(self) -> bool {
         matches!(self, Self::One(Type::Json | Type::SchemaOr(..)))
     }
@@ -90,7 +92,8 @@ impl Shape {
     }
 }
 
-/// The body as JSON, and whether any object in it has a member twice: the last one of them is there.
+/// The body as JSON, and whether any object in it has a member twice: the last one of them is
+/// there.
 ///
 /// # Errors
 ///
@@ -98,7 +101,8 @@ impl Shape {
 pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let mut twice = false;
-    let value = Reading { before: None, shape: Shape::Any, twice: &mut twice }.deserialize(&mut json)?;
+    let value =
+        Reading { before: None, shape: Shape::Any, twice: &mut twice }.deserialize(&mut json)?;
     json.end()?;
     Ok((value, twice))
 }
@@ -177,7 +181,8 @@ impl<'de> Visitor<'de> for Reading<'_> {
             let shape = self.shape.member(&name);
             let before = merges.then(|| read.get_mut(&name).map(Value::take).unwrap_or_default());
             let before = before.and_then(|before| self.shape.onto(shape, before));
-            let value = members.next_value_seed(Reading { before, shape, twice: &mut *self.twice })?;
+            let value =
+                members.next_value_seed(Reading { before, shape, twice: &mut *self.twice })?;
             *self.twice |= read.insert(name, value).is_some();
         }
         Ok(Value::Object(read))
@@ -194,7 +199,8 @@ impl Walk {
     fn say(&mut self) {
         let mut path = String::new();
         for part in &self.path {
-            // Nothing of a long part is copied that will not be shown: it may be said a hundred thousand times.
+            // Nothing of a long part is copied that will not be shown: it may be said a hundred
+            // thousand times.
             let room = MOST_BYTES.saturating_sub(path.len());
             if part.len() > room {
                 path.push_str(part.get(..part.floor_char_boundary(room)).unwrap_or_default());
@@ -261,7 +267,10 @@ impl<'de> Visitor<'de> for Step<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         for at in 0_usize.. {
             self.walk.path.push(format!("[{at}]"));
-            if items.next_element_seed(Step { walk: &mut *self.walk, shape: self.shape.item() })?.is_none() {
+            if items
+                .next_element_seed(Step { walk: &mut *self.walk, shape: self.shape.item() })?
+                .is_none()
+            {
                 break;
             }
             self.walk.path.pop();
@@ -324,8 +333,16 @@ mod tests {
                 vec![],
                 json!({ "items": [{ "not": { "type": "a", "title": "b" } }] }),
             ),
-            (r#"{"default":{"a":{"b":1},"a":{"c":1}}}"#, vec![], json!({ "default": { "a": { "c": 1 } } })),
-            (r#"{"default":{"a":1},"default":{"b":1}}"#, vec!["default"], json!({ "default": { "b": 1 } })),
+            (
+                r#"{"default":{"a":{"b":1},"a":{"c":1}}}"#,
+                vec![],
+                json!({ "default": { "a": { "c": 1 } } }),
+            ),
+            (
+                r#"{"default":{"a":1},"default":{"b":1}}"#,
+                vec!["default"],
+                json!({ "default": { "b": 1 } }),
+            ),
             (
                 r#"{"properties":{"a":{"type":"a"}},"properties":{"b":{}}}"#,
                 vec!["properties"],
@@ -338,16 +355,21 @@ mod tests {
             ),
         ] {
             let body = body(schema);
-            let said = found
-                .iter()
-                .map(|path| format!("duplicate field \"spec.versions[0].schema.openAPIV3Schema.{path}\""));
+            let said = found.iter().map(|path| {
+                format!("duplicate field \"spec.versions[0].schema.openAPIV3Schema.{path}\"")
+            });
             assert_eq!(find(body.as_bytes(), shape), said.collect::<Vec<_>>(), "{schema}");
-            assert_eq!(merged(body.as_bytes(), shape).unwrap().pointer(at), Some(&becomes), "{schema}");
+            assert_eq!(
+                merged(body.as_bytes(), shape).unwrap().pointer(at),
+                Some(&becomes),
+                "{schema}"
+            );
         }
     }
 
     #[test]
-    fn what_is_read_is_what_the_parser_makes_of_it_and_is_told_apart_from_what_has_a_member_twice() {
+    fn what_is_read_is_what_the_parser_makes_of_it_and_is_told_apart_from_what_has_a_member_twice()
+    {
         for (body, is_twice) in [
             (
                 r#"{"a":{"b":[1,-2,2.5,1e3,18446744073709551615]},"b":{"a":null,"b":true},"c":"\u00e4\n"}"#,
@@ -362,7 +384,9 @@ mod tests {
             assert_eq!(read(body.as_bytes()).unwrap(), (parsed, is_twice), "{body}");
             assert_eq!(!find(body.as_bytes(), Shape::Any).is_empty(), is_twice, "{body}");
         }
-        for body in ["", "{", "{}{}", "[1,]", "{\"a\":1e999}", "{\"a\":\"\u{1}\"}", &"[".repeat(200)] {
+        for body in
+            ["", "{", "{}{}", "[1,]", "{\"a\":1e999}", "{\"a\":\"\u{1}\"}", &"[".repeat(200)]
+        {
             let why = serde_json::from_str::<serde_json::Value>(body).unwrap_err();
             assert_eq!(read(body.as_bytes()).unwrap_err().to_string(), why.to_string(), "{body}");
         }
@@ -378,10 +402,14 @@ mod tests {
 
     #[test]
     fn of_many_the_first_are_said_and_no_path_is_long() {
-        let twice = (0..1000).map(|at| format!("\"k{at}\":0,\"k{at}\":0")).collect::<Vec<_>>().join(",");
+        let twice =
+            (0..1000).map(|at| format!("\"k{at}\":0,\"k{at}\":0")).collect::<Vec<_>>().join(",");
         let found = find(format!("{{\"{}\":{{{twice}}}}}", "x".repeat(500)).as_bytes(), Shape::Any);
         assert_eq!(found.len(), 64);
-        let found = find(format!("{{\"{}\":{{{twice}}}}}", "\u{e4}".repeat(500_000)).as_bytes(), Shape::Any);
+        let found = find(
+            format!("{{\"{}\":{{{twice}}}}}", "\u{e4}".repeat(500_000)).as_bytes(),
+            Shape::Any,
+        );
         assert_eq!(found.len(), 1, "cut, they are the same");
         assert!(found[0].len() < 1100);
     }

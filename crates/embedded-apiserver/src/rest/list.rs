@@ -41,15 +41,20 @@ pub(crate) async fn list(
 }
 
 /// Finds what the options of a list select.
-pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) -> Result<Listed, Status> {
+pub(super) async fn select(
+    core: &Core,
+    target: &Target,
+    options: &ListOptions,
+) -> Result<Listed, Status> {
     // A selector that cannot be read is found when the options are read.
     Selector::check(&options.labels, &options.fields)?;
     options.check_list()?;
     let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
-    // One object by what may be its name is read as that: there are no pages of it, and no past but when it is asked
-    // for by name.
+    // One object by what may be its name is read as that: there are no pages of it, and no past but
+    // when it is asked for by name.
     let in_one_place = target.namespace.is_some() || !target.kind.is_namespaced();
-    let name = selector.only("metadata.name").filter(|name| !name.is_empty() && !name.contains('/'));
+    let name =
+        selector.only("metadata.name").filter(|name| !name.is_empty() && !name.contains('/'));
     let single = in_one_place
         && options.continuation.is_empty()
         && name.is_some_and(|name| names::wrong_path_segment(name).is_none());
@@ -58,14 +63,18 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
         token => Some(Token::parse(token)?),
     };
     if token.is_some() && !matches!(options.version.as_str(), "" | "0") {
-        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        return Err(Status::bad_request(
+            "specifying resource version is not allowed when using continue",
+        ));
     }
-    let version = parse_version(&options.version)
-        .map_err(|why| Status::bad_request(format!("invalid resource version: {}", why.of_option())))?;
+    let version = parse_version(&options.version).map_err(|why| {
+        Status::bad_request(format!("invalid resource version: {}", why.of_option()))
+    })?;
     wait_for(core, version).await?;
     // A token of another server may speak of a revision that this one has not reached.
     wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
-    // "Any version will do" is answered from the watch cache, which knows no pages. Events have none.
+    // "Any version will do" is answered from the watch cache, which knows no pages. Events have
+    // none.
     let is_cached = !matches!(target.kind.builtin, Some(Builtin::Event | Builtin::EventV1));
     let any = options.version == "0" && token.is_none() && is_cached;
     let limit = options.limit.filter(|_| !any && !single).unwrap_or(usize::MAX);
@@ -124,7 +133,8 @@ impl Listed {
                 )
             }
             Form::Metadata => {
-                "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"".to_owned()
+                "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\""
+                    .to_owned()
             }
         };
         /// What stands around an object: a comma, a brace, its apiVersion and kind.

@@ -1,4 +1,5 @@
-//! Paths with something odd where a namespace belongs: nothing at all, or a part that no key of the store may have.
+//! Paths with something odd where a namespace belongs: nothing at all, or a part that no key of the
+//! store may have.
 
 use crate::body::Body;
 use crate::builtin::Builtin;
@@ -13,14 +14,20 @@ use crate::status::{Cause, Causes, Status};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-/// What a path with an empty namespace names, of a built-in kind: a list of it stands for all namespaces.
+/// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
+/// namespaces.
 pub(super) fn without_namespace(target: Target, method: &Method) -> Target {
     let is_list = method == Method::GET && target.name.is_none();
     Target { namespace: (!is_list).then(String::new), ..target }
 }
 
-/// What is missing in a path of a built-in kind, said when the request has come so far that it is needed.
-pub(super) fn check(target: &Target, query: &Query, request: &Request<Bytes>) -> Result<(), Status> {
+/// What is missing in a path of a built-in kind, said when the request has come so far that it is
+/// needed.
+pub(super) fn check(
+    target: &Target,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<(), Status> {
     if target.kind.is_custom() {
         return Ok(());
     }
@@ -52,8 +59,9 @@ pub(super) fn check(target: &Target, query: &Query, request: &Request<Bytes>) ->
     }
 }
 
-/// What is answered about objects in `.` and `..`, where none can be: the store of the real server takes no such key. It
-/// is asked after what is wrong with the request itself, and new objects are refused before.
+/// What is answered about objects in `.` and `..`, where none can be: the store of the real server
+/// takes no such key. It is asked after what is wrong with the request itself, and new objects are
+/// refused before.
 pub(super) fn in_store(
     target: &Target,
     method: &Method,
@@ -65,7 +73,10 @@ pub(super) fn in_store(
         answer if *method == Method::POST => answer,
         _ => {
             let name = target.name.as_deref().map(|name| format!("/{name}")).unwrap_or_default();
-            Err(Status::unknown(format!("invalid key: \"/{}/{namespace}{name}\"", table(&target.kind))))
+            Err(Status::unknown(format!(
+                "invalid key: \"/{}/{namespace}{name}\"",
+                table(&target.kind)
+            )))
         }
     }
 }
@@ -84,7 +95,9 @@ pub(super) fn as_sent(uri: &str, status: Status) -> Status {
 /// Nothing new may be in a namespace that no path can name.
 pub(super) fn may_hold_objects(namespace: &str) -> Result<(), Status> {
     match names::wrong_path_segment(namespace) {
-        Some(why) => Err(Status::internal(&format!("invalid resource name {namespace:?}: [{why}]"))),
+        Some(why) => {
+            Err(Status::internal(&format!("invalid resource name {namespace:?}: [{why}]")))
+        }
         None => Ok(()),
     }
 }

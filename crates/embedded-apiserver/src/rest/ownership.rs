@@ -1,4 +1,5 @@
-//! Who owns the fields that a write changes: what the rules in [`crate::fields`] need to know of a request.
+//! Who owns the fields that a write changes: what the rules in [`crate::fields`] need to know of a
+//! request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +10,9 @@ use jiff::Timestamp;
 
 use crate::builtin::Builtin;
 use crate::fields::scale::ReplicaPaths;
-use crate::fields::{self, Applied, Element, MAX_MANAGER, Managed, Operation, Refused, Sent, Set, Types};
+use crate::fields::{
+    self, Applied, Element, MAX_MANAGER, Managed, Operation, Refused, Sent, Set, Types,
+};
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::Query;
@@ -53,7 +56,8 @@ impl Author {
 /// Whose the fields of a new version are.
 #[derive(Debug)]
 pub(super) enum Owners<'a> {
-    /// Those become the author's that are not as they were. With what the client has sent as managedFields.
+    /// Those become the author's that are not as they were. With what the client has sent as
+    /// managedFields.
     Changes(&'a Author, Sent),
     /// An apply has said it.
     Known(Managed),
@@ -95,9 +99,18 @@ pub(crate) fn of_controllers(
     new: &Object,
     now: Timestamp,
 ) -> Managed {
-    let author =
-        Author { manager: "kube-apiserver".to_owned(), subresource: "status".to_owned(), is_server: false };
-    Owners::Changes(&author, Sent::Nothing).of(core, kind, Some((old, &Managed::parse(owned))), new, now)
+    let author = Author {
+        manager: "kube-apiserver".to_owned(),
+        subresource: "status".to_owned(),
+        is_server: false,
+    };
+    Owners::Changes(&author, Sent::Nothing).of(
+        core,
+        kind,
+        Some((old, &Managed::parse(owned))),
+        new,
+        now,
+    )
 }
 
 /// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
@@ -110,18 +123,22 @@ pub(super) fn with_operation<T>(
     run: impl FnOnce(&Operation<'_>) -> T,
 ) -> T {
     let version = kind.api_version();
-    let has_others = owned.iter().any(|owned| owned.entries().any(|entry| entry.version != version));
+    let has_others =
+        owned.iter().any(|owned| owned.entries().any(|entry| entry.version != version));
     let kinds: Vec<Arc<Kind>> =
         if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
-    // Event's two groups have members of their own: what was owned in one is nobody's in the other, as on the real server.
-    for other in kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version)
+    // Event's two groups have members of their own: what was owned in one is nobody's in the other,
+    // as on the real server.
+    for other in
+        kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version)
     {
         others.insert(other.api_version(), other.types());
     }
     let deduced;
     let types = if author.is_server {
-        // Its objects are simple enough to know their structure without looking it up, which takes longer than a start.
+        // Its objects are simple enough to know their structure without looking it up, which takes
+        // longer than a start.
         deduced = Types::deduced();
         &deduced
     } else {
@@ -158,8 +175,9 @@ pub(super) enum ScaleWrite<'a> {
     Apply(&'a Object, bool),
 }
 
-/// What a write to an object's Scale makes of the Scale (nothing: it stays as it is), and who owns the object's fields
-/// then. `author`: with the subresource `scale`. Scales carry no apiVersion, kind and managedFields here.
+/// What a write to an object's Scale makes of the Scale (nothing: it stays as it is), and who owns
+/// the object's fields then. `author`: with the subresource `scale`. Scales carry no apiVersion,
+/// kind and managedFields here.
 ///
 /// # Errors
 ///
@@ -189,14 +207,16 @@ pub(super) fn scale(
             object: Some(new.clone()),
             managed: fields::update(&operation, Some(live), &of_scale, Sent::Nothing, new),
         },
-        ScaleWrite::Apply(config, force) => fields::apply(&operation, Some(live), &of_scale, config, force)?,
+        ScaleWrite::Apply(config, force) => {
+            fields::apply(&operation, Some(live), &of_scale, config, force)?
+        }
     };
     let managed = fields::scale::of_object(owned, &managed, &kind.api_version(), &paths);
     Ok(Applied { object, managed })
 }
 
-/// What a write to an object or to a subresource does not change, whatever it says: `GetResetFields` of each kind's
-/// strategy in k8s.io/kubernetes/pkg/registry.
+/// What a write to an object or to a subresource does not change, whatever it says:
+/// `GetResetFields` of each kind's strategy in k8s.io/kubernetes/pkg/registry.
 fn reset(kind: &Kind, subresource: &str) -> Set {
     let paths: &[&[&str]] = match (subresource, kind.builtin) {
         ("", _) if kind.has_status() => &[&["status"]],

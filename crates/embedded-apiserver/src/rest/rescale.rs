@@ -1,4 +1,5 @@
-//! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes into the object.
+//! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes
+//! into the object.
 
 use std::sync::{Arc, LazyLock};
 
@@ -22,8 +23,8 @@ use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
 use crate::rest::write::{
-    AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace, shown,
-    warned,
+    AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace,
+    shown, warned,
 };
 use crate::rest::{apply, key_of, scale, with_warnings};
 use crate::route::Target;
@@ -81,17 +82,20 @@ impl Wish {
         }
     }
 
-    /// What a request to a Scale that is not there cannot be told of: only a PUT is read before it is looked for.
+    /// What a request to a Scale that is not there cannot be told of: only a PUT is read before it
+    /// is looked for.
     fn or_not_found(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
         Self::of(call, validation).map_err(|status| {
             let (core, kind, name) = (call.core, call.kind(), call.name());
             let is_there = core.store.get(&kind.storage, &key_of(call.target, name)).is_some();
-            let is_read_late = call.request.method() == Method::PATCH && matches!(status.code(), 400 | 422);
+            let is_read_late =
+                call.request.method() == Method::PATCH && matches!(status.code(), 400 | 422);
             if is_read_late && !is_there { Status::not_found(kind, name) } else { status }
         })
     }
 
-    /// The new Scale, none if it stays as it is; who owns the object's fields then; and what there is to warn of.
+    /// The new Scale, none if it stays as it is; who owns the object's fields then; and what there
+    /// is to warn of.
     fn grant(
         self,
         core: &Core,
@@ -101,7 +105,8 @@ impl Wish {
         owned: &Managed,
     ) -> Result<(Applied, Vec<String>), Status> {
         let (kind, now) = (&target.kind, core.clock.now());
-        let owners = |write: ScaleWrite<'_>| scale_owners(core, kind, author, (live, owned), write, now);
+        let owners =
+            |write: ScaleWrite<'_>| scale_owners(core, kind, author, (live, owned), write, now);
         let decoded = match self {
             Self::Replace(decoded) => decoded,
             Self::Patch { patch, duplicates, validation } => {
@@ -112,7 +117,8 @@ impl Wish {
                 let blame = patch
                     .as_strategic()
                     .map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, live));
-                let mut decoded = decode::patched(&SCALES, document, &duplicates, validation, blame)?;
+                let mut decoded =
+                    decode::patched(&SCALES, document, &duplicates, validation, blame)?;
                 decoded.remove_equal_owners(AFTER_HOOKS);
                 check_said_name(&decoded.object, metadata::text(live, "name"))?;
                 set_namespace(&mut decoded.object, target.namespace.as_deref())?;
@@ -120,7 +126,8 @@ impl Wish {
             }
             Self::Apply(config, force) => {
                 let applied = owners(ScaleWrite::Apply(&config, force));
-                let applied = applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
+                let applied =
+                    applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
                 if kind.builtin.is_none() && applied.object.is_some() {
                     // The real server cannot, and says so.
                     let name = metadata::text(&config, "name");
@@ -140,17 +147,29 @@ impl Wish {
 }
 
 /// Whether it is only tried, and what becomes of what a Scale does not have.
-fn options(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<(bool, FieldValidation), Status> {
+fn options(
+    kind: &Kind,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<(bool, FieldValidation), Status> {
     let (options, found) = if request.method() == Method::PUT {
         ("UpdateOptions", None)
     } else {
-        let applies = media::patch_type(request.headers(), kind.builtin.is_some())? == PatchType::Apply;
-        ("PatchOptions", if applies { apply::missing_manager(query) } else { forbidden_force(query) })
+        let applies =
+            media::patch_type(request.headers(), kind.builtin.is_some())? == PatchType::Apply;
+        (
+            "PatchOptions",
+            if applies { apply::missing_manager(query) } else { forbidden_force(query) },
+        )
     };
     query.write_options(options, found.into_iter().collect())
 }
 
-pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Response<Body>, Status> {
+pub(super) fn write(
+    call: Call<'_>,
+    paths: &ScalePaths,
+    form: Form,
+) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let (dry_run, validation) = options(kind, query, request)?;
@@ -168,7 +187,8 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Re
         let owned = Managed::parse(current.managed());
         let (live, has_replicas) = scale::read(paths, &old)?;
         if !has_replicas {
-            let why = format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
+            let why =
+                format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
             return Err(Status::internal(&why));
         }
         let mut live = match live {
@@ -190,7 +210,9 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Re
         check_said_name(&new, name).map_err(refused)?;
         check(&new, name).map_err(refused)?;
         if is_other {
-            let why = format!("Precondition failed: UID in precondition: {said}, UID in object meta: {uid}");
+            let why = format!(
+                "Precondition failed: UID in precondition: {said}, UID in object meta: {uid}"
+            );
             return Err(refused(Status::conflict(&scales_of(kind), name, &why)));
         }
         let mut parent = old.clone();
@@ -211,7 +233,8 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Re
             now,
             hidden: Hidden::default(),
         };
-        let written = edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
+        let written =
+            edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
         let mut warnings = warnings;
         warnings.extend(warned(kind, &written, Some(&old)));
         Ok((written, warnings))
@@ -235,15 +258,21 @@ fn check(scale: &Object, name: &str) -> Result<(), Status> {
     metadata::check_old_finalizers(scale, &mut causes);
     let wanted = scale.get("spec").and_then(|spec| spec.get("replicas"));
     if let Some(wanted) = wanted.filter(|wanted| wanted.as_i64().is_some_and(|wanted| wanted < 0)) {
-        causes.push(Cause::invalid_json("spec.replicas", wanted, "must be greater than or equal to 0"));
+        causes.push(Cause::invalid_json(
+            "spec.replicas",
+            wanted,
+            "must be greater than or equal to 0",
+        ));
     }
     if causes.is_empty() { Ok(()) } else { Err(Status::invalid(&SCALES, name, &causes)) }
 }
 
 /// What a Scale wants: nothing said is zero.
 fn replicas(scale: &Object) -> Result<i64, Status> {
-    let said = scale.get("spec").and_then(|spec| spec.get("replicas")).filter(|said| !said.is_null());
-    let wanted = said.map_or(Some(0), |said| said.as_i64().filter(|wanted| i32::try_from(*wanted).is_ok()));
+    let said =
+        scale.get("spec").and_then(|spec| spec.get("replicas")).filter(|said| !said.is_null());
+    let wanted =
+        said.map_or(Some(0), |said| said.as_i64().filter(|wanted| i32::try_from(*wanted).is_ok()));
     wanted.ok_or_else(|| {
         let said = said.cloned().unwrap_or_default();
         Status::bad_request(format!(

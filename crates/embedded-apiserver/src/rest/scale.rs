@@ -21,13 +21,15 @@ pub(super) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, 
     match *request.method() {
         Method::GET => {
             let version = query.get("resourceVersion").unwrap_or_default();
-            let revision = parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
+            let revision =
+                parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
             wait_for(core, revision).await?;
             let found = core.store.get(&kind.storage, &key_of(target, name));
             let found = found.ok_or_else(|| Status::not_found(kind, name))?;
             let (scale, has_replicas) = read(paths, &write::shown(kind, &found))?;
             if !has_replicas {
-                let why = format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
+                let why =
+                    format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
                 return Err(Status::internal(&why));
             }
             Ok(response(&scale, form))
@@ -103,7 +105,9 @@ pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool),
         None => None,
         Some(path) => match at(object, path).map_err(Status::unknown)? {
             None => None,
-            Some(Value::String(selector)) => Some(selector.clone()).filter(|selector| !selector.is_empty()),
+            Some(Value::String(selector)) => {
+                Some(selector.clone()).filter(|selector| !selector.is_empty())
+            }
             Some(Value::Object(selector)) => Some(selector_text(selector)),
             Some(other) => return Err(Status::unknown(accessor(path, other, "string"))),
         },
@@ -131,16 +135,19 @@ pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool),
     Ok((scale, wanted.is_some()))
 }
 
-/// A `LabelSelector` as one text, as `FormatLabelSelector` of k8s.io/apimachinery: in the order of its keys.
+/// A `LabelSelector` as one text, as `FormatLabelSelector` of k8s.io/apimachinery: in the order of
+/// its keys.
 fn selector_text(selector: &Map<String, Value>) -> String {
-    let text =
-        |value: &'_ Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &'_ Value, name: &str| {
+        value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     let mut parts: Vec<(String, String)> = Vec::new();
     let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-    parts.extend(
-        labels.map(|(key, value)| (key.clone(), format!("{key}={}", value.as_str().unwrap_or_default()))),
-    );
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    parts.extend(labels.map(|(key, value)| {
+        (key.clone(), format!("{key}={}", value.as_str().unwrap_or_default()))
+    }));
+    let expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
     for expression in expressions {
         let key = text(expression, "key");
         let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
@@ -159,8 +166,8 @@ fn selector_text(selector: &Map<String, Value>) -> String {
     parts.into_iter().map(|(_, said)| said).collect::<Vec<_>>().join(",")
 }
 
-/// What an object may not say where its scale is read (`ValidateScaleSpec`, `ValidateScaleStatus` of
-/// k8s.io/apiextensions-apiserver).
+/// What an object may not say where its scale is read (`ValidateScaleSpec`, `ValidateScaleStatus`
+/// of k8s.io/apiextensions-apiserver).
 pub(crate) fn check(paths: &ScalePaths, object: &Object, of_status: bool, causes: &mut Causes) {
     let mut number = |path: &str| {
         let field = format!(".{path}");
@@ -169,7 +176,11 @@ pub(crate) fn check(paths: &ScalePaths, object: &Object, of_status: bool, causes
             Err(why) => return causes.push(Cause::invalid_shown(field, "0", &why)),
         };
         if found < 0 {
-            causes.push(Cause::invalid_shown(field, &found.to_string(), "should be a non-negative integer"));
+            causes.push(Cause::invalid_shown(
+                field,
+                &found.to_string(),
+                "should be a non-negative integer",
+            ));
         } else if found > i64::from(i32::MAX) {
             let why = format!("should be less than or equal to {}", i32::MAX);
             causes.push(Cause::invalid_shown(field, &found.to_string(), &why));

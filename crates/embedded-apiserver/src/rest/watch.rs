@@ -1,4 +1,5 @@
-//! Watches: a cursor into the history of a table, moved on by whoever reads the answer. No task, no buffer of events.
+//! Watches: a cursor into the history of a table, moved on by whoever reads the answer. No task, no
+//! buffer of events.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -32,7 +33,8 @@ use crate::stored::{Form, Stored};
 const BATCH: usize = 256;
 /// How long a watch without a time-out lasts: the real server picks 30 to 60 minutes at random.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
-/// The longest time between two bookmarks: no watch lasts as long, and the clock's numbers do not end before.
+/// The longest time between two bookmarks: no watch lasts as long, and the clock's numbers do not
+/// end before.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 pub(crate) async fn watch(
@@ -48,7 +50,8 @@ pub(crate) async fn watch(
     options.default_watch();
     options.check_watch()?;
     let selector = Selector::parse(kind, &options.labels, &options.fields)?;
-    let version = parse_version(&options.version).map_err(|why| Status::unknown(why.of_option()))?;
+    let version =
+        parse_version(&options.version).map_err(|why| Status::unknown(why.of_option()))?;
     let now = Instant::now();
     let deadline = now.checked_add(options.timeout.unwrap_or(DEFAULT_TIMEOUT));
     if options.initial_events == Some(true) {
@@ -81,8 +84,8 @@ pub(crate) async fn watch(
         of_lists,
         seat,
         cursor: revision,
-        // What the history no longer reaches is said in the stream. Decided above: a compaction while the watch is
-        // open takes nothing from who has read everything.
+        // What the history no longer reaches is said in the stream. Decided above: a compaction
+        // while the watch is open takes nothing from who has read everything.
         refused,
         initial,
         end_mark: options.initial_events == Some(true) && options.bookmarks,
@@ -105,7 +108,9 @@ pub(crate) async fn watch(
     let mut response = Response::new(Body::stream(lines));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Ok(response)
 }
 
@@ -115,7 +120,8 @@ struct Watcher {
     kind: Arc<Kind>,
     selector: Selector,
     form: Form,
-    /// The client takes lists only. As on the real server, the first event cannot be made into one, and ends the watch.
+    /// The client takes lists only. As on the real server, the first event cannot be made into
+    /// one, and ends the watch.
     of_lists: bool,
     seat: Seat,
     /// Everything up to this revision has been sent.
@@ -303,7 +309,8 @@ impl Watcher {
     }
 }
 
-/// How a change looks through a selector: objects that begin or cease to match appear and disappear.
+/// How a change looks through a selector: objects that begin or cease to match appear and
+/// disappear.
 fn event_of(selector: &Selector, change: &Change) -> Option<Event> {
     let before = change.before.as_ref().is_some_and(|before| selector.matches(before));
     let after = !change.removed && selector.matches(&change.object);

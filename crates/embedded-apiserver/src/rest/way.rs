@@ -1,6 +1,6 @@
-//! Whether a path has what is asked of it: subresource, method, the type of a patch, the types of the answer. In the
-//! order of what finds the way to handlers: go-restful for Kubernetes' own kinds, `crdHandler` of
-//! k8s.io/apiextensions-apiserver for custom ones.
+//! Whether a path has what is asked of it: subresource, method, the type of a patch, the types of
+//! the answer. In the order of what finds the way to handlers: go-restful for Kubernetes' own
+//! kinds, `crdHandler` of k8s.io/apiextensions-apiserver for custom ones.
 
 use http::{Method, Request};
 
@@ -32,7 +32,9 @@ pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Stat
             media::patch_type(headers, false)?;
         }
         return match (&target.name, method) {
-            (None, &Method::PUT | &Method::PATCH) => Err(Status::bad_request("name must be provided")),
+            (None, &Method::PUT | &Method::PATCH) => {
+                Err(Status::bad_request("name must be provided"))
+            }
             _ => Ok(()),
         };
     }
@@ -62,7 +64,10 @@ const fn verb(method: &Method, of_collection: bool) -> &'static str {
 /// Whose name is in the body: a create takes no notice of one in the path.
 fn custom_has_method(target: &Target, method: &Method) -> bool {
     match target.subresource {
-        None => matches!(*method, Method::GET | Method::POST | Method::PUT | Method::PATCH | Method::DELETE),
+        None => matches!(
+            *method,
+            Method::GET | Method::POST | Method::PUT | Method::PATCH | Method::DELETE
+        ),
         Some(_) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
     }
 }
@@ -105,7 +110,9 @@ fn has_method(target: &Target, method: &Method) -> bool {
             Method::DELETE => one_place && kind.builtin != Some(Builtin::Namespace),
             _ => false,
         },
-        (Some(_), None) => matches!(*method, Method::GET | Method::PUT | Method::PATCH | Method::DELETE),
+        (Some(_), None) => {
+            matches!(*method, Method::GET | Method::PUT | Method::PATCH | Method::DELETE)
+        }
         (Some(_), Some("finalize")) => method == Method::PUT,
         (Some(_), Some(_)) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
     }

@@ -1,4 +1,5 @@
-//! Writes: an object from outside is created, or meets the one that is stored, under the store's lock.
+//! Writes: an object from outside is created, or meets the one that is stored, under the store's
+//! lock.
 
 mod update;
 
@@ -36,7 +37,8 @@ use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
 pub(super) use update::{
-    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch, replace, unmet,
+    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch,
+    replace, unmet,
 };
 
 /// The table of the namespaces.
@@ -94,7 +96,8 @@ pub(crate) fn create_object(
         hidden: Hidden::default(),
         uid,
     };
-    core.store.write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
+    core.store
+        .write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
 }
 
 /// What a write takes: cloned if the write may begin anew.
@@ -123,7 +126,8 @@ pub(super) struct New<'a> {
     uid: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
-    /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was sent.
+    /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was
+    /// sent.
     by_update: Option<&'a CreateRight<'a>>,
     subresource: Option<&'a str>,
     hidden: Hidden,
@@ -158,8 +162,8 @@ impl<'a> New<'a> {
     }
 }
 
-/// Whether a write to the status of an object that is not there creates it: the real server forgets to forbid it for
-/// Services (`StatusREST` of pkg/registry/core/service).
+/// Whether a write to the status of an object that is not there creates it: the real server forgets
+/// to forbid it for Services (`StatusREST` of pkg/registry/core/service).
 pub(super) fn creates_by_status(kind: &Kind) -> bool {
     kind.builtin == Some(Builtin::Service)
 }
@@ -195,7 +199,8 @@ pub(super) fn insert(
     let base = metadata::text(&object, "generateName").to_owned();
     if metadata::text(&object, "name").is_empty() && !base.is_empty() {
         // As the real server: some tries to find a free name before the client is told.
-        let taken = |inner: &Inner, name: &str| inner.state.get(&table, &Key::new(place, name)).is_some();
+        let taken =
+            |inner: &Inner, name: &str| inner.state.get(&table, &Key::new(place, name)).is_some();
         let mut name = metadata::generate_name(&base, &mut inner.rng);
         for _ in 0..7 {
             if !taken(inner, &name) {
@@ -212,10 +217,12 @@ pub(super) fn insert(
     if kind.builtin.is_none_or(Builtin::has_generation) {
         metadata::set(&mut object, "generation", 1);
     }
-    // A kubelet says all of its node at once; and who writes to the status owns it, though it is not stored.
+    // A kubelet says all of its node at once; and who writes to the status owns it, though it is
+    // not stored.
     let by_status = subresource.is_some();
     let has_status = kind.has_status() && kind.builtin != Some(Builtin::Node) && !by_status;
-    // Of a custom object it is looked at before it goes: one that does not fit its schema leaves it without owners.
+    // Of a custom object it is looked at before it goes: one that does not fit its schema leaves it
+    // without owners.
     let goes_later = kind.builtin.is_none();
     if has_status && !goes_later {
         object.remove("status");
@@ -225,7 +232,8 @@ pub(super) fn insert(
         rules::default(builtin, &mut object);
     }
     let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
-    // The first write of a claim is one, whatever it says: the real server stores a new one in another form.
+    // The first write of a claim is one, whatever it says: the real server stores a new one in
+    // another form.
     let unsaid = unsaid
         || hidden.pruned
         || hidden.emptied
@@ -318,8 +326,9 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
     Ok(())
 }
 
-/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going away. It is the first:
-/// no hook hears of such an object, and what it would grant matters to nobody.
+/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going
+/// away. It is the first: no hook hears of such an object, and what it would grant matters to
+/// nobody.
 fn check_namespace(
     core: &Core,
     inner: &Inner,
@@ -330,7 +339,8 @@ fn check_namespace(
     odd_places::may_hold_objects(namespace)?;
     match inner.state.get(NAMESPACES, &Key::new("", namespace)) {
         Some(found) if found.is_being_deleted() => {
-            // It has no name yet if that is to be made up (`extractResourceName` of k8s.io/apiserver/pkg/admission).
+            // It has no name yet if that is to be made up (`extractResourceName` of
+            // k8s.io/apiserver/pkg/admission).
             let texts = ["name", "generateName"].map(|member| metadata::text(object, member));
             let name = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("Unknown");
             Err(Status::namespace_terminating(kind, name, namespace))
@@ -351,7 +361,8 @@ pub(in crate::rest) fn check_namespace_of_update(
 }
 
 fn missing(core: &Core, namespace: &str) -> Result<(), Status> {
-    let namespaces = core.options.check_namespaces.then(|| core.registry.read().find("", "v1", "namespaces"));
+    let namespaces =
+        core.options.check_namespaces.then(|| core.registry.read().find("", "v1", "namespaces"));
     match namespaces.flatten() {
         Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
         None => Ok(()),
@@ -369,7 +380,13 @@ fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &
 }
 
 /// Checks what comes after the metadata.
-fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
+fn check(
+    kind: &Kind,
+    object: &Object,
+    old: Option<&Object>,
+    subresource: Option<&str>,
+    causes: &mut Causes,
+) {
     if kind.builtin.is_some_and(Builtin::has_old_finalizers) {
         metadata::check_old_finalizers(object, causes);
     }
@@ -453,12 +470,14 @@ fn warned_of(kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> 
     }
 }
 
-/// What custom objects are warned of for the finalizers that are new (`validateKubeFinalizerName` of
-/// k8s.io/apiextensions-apiserver/pkg/registry/customresource).
+/// What custom objects are warned of for the finalizers that are new (`validateKubeFinalizerName`
+/// of k8s.io/apiextensions-apiserver/pkg/registry/customresource).
 fn new_finalizers(object: &Object, old: Option<&Object>) -> Vec<String> {
     let before = old.map(metadata::finalizers).unwrap_or_default();
     let mut added = metadata::finalizers(object);
-    added.retain(|finalizer| names::wrong_finalizer(finalizer).is_some() && !before.contains(finalizer));
+    added.retain(|finalizer| {
+        names::wrong_finalizer(finalizer).is_some() && !before.contains(finalizer)
+    });
     added.sort_unstable();
     added.dedup();
     let warning = |finalizer: &str| {
@@ -505,10 +524,11 @@ fn to_stored(kind: &Kind, object: Object) -> Object {
     object
 }
 
-/// Whether an object that was being deleted has nothing left that holds it (`ShouldDeleteDuringUpdate` of
-/// k8s.io/apiserver/pkg/registry/generic/registry).
+/// Whether an object that was being deleted has nothing left that holds it
+/// (`ShouldDeleteDuringUpdate` of k8s.io/apiserver/pkg/registry/generic/registry).
 pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
-    let waits = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    let waits =
+        metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
     (metadata::is_being_deleted(old) || metadata::ends_at_zero(old))
         && metadata::finalizers(object).is_empty()
         && !waits
@@ -518,5 +538,7 @@ pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
 /// A namespace is held by the finalizers in its spec until it is empty.
 pub(super) fn holds_content(kind: &Kind, object: &Object) -> bool {
     kind.builtin == Some(Builtin::Namespace)
-        && rules::at(object, "spec.finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty())
+        && rules::at(object, "spec.finalizers")
+            .and_then(Value::as_array)
+            .is_some_and(|f| !f.is_empty())
 }

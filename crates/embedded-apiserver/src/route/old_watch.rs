@@ -1,12 +1,12 @@
-//! The paths that watches had before `watch=true`: the real server still serves them, and so does this one, as the
-//! watches that they stand for.
+//! The paths that watches had before `watch=true`: the real server still serves them, and so does
+//! this one, as the watches that they stand for.
 
 use http::Uri;
 
 use crate::query;
 
-/// `/api/v1/watch/pods` as `/api/v1/pods?watch=true`; with a name at the end, a watch of that name alone. Nothing for
-/// any other path.
+/// `/api/v1/watch/pods` as `/api/v1/pods?watch=true`; with a name at the end, a watch of that name
+/// alone. Nothing for any other path.
 pub(crate) fn modern(uri: &Uri) -> Option<Uri> {
     let path = uri.path().trim_start_matches('/');
     // Nearly none: asked of every request.
@@ -18,13 +18,17 @@ pub(crate) fn modern(uri: &Uri) -> Option<Uri> {
     let segments: Vec<&str> = path.split('/').collect();
     let (root, group, rest) = match *segments {
         ["api", version, "watch", ref rest @ ..] => (format!("/api/{version}"), "", rest),
-        ["apis", group, version, "watch", ref rest @ ..] => (format!("/apis/{group}/{version}"), group, rest),
+        ["apis", group, version, "watch", ref rest @ ..] => {
+            (format!("/apis/{group}/{version}"), group, rest)
+        }
         _ => return None,
     };
     let (collection, name) = match *rest {
         ["namespaces", name] if group.is_empty() => ("namespaces".to_owned(), Some(name)),
         ["namespaces", namespace, plural] => (format!("namespaces/{namespace}/{plural}"), None),
-        ["namespaces", namespace, plural, name] => (format!("namespaces/{namespace}/{plural}"), Some(name)),
+        ["namespaces", namespace, plural, name] => {
+            (format!("namespaces/{namespace}/{plural}"), Some(name))
+        }
         [plural, name] => (plural.to_owned(), Some(name)),
         [plural] if !plural.is_empty() => (plural.to_owned(), None),
         _ => return None,
@@ -59,13 +63,20 @@ mod tests {
                 "/api/v1/watch/namespaces/a",
                 Some("/api/v1/namespaces?watch=true&fieldSelector=metadata.name%3Da"),
             ),
-            ("/apis/x.y/v1/watch/as/b", Some("/apis/x.y/v1/as?watch=true&fieldSelector=metadata.name%3Db")),
+            (
+                "/apis/x.y/v1/watch/as/b",
+                Some("/apis/x.y/v1/as?watch=true&fieldSelector=metadata.name%3Db"),
+            ),
             ("/apis/x.y/v1/watch/namespaces/n/as", Some("/apis/x.y/v1/namespaces/n/as?watch=true")),
             ("/api/v1/watch", None),
             ("/api/v1/pods/watch", None),
             ("/version", None),
         ] {
-            assert_eq!(modern(&old.parse().unwrap()).map(|uri| uri.to_string()).as_deref(), new, "{old}");
+            assert_eq!(
+                modern(&old.parse().unwrap()).map(|uri| uri.to_string()).as_deref(),
+                new,
+                "{old}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Whether a value is as its schema says: the checks, their order and their words are those of
-//! k8s.io/kube-openapi/pkg/validation/validate, and of the ratcheting around it in k8s.io/apiextensions-apiserver.
+//! k8s.io/kube-openapi/pkg/validation/validate, and of the ratcheting around it in
+//! k8s.io/apiextensions-apiserver.
 
 use serde_json::{Map, Value};
 
@@ -14,8 +15,15 @@ pub(crate) fn check(schema: &Schema, object: &Value, old: Old<'_>, causes: &mut 
     check_at(schema, object, old, "", causes);
 }
 
-/// Checks the value of a member of the object; messages name what is inside of it without the member's own name.
-pub(crate) fn check_at(schema: &Schema, value: &Value, old: Old<'_>, member: &str, causes: &mut Causes) {
+/// Checks the value of a member of the object; messages name what is inside of it without the
+/// member's own name.
+pub(crate) fn check_at(
+    schema: &Schema,
+    value: &Value,
+    old: Old<'_>,
+    member: &str,
+    causes: &mut Causes,
+) {
     let checker = Checker { member };
     for problem in checker.ratcheted(schema, value, old, &Path::Root).problems {
         causes.push(problem.cause);
@@ -34,7 +42,8 @@ struct Problem {
 #[derive(Debug, Default)]
 struct Found {
     problems: Vec<Problem>,
-    /// How many checks passed: of several alternatives that fail, the one with most of them is reported.
+    /// How many checks passed: of several alternatives that fail, the one with most of them is
+    /// reported.
     passed: u32,
 }
 
@@ -213,7 +222,9 @@ impl Checker<'_> {
     }
 
     fn allowed(&self, schema: &Schema, value: &Value, path: &Path<'_>) -> Option<Problem> {
-        if schema.allowed.is_empty() || schema.allowed.iter().any(|allowed| is_the_same(value, allowed)) {
+        if schema.allowed.is_empty()
+            || schema.allowed.iter().any(|allowed| is_the_same(value, allowed))
+        {
             return None;
         }
         let path = plain(path);
@@ -224,7 +235,10 @@ impl Checker<'_> {
         let names: Vec<String> = names.collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let cause = Cause::unsupported_shown(self.field(&path), &shown(value), &names);
-        Some(Problem { message: format!("{path} in body should be one of [{}]", names.join(" ")), cause })
+        Some(Problem {
+            message: format!("{path} in body should be one of [{}]", names.join(" ")),
+            cause,
+        })
     }
 
     fn text(&self, schema: &Schema, text: &str, path: &Path<'_>) -> Option<Problem> {
@@ -349,10 +363,18 @@ impl Checker<'_> {
             let message = format!("factor MultipleOf declared for {path} must be positive: {text}");
             return Some(self.problem(&path, Cause::invalid_shown, &text, message));
         }
-        (!multiple).then(|| self.wrong(path, &shown(value), &format!("should be a multiple of {text}")))
+        (!multiple)
+            .then(|| self.wrong(path, &shown(value), &format!("should be a multiple of {text}")))
     }
 
-    fn items(&self, schema: &Schema, items: &[Value], old: Old<'_>, path: &Path<'_>, found: &mut Found) {
+    fn items(
+        &self,
+        schema: &Schema,
+        items: &[Value],
+        old: Old<'_>,
+        path: &Path<'_>,
+        found: &mut Found,
+    ) {
         if let Some(of_items) = &schema.items {
             let before = old.items(schema);
             for (at, item) in items.iter().enumerate() {
@@ -364,7 +386,11 @@ impl Checker<'_> {
         }
         let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
         if let Some(min) = schema.limits.min_items.filter(|min| size < *min) {
-            found.add(self.wrong(path, &size.to_string(), &format!("should have at least {min} items")));
+            found.add(self.wrong(
+                path,
+                &size.to_string(),
+                &format!("should have at least {min} items"),
+            ));
         }
         if let Some(max) = schema.limits.max_items.filter(|max| size > *max) {
             found.add(self.too_many(path, size, max, "items"));
@@ -387,14 +413,20 @@ impl Checker<'_> {
     ) {
         let size = i64::try_from(members.len()).unwrap_or(i64::MAX);
         if let Some(min) = schema.limits.min_properties.filter(|min| size < *min) {
-            found.add(self.wrong(path, &size.to_string(), &format!("should have at least {min} properties")));
+            found.add(self.wrong(
+                path,
+                &size.to_string(),
+                &format!("should have at least {min} properties"),
+            ));
         }
         if let Some(max) = schema.limits.max_properties.filter(|max| size > *max) {
             found.add(self.too_many(path, size, max, "properties"));
         }
         let at_root = matches!(path, Path::Root);
         if !matches!(schema.additional, Additional::Unsaid | Additional::Any) {
-            for (name, value) in members.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
+            for (name, value) in
+                members.iter().filter(|(name, _)| !schema.properties.contains_key(*name))
+            {
                 match schema.additional.schema() {
                     Some(of_member) => {
                         // The path of such a member begins with a dot, even at the root.
@@ -405,12 +437,22 @@ impl Checker<'_> {
                         } else {
                             name
                         };
-                        found.merge(self.ratcheted(of_member, value, old.member(name), &path.field(step)));
+                        found.merge(self.ratcheted(
+                            of_member,
+                            value,
+                            old.member(name),
+                            &path.field(step),
+                        ));
                     }
                     None => {
                         let path = plain(path);
                         let message = format!("{path}.{name} in body is a forbidden property");
-                        found.add(self.problem(&path, Cause::invalid_shown, &format!("{name:?}"), message));
+                        found.add(self.problem(
+                            &path,
+                            Cause::invalid_shown,
+                            &format!("{name:?}"),
+                            message,
+                        ));
                     }
                 }
                 if found.problems.len() >= MOST_PROBLEMS {
@@ -434,7 +476,14 @@ impl Checker<'_> {
     }
 
     /// `anyOf`, `oneOf`, `allOf`, `not`.
-    fn alternatives(&self, schema: &Schema, value: &Value, old: Old<'_>, path: &Path<'_>, found: &mut Found) {
+    fn alternatives(
+        &self,
+        schema: &Schema,
+        value: &Value,
+        old: Old<'_>,
+        path: &Path<'_>,
+        found: &mut Found,
+    ) {
         let place = || format!("{:?}", plain(path));
         if !schema.any_of.is_empty() {
             let mut best: Option<Found> = None;
@@ -450,7 +499,9 @@ impl Checker<'_> {
                 }
             }
             if valid.is_none() {
-                found.add(self.loose(format!("{} must validate at least one schema (anyOf)", place())));
+                found.add(
+                    self.loose(format!("{} must validate at least one schema (anyOf)", place())),
+                );
             }
             valid.or(best).into_iter().for_each(|result| found.merge(result));
         }
@@ -464,7 +515,8 @@ impl Checker<'_> {
                     valid += 1;
                     best = None;
                     first_valid.get_or_insert(result);
-                } else if valid == 0 && best.as_ref().is_none_or(|best| result.passed > best.passed) {
+                } else if valid == 0 && best.as_ref().is_none_or(|best| result.passed > best.passed)
+                {
                     best = Some(result);
                 }
             }
@@ -475,9 +527,10 @@ impl Checker<'_> {
                     0 => "Found none valid".to_owned(),
                     several => format!("Found {several} valid alternatives"),
                 };
-                found.add(
-                    self.loose(format!("{} must validate one and only one schema (oneOf). {why}", place())),
-                );
+                found.add(self.loose(format!(
+                    "{} must validate one and only one schema (oneOf). {why}",
+                    place()
+                )));
                 best.into_iter().for_each(|result| found.merge(result));
             }
         }
@@ -490,7 +543,9 @@ impl Checker<'_> {
             }
             if valid != schema.all_of.len() {
                 let none = if valid == 0 { ". None validated" } else { "" };
-                found.add(self.loose(format!("{} must validate all the schemas (allOf){none}", place())));
+                found.add(
+                    self.loose(format!("{} must validate all the schemas (allOf){none}", place())),
+                );
             }
         }
         if let Some(not) = &schema.not
@@ -521,7 +576,10 @@ fn is_the_same(value: &Value, allowed: &Value) -> bool {
         (Value::Number(number), Value::Number(wanted)) if number != wanted => {
             match (wanted.as_i64(), number.as_f64()) {
                 (Some(wanted), Some(float)) if number.is_f64() => {
-                    #[expect(clippy::cast_possible_truncation, reason = "as Go's conversion to int64")]
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "as Go's conversion to int64"
+                    )]
                     let cut = float as i64;
                     cut == wanted
                 }

@@ -1,5 +1,6 @@
-//! Which value of an object before an update a value after it comes from: members by their names, items of a list of
-//! type map by their keys, others not at all (k8s.io/apiserver/pkg/cel/common, `CorrelatedObject`).
+//! Which value of an object before an update a value after it comes from: members by their names,
+//! items of a list of type map by their keys, others not at all (k8s.io/apiserver/pkg/cel/common,
+//! `CorrelatedObject`).
 
 use std::collections::BTreeMap;
 

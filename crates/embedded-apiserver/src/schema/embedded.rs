@@ -1,5 +1,6 @@
-//! `x-kubernetes-embedded-resource`: objects inside of an object, whose apiVersion, kind and metadata are checked as those
-//! of any object (pkg/apiserver/schema/objectmeta of k8s.io/apiextensions-apiserver).
+//! `x-kubernetes-embedded-resource`: objects inside of an object, whose apiVersion, kind and
+//! metadata are checked as those of any object (pkg/apiserver/schema/objectmeta of
+//! k8s.io/apiextensions-apiserver).
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,8 @@ use crate::schema::Schema;
 use crate::schema::path::Path;
 use crate::status::{Cause, Causes};
 
-/// Brings the metadata of embedded objects to its one form; names the members that it does not have.
+/// Brings the metadata of embedded objects to its one form; names the members that it does not
+/// have.
 ///
 /// # Errors
 ///

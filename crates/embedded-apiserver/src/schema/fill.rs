@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
-/// Fills in the defaults of a schema, as `structuraldefaulting.Default` of k8s.io/apiextensions-apiserver.
+/// Fills in the defaults of a schema, as `structuraldefaulting.Default` of
+/// k8s.io/apiextensions-apiserver.
 pub(crate) fn fill(members: &mut Map<String, Value>, schema: &Schema) {
     for (name, member) in &schema.properties {
         let Some(default) = &member.default else { continue };

@@ -1,5 +1,6 @@
-//! `format`: those that kube-apiserver checks (pkg/apiserver/validation/formats.go of k8s.io/apiextensions-apiserver), as
-//! k8s.io/kube-openapi/pkg/validation/strfmt reads them. All others say nothing.
+//! `format`: those that kube-apiserver checks (pkg/apiserver/validation/formats.go of
+//! k8s.io/apiextensions-apiserver), as k8s.io/kube-openapi/pkg/validation/strfmt reads them. All
+//! others say nothing.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
@@ -134,8 +135,9 @@ fn is_authority(authority: &str) -> bool {
             && (port.is_empty() || port.strip_prefix(':').is_some_and(port_is_digits));
     }
     let (host, port) = host.rsplit_once(':').unwrap_or((host, ""));
-    let in_host =
-        |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:[]<>\"%".contains(c);
+    let in_host = |c: char| {
+        !c.is_ascii() || c.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:[]<>\"%".contains(c)
+    };
     port_is_digits(port) && host.chars().all(in_host) && escapes_are_whole(host)
 }
 
@@ -159,17 +161,22 @@ fn is_email(text: &str) -> bool {
         None => text,
     };
     let Some((local, domain)) = address.rsplit_once('@') else { return false };
-    let atom = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c);
-    let dotted = |text: &str| text.split('.').all(|part| !part.is_empty() && part.chars().all(atom));
+    let atom =
+        |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c);
+    let dotted =
+        |text: &str| text.split('.').all(|part| !part.is_empty() && part.chars().all(atom));
     let quoted = local.len() > 2
         && local
             .strip_prefix('"')
             .and_then(|rest| rest.strip_suffix('"'))
             .is_some_and(|rest| !rest.contains('"'));
-    let literal = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(|address| {
-        address.parse::<Ipv4Addr>().is_ok()
-            || address.strip_prefix("IPv6:").is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
-    });
+    let literal =
+        domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(|address| {
+            address.parse::<Ipv4Addr>().is_ok()
+                || address
+                    .strip_prefix("IPv6:")
+                    .is_some_and(|address| address.parse::<Ipv6Addr>().is_ok())
+        });
     (dotted(local) || quoted) && (dotted(domain) || literal)
 }
 
@@ -271,7 +278,8 @@ fn is_isbn13(text: &str) -> bool {
     let digits = without_space_and_dash(text);
     let values: Option<Vec<u32>> = digits.chars().map(|c| c.to_digit(10)).collect();
     values.is_some_and(|values| {
-        let sum: u32 = [1, 3].into_iter().cycle().zip(&values).map(|(weight, value)| weight * value).sum();
+        let sum: u32 =
+            [1, 3].into_iter().cycle().zip(&values).map(|(weight, value)| weight * value).sum();
         values.len() == 13 && sum.is_multiple_of(10)
     })
 }
@@ -279,7 +287,8 @@ fn is_isbn13(text: &str) -> bool {
 fn is_credit_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let starts = |prefix: &[u32]| digits.starts_with(prefix);
-    let among = |at: usize, wanted: &[u32]| digits.get(at).is_some_and(|digit| wanted.contains(digit));
+    let among =
+        |at: usize, wanted: &[u32]| digits.get(at).is_some_and(|digit| wanted.contains(digit));
     let known = match digits.len() {
         13 => starts(&[4]),
         14 => starts(&[3, 0]) && among(2, &[0, 1, 2, 3, 4, 5]) || starts(&[3]) && among(1, &[6, 8]),
@@ -324,7 +333,9 @@ fn is_hex_color(text: &str) -> bool {
 }
 
 fn is_rgb_color(text: &str) -> bool {
-    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else { return false };
+    let Some(inner) = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')')) else {
+        return false;
+    };
     let is_part = |part: &str| {
         let part = part.trim_matches([' ', '\t', '\n', '\u{c}', '\r']);
         (part == "0" || !part.starts_with('0'))
@@ -430,11 +441,14 @@ fn is_worded_duration(text: &str) -> bool {
     ];
     let known = |word: &str| {
         let word = word.to_lowercase();
-        UNITS.iter().any(|(whole, beginning)| whole.contains(&word.as_str()) || word.starts_with(beginning))
+        UNITS
+            .iter()
+            .any(|(whole, beginning)| whole.contains(&word.as_str()) || word.starts_with(beginning))
     };
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        rest = rest.get(start..).unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
+        rest =
+            rest.get(start..).unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
         let word = rest.trim_start_matches([' ', '\t', '\n', '\u{c}', '\r']);
         let end = word.find(|c: char| !c.is_ascii_alphabetic() && c != 'µ').unwrap_or(word.len());
         if known(word.get(..end).unwrap_or_default()) {

@@ -1,4 +1,5 @@
-//! Lists of type set and map: no item, and no key, twice (pkg/apiserver/schema/listtype of k8s.io/apiextensions-apiserver).
+//! Lists of type set and map: no item, and no key, twice (pkg/apiserver/schema/listtype of
+//! k8s.io/apiextensions-apiserver).
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! Where in an object a value is: a chain on the stack, written out only when something is wrong there.
+//! Where in an object a value is: a chain on the stack, written out only when something is wrong
+//! there.
 
 use std::fmt::{self, Display, Write as _};
 

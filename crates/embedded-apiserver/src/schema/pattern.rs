@@ -1,4 +1,5 @@
-//! `pattern`: a regular expression in the syntax of Go's `regexp`, which is nearly that of the crate `regex`.
+//! `pattern`: a regular expression in the syntax of Go's `regexp`, which is nearly that of the
+//! crate `regex`.
 
 use std::sync::OnceLock;
 
@@ -51,8 +52,8 @@ impl Pattern {
         compiled.as_ref().map_err(String::as_str)
     }
 
-    /// Why Go would not compile it, as Go says it where that is known. It is only parsed: what is large is compiled when
-    /// it is needed, and only then.
+    /// Why Go would not compile it, as Go says it where that is known. It is only parsed: what is
+    /// large is compiled when it is needed, and only then.
     pub(crate) fn problem(text: &str) -> Option<String> {
         use regex_syntax::ast::ErrorKind as Kind;
         let mut parser = regex_syntax::ast::parse::Parser::new();
@@ -60,7 +61,11 @@ impl Pattern {
             Ok(ast) => ast,
             Err(error) => {
                 let at = |span: &regex_syntax::ast::Span| {
-                    error.pattern().get(span.start.offset..span.end.offset).unwrap_or_default().to_owned()
+                    error
+                        .pattern()
+                        .get(span.start.offset..span.end.offset)
+                        .unwrap_or_default()
+                        .to_owned()
                 };
                 let rest = || error.pattern().get(error.span().start.offset..).unwrap_or_default();
                 let why = match error.kind() {
@@ -70,7 +75,9 @@ impl Pattern {
                     Kind::RepetitionMissing => {
                         format!("missing argument to repetition operator: `{}`", at(error.span()))
                     }
-                    Kind::EscapeUnexpectedEof => "trailing backslash at end of expression: ``".to_owned(),
+                    Kind::EscapeUnexpectedEof => {
+                        "trailing backslash at end of expression: ``".to_owned()
+                    }
                     Kind::EscapeUnrecognized | Kind::UnsupportedBackreference => {
                         format!("invalid escape sequence: `{}`", at(error.span()))
                     }
@@ -89,7 +96,8 @@ impl Pattern {
         if let Some(repeat) = too_many(&ast) {
             return Some(format!("error parsing regexp: invalid repeat count: `{repeat}`"));
         }
-        let hir = regex_syntax::hir::translate::Translator::new().translate(&translated(text), &ast);
+        let hir =
+            regex_syntax::hir::translate::Translator::new().translate(&translated(text), &ast);
         hir.err().map(|error| format!("error parsing regexp: {}: `{text}`", error.kind()))
     }
 }
@@ -125,8 +133,8 @@ fn too_many(ast: &regex_syntax::ast::Ast) -> Option<String> {
     }
 }
 
-/// The same pattern for the crate `regex`: Go's Perl classes are ASCII, its bracket expressions know no nesting and no
-/// operations, and it has `\Q...\E`.
+/// The same pattern for the crate `regex`: Go's Perl classes are ASCII, its bracket expressions
+/// know no nesting and no operations, and it has `\Q...\E`.
 fn translated(go: &str) -> String {
     let mut out = String::with_capacity(go.len());
     let mut chars = go.chars().peekable();

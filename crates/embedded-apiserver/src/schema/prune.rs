@@ -8,7 +8,8 @@ use crate::schema::{Additional, Schema};
 /// Members that every resource has, whatever its schema says.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Drops what the schema does not know; returns the paths of what was dropped, in order, at most `most` of them.
+/// Drops what the schema does not know; returns the paths of what was dropped, in order, at most
+/// `most` of them.
 pub(crate) fn prune(object: &mut Map<String, Value>, schema: &Schema, most: usize) -> Vec<String> {
     let mut pruner = Pruner { unknown: Vec::new(), most };
     pruner.members(object, Some(schema), true, schema.preserve, &Path::Root);
@@ -80,7 +81,9 @@ impl Pruner {
     fn preserved(&mut self, value: &mut Value, schema: Option<&Schema>, path: &Path<'_>) {
         let Some(schema) = schema else { return };
         match value {
-            Value::Object(members) => self.members(members, Some(schema), schema.embedded, true, path),
+            Value::Object(members) => {
+                self.members(members, Some(schema), schema.embedded, true, path)
+            }
             Value::Array(items) => {
                 let of_items = schema.items.as_deref();
                 for (at, item) in items.iter_mut().enumerate() {
@@ -92,7 +95,8 @@ impl Pruner {
     }
 }
 
-/// Drops members that are null where the schema neither allows that nor has a default; items of lists stay.
+/// Drops members that are null where the schema neither allows that nor has a default; items of
+/// lists stay.
 pub(crate) fn prune_nulls(members: &mut Map<String, Value>, schema: Option<&Schema>) {
     let of_member = |name: &str| schema.and_then(|schema| schema.member(name));
     members.retain(|name, value| {

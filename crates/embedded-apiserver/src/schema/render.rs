@@ -1,4 +1,5 @@
-//! How Go writes a value into an error message: `ErrorBody` of k8s.io/apimachinery/pkg/util/validation/field.
+//! How Go writes a value into an error message: `ErrorBody` of
+//! k8s.io/apimachinery/pkg/util/validation/field.
 
 use serde_json::{Number, Value};
 
@@ -21,8 +22,8 @@ pub(crate) fn number_text(number: &Number) -> String {
     }
 }
 
-/// A `float64` as Go's `%v` writes it: the shortest text that reads back the same, with an exponent if that is below -4
-/// or at least 21.
+/// A `float64` as Go's `%v` writes it: the shortest text that reads back the same, with an exponent
+/// if that is below -4 or at least 21.
 pub(crate) fn float_text(float: f64) -> String {
     let scientific = format!("{float:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };

@@ -18,7 +18,10 @@ fn object(of: Value) -> Map<String, Value> {
 #[test]
 fn a_schema_that_nests_without_end_is_none() {
     let nested = |levels: usize| {
-        (0..levels).fold(json!({ "type": "string" }), |inner, _| json!({ "type": "array", "items": inner }))
+        (0..levels).fold(
+            json!({ "type": "string" }),
+            |inner, _| json!({ "type": "array", "items": inner }),
+        )
     };
     assert!(Schema::read(&nested(MAX_DEPTH)).is_ok());
     let why = Schema::read(&nested(MAX_DEPTH + 1)).unwrap_err();
@@ -60,9 +63,13 @@ fn defaults_are_filled_in_where_their_parent_is() {
 #[test]
 fn what_no_schema_names_is_pruned_and_told() {
     let schema = schema(&usual());
-    let mut members = object(json!({ "z": 1, "c": [{ "z": 1 }], "d": { "z": 1 }, "e": { "z": { "y": 1 } } }));
+    let mut members =
+        object(json!({ "z": 1, "c": [{ "z": 1 }], "d": { "z": 1 }, "e": { "z": { "y": 1 } } }));
     let pruned = prune(&mut members, &schema, 64);
-    assert_eq!(Value::Object(members), json!({ "c": [{}], "d": { "z": 1 }, "e": { "z": { "y": 1 } } }));
+    assert_eq!(
+        Value::Object(members),
+        json!({ "c": [{}], "d": { "z": 1 }, "e": { "z": { "y": 1 } } })
+    );
     assert_eq!(pruned.len(), 2, "{pruned:?}");
 }
 

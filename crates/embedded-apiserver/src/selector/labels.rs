@@ -1,5 +1,5 @@
-//! Label selectors as apimachinery reads them (`k8s.io/apimachinery/pkg/labels`): the same grammar, word by word, and the
-//! same complaints.
+//! Label selectors as apimachinery reads them (`k8s.io/apimachinery/pkg/labels`): the same grammar,
+//! word by word, and the same complaints.
 
 use std::collections::BTreeSet;
 
@@ -43,9 +43,9 @@ fn words(text: &str) -> Vec<Word<'_>> {
         let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
         let length = match sign {
             Some(sign) => sign.len(),
-            None => {
-                rest.find([' ', '\t', '\r', '\n', '=', '!', '(', ')', ',', '>', '<']).unwrap_or(rest.len())
-            }
+            None => rest
+                .find([' ', '\t', '\r', '\n', '=', '!', '(', ')', ',', '>', '<'])
+                .unwrap_or(rest.len()),
         };
         let (word, after) = rest.split_at(length);
         words.push(if sign.is_some() { Word::Sign(word) } else { Word::Text(word) });
@@ -68,7 +68,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
             return Ok(requirements);
         }
         if !first.begins() {
-            return Err(format!("found '{}', expected: !, identifier, or 'end of string'", first.text()));
+            return Err(format!(
+                "found '{}', expected: !, identifier, or 'end of string'",
+                first.text()
+            ));
         }
         let requirement =
             parser.requirement().map_err(|why| format!("unable to parse requirement: {why}"))?;
@@ -81,7 +84,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
                     return Err(format!("found '{}', expected: identifier after ','", next.text()));
                 }
             }
-            other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
+            other => {
+                return Err(format!("found '{}', expected: ',' or 'end of string'", other.text()));
+            }
         }
     }
 }
@@ -123,7 +128,9 @@ impl<'a> Parser<'a> {
         let values = match operator {
             "in" | "notin" => self.values()?,
             "=" | "==" | "!=" | ">" | "<" => BTreeSet::from([self.value()?.to_owned()]),
-            other => return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt")),
+            other => {
+                return Err(format!("found '{other}', expected: in, notin, =, ==, !=, gt, lt"));
+            }
         };
         if matches!(operator, ">" | "<") {
             let value = values.first().map_or("", String::as_str);
@@ -168,7 +175,9 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 return Ok(BTreeSet::from([String::new()]));
             }
-            other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.text())),
+            other => {
+                return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
+            }
         }
         loop {
             match self.take() {
@@ -177,7 +186,9 @@ impl<'a> Parser<'a> {
                     match self.look() {
                         Word::Sign(",") => {}
                         Word::Sign(")") => break,
-                        other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
+                        other => {
+                            return Err(format!("found '{}', expected: ',' or ')'", other.text()));
+                        }
                     }
                 }
                 Word::Sign(",") => {
@@ -199,7 +210,9 @@ impl<'a> Parser<'a> {
                         _ => {}
                     }
                 }
-                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
+                other => {
+                    return Err(format!("found '{}', expected: ',', or identifier", other.text()));
+                }
             }
         }
         self.at += 1;

@@ -1,4 +1,5 @@
-//! The folder: which files there are, and how they are written so that nobody ever finds half of them.
+//! The folder: which files there are, and how they are written so that nobody ever finds half of
+//! them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -57,16 +58,17 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> SnapshotError {
     move |source| SnapshotError::Io { path, source }
 }
 
-/// Writes a snapshot beside the folder, then puts it in the folder's place. Wherever it is `killed`, [`read`] finds the
-/// old snapshot or the new one.
+/// Writes a snapshot beside the folder, then puts it in the folder's place. Wherever it is
+/// `killed`, [`read`] finds the old snapshot or the new one.
 pub(super) fn write(
     folder: &Path,
     revision: u64,
     objects: Vec<Saved>,
     killed: Killed<'_>,
 ) -> Result<(), SnapshotError> {
-    let mut step =
-        |path: &Path| if killed() { Err(io_error(path)(io::ErrorKind::Interrupted.into())) } else { Ok(()) };
+    let mut step = |path: &Path| {
+        if killed() { Err(io_error(path)(io::ErrorKind::Interrupted.into())) } else { Ok(()) }
+    };
     let folder = &with_a_name(folder)?;
     let (new, old) = (beside(folder, NEW), beside(folder, OLD));
     let there = place_of(folder);
@@ -119,14 +121,16 @@ fn with_a_name(folder: &Path) -> Result<PathBuf, SnapshotError> {
     };
     let full = full.map_err(io_error(folder))?;
     // Who is in it would be in a folder that is no more.
-    let is_current = std::env::current_dir().and_then(fs::canonicalize).is_ok_and(|current| current == full);
+    let is_current =
+        std::env::current_dir().and_then(fs::canonicalize).is_ok_and(|current| current == full);
     if full.file_name().is_none() || is_current {
         return Err(SnapshotError::NotReplaceable { folder: folder.to_owned() });
     }
     Ok(full)
 }
 
-/// Where the snapshot of a folder is: there, or beside it, if the process was killed that was putting it there.
+/// Where the snapshot of a folder is: there, or beside it, if the process was killed that was
+/// putting it there.
 fn place_of(folder: &Path) -> PathBuf {
     if fs::metadata(folder).is_ok() || folder.file_name().is_none() {
         return folder.to_owned();
@@ -222,8 +226,8 @@ fn write_files(
 }
 
 fn write_file(file: &Path, value: &Value) -> Result<(), SnapshotError> {
-    let text =
-        yaml::from_json(value).map_err(|why| SnapshotError::Unreadable { file: file.to_owned(), why })?;
+    let text = yaml::from_json(value)
+        .map_err(|why| SnapshotError::Unreadable { file: file.to_owned(), why })?;
     fs::write(file, sealed(text)).map_err(io_error(file))
 }
 
@@ -255,7 +259,8 @@ pub(super) fn read(folder: &Path) -> Result<Found, SnapshotError> {
         let as_saved = is_sealed(&text);
         let unreadable = |why: String| SnapshotError::Unreadable { file: file.clone(), why };
         for document in yaml::documents(&text).map_err(unreadable)? {
-            let value = serde_json::from_slice(&document).map_err(|error| unreadable(error.to_string()))?;
+            let value =
+                serde_json::from_slice(&document).map_err(|error| unreadable(error.to_string()))?;
             match value {
                 Value::Object(ref members)
                     if members.get("apiVersion").is_some_and(|version| version == FORMAT) =>
@@ -269,8 +274,11 @@ pub(super) fn read(folder: &Path) -> Result<Found, SnapshotError> {
                         }
                         Some(_) => {}
                     }
-                    let unsaid = members.get("unsaid").and_then(Value::as_array).into_iter().flatten();
-                    found.unsaid.extend(unsaid.filter_map(Value::as_str).map(|name| folder.join(name)));
+                    let unsaid =
+                        members.get("unsaid").and_then(Value::as_array).into_iter().flatten();
+                    found
+                        .unsaid
+                        .extend(unsaid.filter_map(Value::as_str).map(|name| folder.join(name)));
                 }
                 Value::Object(_) => flatten(&file, value, as_saved, &mut found.objects),
                 _ => return Err(unreadable("a document that is no object".to_owned())),
@@ -305,7 +313,8 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), SnapshotError> {
         }
         if path.is_dir() {
             list(&path, files)?;
-        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json") {
+        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json")
+        {
             files.push(path);
         }
     }

@@ -1,5 +1,6 @@
-//! From what files say to objects in the store: created on a server of their own first, so that nothing has happened if
-//! one of them is wrong, then put in place with what their files say about them.
+//! From what files say to objects in the store: created on a server of their own first, so that
+//! nothing has happened if one of them is wrong, then put in place with what their files say about
+//! them.
 
 use std::sync::Arc;
 
@@ -32,8 +33,8 @@ enum Member {
 enum Stands {
     /// If it says something.
     Said,
-    /// If it says something that is not empty: members that Go always writes are in a manifest when nobody has said them.
-    /// What was saved, and what is custom, was so.
+    /// If it says something that is not empty: members that Go always writes are in a manifest when
+    /// nobody has said them. What was saved, and what is custom, was so.
     Filled,
     /// If it is as it was saved, and then also that it says nothing.
     Saved,
@@ -75,7 +76,8 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
     let (mut checked, mut origins) = (Vec::new(), Vec::new());
     for FoundObject { file, object, as_saved } in objects {
         let name = named(&object);
-        let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
+        let wrong =
+            |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
         let mut object = match check(&scratch, &object, as_saved) {
             // The server that has saved it had it: it may be older than the rules that it breaks.
             Err(why) if as_saved => as_it_was(&scratch, object).ok_or_else(|| wrong(why))?,
@@ -110,8 +112,8 @@ fn phase(object: &Value) -> u8 {
     }
 }
 
-/// A server that serves the same kinds, has the same namespaces, the Services that stay beside those of the folder, and
-/// nothing else. Its uids come from the real one's
+/// A server that serves the same kinds, has the same namespaces, the Services that stay beside
+/// those of the folder, and nothing else. Its uids come from the real one's
 /// generator, so that they are as repeatable.
 fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
     let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
@@ -121,7 +123,9 @@ fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
         let place = Place { table: &kind.storage, namespace: None, from: None };
         let namespaces = inner.state.snapshot(&place, None).unwrap_or_default();
         let mut tables = vec![(Arc::clone(&kind.storage), namespaces)];
-        tables.extend(services.map(|services| (Arc::clone(&services.kind.storage), services.kept(inner))));
+        tables.extend(
+            services.map(|services| (Arc::clone(&services.kind.storage), services.kept(inner))),
+        );
         (inner.rng.fork(), tables)
     });
     let pipeline = Settings::default().build(core.clock.clone());
@@ -152,7 +156,9 @@ fn revision_of(object: &Object) -> Result<u64, String> {
     match text.parse() {
         _ if text.is_empty() => Ok(0),
         Ok(revision) if revision <= MAX_REVISION => Ok(revision),
-        Ok(revision) => Err(format!("metadata.resourceVersion: {revision} is more than {MAX_REVISION}")),
+        Ok(revision) => {
+            Err(format!("metadata.resourceVersion: {revision} is more than {MAX_REVISION}"))
+        }
         Err(_) => Err(format!("metadata.resourceVersion: {text:?} is no number")),
     }
 }
@@ -175,7 +181,8 @@ fn managed_of(kind: &Kind, object: &Value, as_saved: bool) -> Result<String, Str
     Ok(managed.encode())
 }
 
-/// An object as its file says it, unchecked: only for files that are as they were saved, and of what is not there yet.
+/// An object as its file says it, unchecked: only for files that are as they were saved, and of
+/// what is not there yet.
 fn as_it_was(scratch: &Core, object: Value) -> Option<Checked> {
     let kind = kind_in(scratch, &object).ok()?;
     let managed = managed_of(&kind, &object, true).ok()?;
@@ -196,12 +203,14 @@ fn as_it_was(scratch: &Core, object: Value) -> Option<Checked> {
     Some(Checked { kind, key, object, managed, revision, unsaid: false })
 }
 
-/// What becomes of an object: defaulted and checked as in a create, with what a create would not have kept.
+/// What becomes of an object: defaulted and checked as in a create, with what a create would not
+/// have kept.
 fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, String> {
     let kind = kind_in(scratch, object)?;
     let managed = managed_of(&kind, object, as_saved)?;
     let body = object.to_string();
-    let decoded = rest::decode_object(&kind, body.as_bytes(), body.as_bytes(), FieldValidation::Strict);
+    let decoded =
+        rest::decode_object(&kind, body.as_bytes(), body.as_bytes(), FieldValidation::Strict);
     let said = decoded.map_err(|status| status.message().to_owned())?.object;
     let revision = revision_of(&said)?;
     // What a kind makes of the uid is in the object already: the labels of a Job's pods.
@@ -211,7 +220,9 @@ fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, Stri
         (true, namespace) => Some(namespace.to_owned()),
         (false, "") => None,
         (false, namespace) => {
-            return Err(format!("metadata.namespace: {namespace:?}, but the kind is of cluster scope"));
+            return Err(format!(
+                "metadata.namespace: {namespace:?}, but the kind is of cluster scope"
+            ));
         }
     };
     let mut created = said.clone();
@@ -227,7 +238,8 @@ fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, Stri
     Ok(Checked { key: stored.key.clone(), kind, object: new, managed, revision, unsaid })
 }
 
-/// What the file says, over what a create has made of it. `said` is the file's object in the kind's form.
+/// What the file says, over what a create has made of it. `said` is the file's object in the kind's
+/// form.
 fn put_back(kind: &Kind, file: &Value, said: &Object, as_saved: bool, new: &mut Object) {
     let is_exact = as_saved || kind.builtin.is_none();
     let rows = DIFFERENCES.iter().filter(|(of, ..)| of.is_none_or(|of| kind.builtin == Some(of)));
@@ -266,8 +278,9 @@ fn make_way(scratch: &Core, kind: &Kind, name: &str) {
     });
 }
 
-/// Writes the objects down, in their own revisions and, those without, in the ones after all that are known. Otherwise
-/// which of them cannot be, and why: one that others have made impossible since it was checked.
+/// Writes the objects down, in their own revisions and, those without, in the ones after all that
+/// are known. Otherwise which of them cannot be, and why: one that others have made impossible
+/// since it was checked.
 fn commit(
     inner: &mut Inner,
     revision: u64,
@@ -276,8 +289,10 @@ fn commit(
 ) -> Result<(), (usize, String)> {
     if let Some(services) = services {
         let mut taken = services.taken(inner);
-        let of_services =
-            checked.iter().enumerate().filter(|(_, object)| object.kind.storage == services.kind.storage);
+        let of_services = checked
+            .iter()
+            .enumerate()
+            .filter(|(_, object)| object.kind.storage == services.kind.storage);
         for (at, service) in of_services {
             if let Some(why) = services::clash(&taken, &service.object) {
                 return Err((at, why));

@@ -1,4 +1,5 @@
-//! What no two Services have, addresses and ports on the nodes: those of a folder beside those that the server keeps.
+//! What no two Services have, addresses and ports on the nodes: those of a folder beside those that
+//! the server keeps.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ impl Replaced {
             object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let services = objects.iter().map(|found| &found.object).filter(|object| {
-            text(object, "/kind") == kind.kind() && text(object, "/apiVersion") == kind.api_version()
+            text(object, "/kind") == kind.kind()
+                && text(object, "/apiVersion") == kind.api_version()
         });
         let keys: HashSet<_> = services
             .map(|object| {
@@ -58,5 +60,7 @@ impl Replaced {
 
 /// What a Service has that is taken, if anything is.
 pub(super) fn clash(taken: &Taken, service: &Object) -> Option<String> {
-    taken.of(service).map(|(path, value)| format!("{path}: {value} is another Service's on this server"))
+    taken
+        .of(service)
+        .map(|(path, value)| format!("{path}: {value} is another Service's on this server"))
 }

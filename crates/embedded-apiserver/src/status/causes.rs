@@ -15,8 +15,11 @@ pub(crate) struct Cause {
 
 impl Cause {
     pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
-        let message =
-            if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        let message = if why.is_empty() {
+            "Required value".to_owned()
+        } else {
+            format!("Required value: {why}")
+        };
         Self { reason: "FieldValueRequired", field: field.into(), message }
     }
 
@@ -38,7 +41,11 @@ impl Cause {
     }
 
     pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
-        Self { reason: "FieldValueForbidden", field: field.into(), message: format!("Forbidden: {why}") }
+        Self {
+            reason: "FieldValueForbidden",
+            field: field.into(),
+            message: format!("Forbidden: {why}"),
+        }
     }
 
     pub(crate) fn unsupported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
@@ -51,7 +58,11 @@ impl Cause {
     }
 
     /// As `unsupported`, of a value that is no text.
-    pub(crate) fn unsupported_json(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
+    pub(crate) fn unsupported_json(
+        field: impl Into<String>,
+        value: &Value,
+        supported: &[&str],
+    ) -> Self {
         let mut cause = Self::unsupported(field, "", supported);
         cause.message = cause.message.replacen("\"\"", &value.to_string(), 1);
         cause
@@ -96,12 +107,20 @@ impl Cause {
 
     /// As `invalid`, of a value as Go writes it.
     pub(crate) fn invalid_shown(field: String, value: &str, why: &str) -> Self {
-        Self { reason: "FieldValueInvalid", field, message: format!("Invalid value: {value}: {why}") }
+        Self {
+            reason: "FieldValueInvalid",
+            field,
+            message: format!("Invalid value: {value}: {why}"),
+        }
     }
 
     /// A value of another type than its schema says.
     pub(crate) fn type_invalid(field: String, value: &str, why: &str) -> Self {
-        Self { reason: "FieldValueTypeInvalid", field, message: format!("Invalid value: {value}: {why}") }
+        Self {
+            reason: "FieldValueTypeInvalid",
+            field,
+            message: format!("Invalid value: {value}: {why}"),
+        }
     }
 
     /// As `unsupported`, of a value as Go writes it.
@@ -131,7 +150,9 @@ impl Cause {
 
     /// Whether its field is at this place or below it.
     fn is_within(&self, place: &str) -> bool {
-        self.field.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        self.field
+            .strip_prefix(place)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     }
 
     pub(crate) fn too_long_text(field: String, max: i64) -> Self {
@@ -166,7 +187,8 @@ impl Cause {
     /// So many bytes of a field or a message are kept.
     pub(crate) const LONGEST: usize = 4096;
 
-    /// Field and message cut to what an answer may hold of them: a client may send a megabyte as a label.
+    /// Field and message cut to what an answer may hold of them: a client may send a megabyte as a
+    /// label.
     pub(super) fn shortened(mut self) -> Self {
         shorten(&mut self.field);
         shorten(&mut self.message);
@@ -181,8 +203,9 @@ fn shorten(text: &mut String) {
     }
 }
 
-/// What is wrong with an object, each thing once, as `ToAggregate` of k8s.io/apimachinery/pkg/util/validation/field
-/// has it, and never more than an answer should hold: what a client sends must not come back a hundredfold.
+/// What is wrong with an object, each thing once, as `ToAggregate` of
+/// k8s.io/apimachinery/pkg/util/validation/field has it, and never more than an answer should hold:
+/// what a client sends must not come back a hundredfold.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
     pub(super) found: Vec<Cause>,
@@ -201,7 +224,8 @@ impl Causes {
         }
         let cause = cause.shortened();
         if !self.found.contains(&cause) {
-            self.bytes = self.bytes.saturating_add(cause.field.len()).saturating_add(cause.message.len());
+            self.bytes =
+                self.bytes.saturating_add(cause.field.len()).saturating_add(cause.message.len());
             self.found.push(cause);
         }
     }

@@ -1,7 +1,9 @@
-//! Who waits for which changes: an index of the watches of every table. Plain data behind the store's lock.
+//! Who waits for which changes: an index of the watches of every table. Plain data behind the
+//! store's lock.
 //!
-//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each where its watch has to
-//! read on, and takes the wakers of those that wait, to be called after the lock.
+//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each
+//! where its watch has to read on, and takes the wakers of those that wait, to be called after the
+//! lock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -53,7 +55,8 @@ pub(crate) struct Seat {
 
 #[derive(Debug, Default)]
 struct Listener {
-    /// The first revision that concerns the watch and that it has not read; nothing if it has read all.
+    /// The first revision that concerns the watch and that it has not read; nothing if it has read
+    /// all.
     unread: Option<u64>,
     /// There while the watch waits.
     waker: Option<Waker>,
@@ -110,8 +113,11 @@ impl Rows {
 
     /// All seats, in no order.
     fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Listener)> {
-        let rows =
-            self.namespaces.values_mut().chain(self.names.values_mut()).chain(self.objects.values_mut());
+        let rows = self
+            .namespaces
+            .values_mut()
+            .chain(self.names.values_mut())
+            .chain(self.objects.values_mut());
         rows.chain([&mut self.everything]).flatten()
     }
 
@@ -132,7 +138,12 @@ pub(crate) struct Audience {
 
 impl Audience {
     /// A seat whose watch has read everything before `unread`, or everything there is.
-    pub(crate) fn take(&mut self, table: &Arc<str>, interest: Interest, unread: Option<u64>) -> Seat {
+    pub(crate) fn take(
+        &mut self,
+        table: &Arc<str>,
+        interest: Interest,
+        unread: Option<u64>,
+    ) -> Seat {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         self.seats = self.seats.saturating_add(1);
@@ -162,8 +173,15 @@ impl Audience {
         self.seats
     }
 
-    /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those that wait to `woken`.
-    pub(crate) fn announce(&mut self, table: &str, key: &Key, revision: u64, woken: &mut Vec<Waker>) {
+    /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those
+    /// that wait to `woken`.
+    pub(crate) fn announce(
+        &mut self,
+        table: &str,
+        key: &Key,
+        revision: u64,
+        woken: &mut Vec<Waker>,
+    ) {
         let Some(rows) = self.tables.get_mut(table) else { return };
         for listener in rows.concerned(key) {
             if listener.unread.is_none() {
@@ -190,9 +208,14 @@ impl Audience {
         self.tables.get(&seat.table)?.row(&seat.interest)?.get(&seat.number)?.unread
     }
 
-    /// Notes how far the seat's watch has read, and who waits there from now on. What waited before is handed out, to
-    /// be dropped after the lock.
-    pub(crate) fn wait(&mut self, seat: &Seat, unread: Option<u64>, waker: Option<Waker>) -> Option<Waker> {
+    /// Notes how far the seat's watch has read, and who waits there from now on. What waited before
+    /// is handed out, to be dropped after the lock.
+    pub(crate) fn wait(
+        &mut self,
+        seat: &Seat,
+        unread: Option<u64>,
+        waker: Option<Waker>,
+    ) -> Option<Waker> {
         let row = self.tables.get_mut(&seat.table)?.row_mut(&seat.interest);
         let listener = row.get_mut(&seat.number)?;
         listener.unread = unread;

@@ -36,7 +36,8 @@ pub(crate) struct Line {
     pub(crate) form: Form,
 }
 
-/// How many lines are kept: what a watch reads at once, and as much again for those that are a little behind.
+/// How many lines are kept: what a watch reads at once, and as much again for those that are a
+/// little behind.
 const MOST_LINES: usize = 512;
 /// How many bytes of lines are kept, if they are more than one.
 const MOST_BYTES: usize = 4 * 1024 * 1024;

@@ -1,4 +1,5 @@
-//! The objects and their recent history: plain data behind the store's lock. One revision counts every write.
+//! The objects and their recent history: plain data behind the store's lock. One revision counts
+//! every write.
 
 pub(crate) mod follow;
 pub(crate) mod news;
@@ -20,7 +21,8 @@ pub(crate) struct Change {
     pub(crate) revision: u64,
     /// The version before, unless the write created the object.
     pub(crate) before: Option<Arc<Stored>>,
-    /// The version after, or, if the write removed the object, its last content at the removal's revision.
+    /// The version after, or, if the write removed the object, its last content at the removal's
+    /// revision.
     pub(crate) object: Arc<Stored>,
     pub(crate) removed: bool,
 }
@@ -88,8 +90,9 @@ struct Table {
     weight: usize,
     /// Nobody may begin to read the history before this revision: changes up to it may be gone.
     forgotten: u64,
-    /// The newest change that is really gone from `history`. Lower than `forgotten` where a compaction passed over
-    /// revisions of other tables: who was reading here before it has missed nothing of those.
+    /// The newest change that is really gone from `history`. Lower than `forgotten` where a
+    /// compaction passed over revisions of other tables: who was reading here before it has
+    /// missed nothing of those.
     lost: u64,
 }
 
@@ -125,7 +128,8 @@ pub(crate) struct Visited<T> {
 #[derive(Debug)]
 pub(crate) struct State {
     revision: u64,
-    /// History up to here was thrown away on request, in every table, those still to come included.
+    /// History up to here was thrown away on request, in every table, those still to come
+    /// included.
     compacted: u64,
     tables: HashMap<Arc<str>, Table>,
     window: Window,
@@ -150,7 +154,8 @@ impl State {
         }
     }
 
-    /// Those whom the writes since the last call concern, and who wait: to be woken when the lock is released.
+    /// Those whom the writes since the last call concern, and who wait: to be woken when the lock
+    /// is released.
     pub(crate) fn take_woken(&mut self) -> Vec<Waker> {
         std::mem::take(&mut self.woken)
     }
@@ -170,19 +175,29 @@ impl State {
 
     /// Puts a version that was written down at [`next_revision`](Self::next_revision).
     pub(crate) fn put(&mut self, table: &Arc<str>, object: Arc<Stored>) {
-        debug_assert_eq!(object.revision, self.next_revision(), "a version is written at the next revision");
+        debug_assert_eq!(
+            object.revision,
+            self.next_revision(),
+            "a version is written at the next revision"
+        );
         self.revision = object.revision;
-        let before = self.table(table).objects.replace(ByKey(Arc::clone(&object))).map(|before| before.0);
+        let before =
+            self.table(table).objects.replace(ByKey(Arc::clone(&object))).map(|before| before.0);
         self.record(table, Change { revision: object.revision, before, object, removed: false });
     }
 
     /// Removes an object; `last` is its content at the removal's own revision.
     pub(crate) fn remove(&mut self, table: &Arc<str>, last: Arc<Stored>) {
-        debug_assert_eq!(last.revision, self.next_revision(), "a removal is written at the next revision");
+        debug_assert_eq!(
+            last.revision,
+            self.next_revision(),
+            "a removal is written at the next revision"
+        );
         let removed = self.table(table).objects.take(&last.key).map(|removed| removed.0);
         debug_assert!(removed.is_some(), "only what is there is removed");
         self.revision = last.revision;
-        let change = Change { revision: last.revision, before: removed, object: last, removed: true };
+        let change =
+            Change { revision: last.revision, before: removed, object: last, removed: true };
         self.record(table, change);
     }
 
@@ -230,9 +245,10 @@ impl State {
         self.audience.leave(seat)
     }
 
-    /// What a seat's watch, which has read everything up to `after`, reads next: the changes that concern it and that
-    /// `shows` admits, oldest first, at most `max`. If there are none for now, `waker` is woken by the next write that
-    /// concerns it; the waker that waited before is put into `old`, to be dropped after the lock.
+    /// What a seat's watch, which has read everything up to `after`, reads next: the changes that
+    /// concern it and that `shows` admits, oldest first, at most `max`. If there are none for
+    /// now, `waker` is woken by the next write that concerns it; the waker that waited before
+    /// is put into `old`, to be dropped after the lock.
     pub(crate) fn read(
         &mut self,
         seat: &Seat,
@@ -243,8 +259,12 @@ impl State {
         old: &mut Option<Waker>,
     ) -> Result<Changes, Expired> {
         let complete = after.max(self.revision);
-        let mut read =
-            Changes { changes: Vec::new(), upto: complete, all: true, shared: self.audience.len() > 1 };
+        let mut read = Changes {
+            changes: Vec::new(),
+            upto: complete,
+            all: true,
+            shared: self.audience.len() > 1,
+        };
         if let Some(unread) = self.audience.unread(seat)
             && let Some(table) = self.tables.get(&seat.table)
         {
@@ -274,9 +294,10 @@ impl State {
         Ok(read)
     }
 
-    /// Shows the objects of a table (of one namespace, if one is named; from a key on, if one is given) as they were at
-    /// `at`, or as they are now, in order. Only those that are looked at cost anything, but for the changes since `at`.
-    /// The caller makes sure that `at` is not in the future.
+    /// Shows the objects of a table (of one namespace, if one is named; from a key on, if one is
+    /// given) as they were at `at`, or as they are now, in order. Only those that are looked at
+    /// cost anything, but for the changes since `at`. The caller makes sure that `at` is not in
+    /// the future.
     pub(crate) fn visit<T>(
         &self,
         place: &Place<'_>,
@@ -285,7 +306,8 @@ impl State {
     ) -> Result<Visited<T>, Expired> {
         let revision = at.unwrap_or(self.revision).min(self.revision);
         let forgotten = self.forgotten(place.table);
-        // A table that has not changed since is the same at both revisions, however little history there is.
+        // A table that has not changed since is the same at both revisions, however little history
+        // there is.
         if revision < forgotten {
             return Err(Expired { oldest: forgotten });
         }
@@ -297,7 +319,8 @@ impl State {
             Some(key) => Bound::Included(key),
             None => Bound::Unbounded,
         };
-        let within = |key: &Key| place.namespace.is_none_or(|namespace| key.namespace() == namespace);
+        let within =
+            |key: &Key| place.namespace.is_none_or(|namespace| key.namespace() == namespace);
         let now = table.objects.range::<Key, _>((start, Bound::Unbounded)).map(|object| &object.0);
         let mut now = now.take_while(|object| within(&object.key));
         // What the objects changed since were before: the first change after the revision says it.
@@ -323,7 +346,11 @@ impl State {
     }
 
     /// All the objects that [`visit`](Self::visit) shows.
-    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Vec<Arc<Stored>>, Expired> {
+    pub(crate) fn snapshot(
+        &self,
+        place: &Place<'_>,
+        at: Option<u64>,
+    ) -> Result<Vec<Arc<Stored>>, Expired> {
         Ok(self.visit(place, at, |objects| objects.cloned().collect())?.found)
     }
 }

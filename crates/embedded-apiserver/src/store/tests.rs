@@ -28,7 +28,8 @@ fn kind() -> Kind {
 fn put(state: &mut State, namespace: &str, name: &str) -> u64 {
     let kind = kind();
     let Value::Object(mut object) = json!({ "metadata": { "name": name } }) else { unreachable!() };
-    let stored = Stored::new(&kind, Key::new(namespace, name), state.next_revision(), &mut object, "");
+    let stored =
+        Stored::new(&kind, Key::new(namespace, name), state.next_revision(), &mut object, "");
     state.put(&kind.storage, Arc::new(stored));
     state.revision()
 }
@@ -40,7 +41,12 @@ fn remove(state: &mut State, namespace: &str, name: &str) {
     state.remove(&kind.storage, Arc::new(last));
 }
 
-fn names(state: &State, namespace: Option<&str>, after: Option<&Key>, at: Option<u64>) -> Vec<String> {
+fn names(
+    state: &State,
+    namespace: Option<&str>,
+    after: Option<&Key>,
+    at: Option<u64>,
+) -> Vec<String> {
     let kind = kind();
     // Between this key and the next one.
     let from = after.map(|after| Key::place(&format!("{}\0", after.path())));
@@ -81,10 +87,14 @@ fn a_namespace_is_a_range_whatever_the_token_says() {
 fn the_window_forgets_the_oldest_changes_only() {
     let mut state = state(2);
     let table = kind().storage;
-    let revisions: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| put(&mut state, "n", name)).collect();
+    let revisions: Vec<_> =
+        ["a", "b", "c", "d"].iter().map(|name| put(&mut state, "n", name)).collect();
     assert!(read(&mut state, revisions[0], 10).is_err());
     let kept = read(&mut state, revisions[1], 10).expect("two changes are kept");
-    assert_eq!(kept.changes.iter().map(|change| change.revision).collect::<Vec<_>>(), revisions[2..]);
+    assert_eq!(
+        kept.changes.iter().map(|change| change.revision).collect::<Vec<_>>(),
+        revisions[2..]
+    );
     let first = read(&mut state, revisions[1], 1).expect("as before");
     assert_eq!(
         (first.changes.len(), first.upto),
@@ -92,7 +102,9 @@ fn the_window_forgets_the_oldest_changes_only() {
         "a part is complete up to its last change"
     );
     assert!(
-        state.snapshot(&Place { table: &table, namespace: None, from: None }, Some(revisions[0])).is_err()
+        state
+            .snapshot(&Place { table: &table, namespace: None, from: None }, Some(revisions[0]))
+            .is_err()
     );
     assert_eq!(names(&state, None, None, Some(revisions[1])), ["n/a", "n/b"]);
 }
@@ -116,7 +128,10 @@ fn the_window_is_bounded_by_the_bytes_of_what_is_no_longer_there() {
     // One version of `a` is 28 bytes and its digits.
     let mut state = State::new(Window { changes: 100, bytes: 100 });
     let first = put(&mut state, "n", "a");
-    assert!(state.can_resume(&table, first - 1).is_ok(), "what is still there costs the history nothing");
+    assert!(
+        state.can_resume(&table, first - 1).is_ok(),
+        "what is still there costs the history nothing"
+    );
     let second = put(&mut state, "n", "a");
     assert!(state.can_resume(&table, first - 1).is_ok());
     for _ in 0..5 {

@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 /// `namespace/name`, or `/name` for an object of cluster scope.
 ///
-/// The order is that of the text: the namespace `a-b` comes before `a`, because `-` comes before `/`, as in every list
-/// of the real server over all namespaces.
+/// The order is that of the text: the namespace `a-b` comes before `a`, because `-` comes before
+/// `/`, as in every list of the real server over all namespaces.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     path: Arc<str>,
-    /// Where the slash is. Names of namespaces are short; a longer one is refused before it is stored.
+    /// Where the slash is. Names of namespaces are short; a longer one is refused before it is
+    /// stored.
     slash: u32,
 }
 
 impl Key {
     pub(crate) fn new(namespace: &str, name: &str) -> Self {
-        let mut path = String::with_capacity(namespace.len().saturating_add(name.len()).saturating_add(1));
+        let mut path =
+            String::with_capacity(namespace.len().saturating_add(name.len()).saturating_add(1));
         path.push_str(namespace);
         path.push('/');
         path.push_str(name);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Pairs of texts, each text behind its length in four bytes. Empty pairs take no memory of their own.
+/// Pairs of texts, each text behind its length in four bytes. Empty pairs take no memory of their
+/// own.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Pairs(Box<[u8]>);
 
@@ -24,7 +25,8 @@ impl Pairs {
 
 fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, after) = rest.split_first_chunk::<LENGTH>()?;
-    let (text, after) = after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+    let (text, after) =
+        after.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     *rest = after;
     Some(text)
 }

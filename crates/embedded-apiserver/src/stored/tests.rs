@@ -25,7 +25,10 @@ fn labels_fields_and_uid_are_those_of_the_text() {
         "spec": { "color": "red \u{0} \"quoted\"" },
     });
     let stored = stored(7, object);
-    assert_eq!((stored.uid(), stored.label("app"), stored.label("empty")), ("u-1", Some("web"), Some("")));
+    assert_eq!(
+        (stored.uid(), stored.label("app"), stored.label("empty")),
+        ("u-1", Some("web"), Some(""))
+    );
     assert_eq!((stored.label("ap"), stored.label("web")), (None, None));
     assert_eq!(stored.field("spec.color"), "red \u{0} \"quoted\"");
     assert_eq!((&*stored.field("metadata.name"), &*stored.field("metadata.namespace")), ("a", "n"));
@@ -44,7 +47,8 @@ fn another_revision_changes_the_version_and_nothing_else() {
         wanted["metadata"]["resourceVersion"] = to.to_string().into();
         assert_eq!(whole(&new), wanted);
         assert_eq!((new.revision, new.uid(), new.label("a")), (to, "u-1", Some("b")));
-        let metadata: Value = serde_json::from_slice(&new.to_bytes(&kind(), Form::Metadata)).expect("JSON");
+        let metadata: Value =
+            serde_json::from_slice(&new.to_bytes(&kind(), Form::Metadata)).expect("JSON");
         assert_eq!(metadata["metadata"], wanted["metadata"]);
         let again = new.at_revision(&kind(), from);
         assert_eq!(again.to_bytes(&kind(), Form::Full), old.to_bytes(&kind(), Form::Full));

@@ -1,4 +1,5 @@
-//! The columns of each kind: a table as in pkg/printers/internalversion/printers.go of Kubernetes, in the same words.
+//! The columns of each kind: a table as in pkg/printers/internalversion/printers.go of Kubernetes,
+//! in the same words.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -63,13 +64,19 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
+        Some(Builtin::ConfigMap) => {
+            const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] }
+        }
         Some(Builtin::Secret) => {
             const { &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE] }
         }
         Some(Builtin::ServiceAccount) => const { &[NAME, AGE] },
-        Some(Builtin::Lease) => const { &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE] },
-        Some(Builtin::Namespace) => const { &[NAME, column("Status", Member("/status/phase", "")), AGE] },
+        Some(Builtin::Lease) => {
+            const { &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE] }
+        }
+        Some(Builtin::Namespace) => {
+            const { &[NAME, column("Status", Member("/status/phase", "")), AGE] }
+        }
         Some(Builtin::Endpoints) => const { &[NAME, column("Endpoints", Made(endpoints)), AGE] },
         Some(Builtin::StorageClass) => {
             const {
@@ -94,14 +101,19 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
                     column("Volume", Member("/spec/volumeName", "")),
                     column(
                         "Capacity",
-                        Made(|claim| if_bound(claim, claim["status"]["capacity"]["storage"].clone())),
+                        Made(|claim| {
+                            if_bound(claim, claim["status"]["capacity"]["storage"].clone())
+                        }),
                     ),
                     column(
                         "Access Modes",
                         Made(|claim| if_bound(claim, modes(&claim["status"]["accessModes"]))),
                     ),
                     column("StorageClass", Member("/spec/storageClassName", "")),
-                    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+                    column(
+                        "VolumeAttributesClass",
+                        Member("/spec/volumeAttributesClassName", UNSET),
+                    ),
                     AGE,
                     wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
                 ]
@@ -117,7 +129,10 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
                     column("Status", Made(phase)),
                     column("Claim", Made(claim_of)),
                     column("StorageClass", Member("/spec/storageClassName", "")),
-                    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+                    column(
+                        "VolumeAttributesClass",
+                        Member("/spec/volumeAttributesClassName", UNSET),
+                    ),
                     column("Reason", Member("/status/reason", "")),
                     AGE,
                     wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
@@ -235,7 +250,9 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Role | Builtin::ClusterRole) => const { &[NAME, column("Created At", Created)] },
+        Some(Builtin::Role | Builtin::ClusterRole) => {
+            const { &[NAME, column("Created At", Created)] }
+        }
         Some(Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
             const {
                 &[
@@ -265,7 +282,9 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
                     column("Object", Made(event_object)),
                     wide(
                         "Subobject",
-                        Made(|event| either(event, "/involvedObject/fieldPath", "/regarding/fieldPath")),
+                        Made(|event| {
+                            either(event, "/involvedObject/fieldPath", "/regarding/fieldPath")
+                        }),
                     ),
                     wide("Source", Made(event_source)),
                     column("Message", Made(|event| either(event, "/message", "/note"))),
@@ -322,7 +341,8 @@ impl Column {
 }
 
 fn since(object: &Value, paths: &[&str], now: Timestamp) -> String {
-    let time = paths.iter().find_map(|path| object.pointer(path)?.as_str()?.parse::<Timestamp>().ok());
+    let time =
+        paths.iter().find_map(|path| object.pointer(path)?.as_str()?.parse::<Timestamp>().ok());
     match time {
         Some(time) => age::human(now.as_second().saturating_sub(time.as_second())),
         None => "<unknown>".to_owned(),
@@ -372,12 +392,14 @@ fn modes(modes: &Value) -> Value {
         ("ReadWriteOncePod", "RWOP"),
     ];
     let has = |mode: &str| modes.as_array().into_iter().flatten().any(|said| said == mode);
-    let short: Vec<&str> = SHORT.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
+    let short: Vec<&str> =
+        SHORT.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
     short.join(",").into()
 }
 
 fn claim_of(volume: &Value) -> Value {
-    let (namespace, name) = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
+    let (namespace, name) =
+        (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
     if name.is_empty() { "".into() } else { format!("{namespace}/{name}").into() }
 }
 
@@ -454,7 +476,8 @@ fn gates(pod: &Value) -> Value {
 fn event_object(event: &Value) -> Value {
     let kind = either(event, "/involvedObject/kind", "/regarding/kind");
     let name = either(event, "/involvedObject/name", "/regarding/name");
-    let (kind, name) = (kind.as_str().unwrap_or_default().to_lowercase(), name.as_str().unwrap_or_default());
+    let (kind, name) =
+        (kind.as_str().unwrap_or_default().to_lowercase(), name.as_str().unwrap_or_default());
     if name.is_empty() { kind.into() } else { format!("{kind}/{name}").into() }
 }
 

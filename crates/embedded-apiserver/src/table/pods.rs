@@ -1,4 +1,5 @@
-//! The cells of a Pod, as `printPod` in pkg/printers/internalversion/printers.go of Kubernetes makes them.
+//! The cells of a Pod, as `printPod` in pkg/printers/internalversion/printers.go of Kubernetes
+//! makes them.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -68,10 +69,15 @@ impl Summary {
         if list(pod, "/status/conditions").iter().any(gated) {
             "SchedulingGated".clone_into(&mut reason);
         }
-        let sidecars =
-            list(pod, "/spec/initContainers").iter().filter(|container| is_sidecar(container)).count();
-        let mut summary =
-            Self { total: list(pod, "/spec/containers").len() + sidecars, reason, ..Self::default() };
+        let sidecars = list(pod, "/spec/initContainers")
+            .iter()
+            .filter(|container| is_sidecar(container))
+            .count();
+        let mut summary = Self {
+            total: list(pod, "/spec/containers").len() + sidecars,
+            reason,
+            ..Self::default()
+        };
         let initializing = summary.initial_containers(pod);
         if !initializing || has_condition(pod, "Initialized") {
             summary.containers(pod);
@@ -96,7 +102,9 @@ impl Summary {
     fn initial_containers(&mut self, pod: &Value) -> bool {
         let specs = list(pod, "/spec/initContainers");
         let of_sidecar = |status: &Value| {
-            specs.iter().any(|container| container["name"] == status["name"] && is_sidecar(container))
+            specs
+                .iter()
+                .any(|container| container["name"] == status["name"] && is_sidecar(container))
         };
         let (mut all, mut reached) = (Self::default(), false);
         for (at, status) in list(pod, "/status/initContainerStatuses").iter().enumerate() {
@@ -104,7 +112,8 @@ impl Summary {
             if of_sidecar(status) {
                 self.restarted(status);
             }
-            let (terminated, waiting) = (&status["state"]["terminated"], &status["state"]["waiting"]);
+            let (terminated, waiting) =
+                (&status["state"]["terminated"], &status["state"]["waiting"]);
             let waits = waiting["reason"]
                 .as_str()
                 .filter(|reason| !reason.is_empty() && *reason != "PodInitializing");
@@ -133,7 +142,8 @@ impl Summary {
         let (mut running, mut failed) = (false, None);
         for status in list(pod, "/status/containerStatuses").iter().rev() {
             self.restarted(status);
-            let (terminated, waiting) = (&status["state"]["terminated"], &status["state"]["waiting"]);
+            let (terminated, waiting) =
+                (&status["state"]["terminated"], &status["state"]["waiting"]);
             let waits = waiting["reason"].as_str().filter(|reason| !reason.is_empty());
             if let Some(reason) = waits {
                 reason.clone_into(&mut self.reason);

@@ -9,9 +9,9 @@ use crate::table::age;
 
 /// The columns of a kind; without any of its own, its age.
 pub(super) fn definitions(definition: &Served) -> Vec<Value> {
-    let name =
-        json!({ "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0 });
-    let age = json!({ "name": "Age", "type": "date", "format": "", "description": "", "priority": 0 });
+    let name = json!({ "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0 });
+    let age =
+        json!({ "name": "Age", "type": "date", "format": "", "description": "", "priority": 0 });
     let own = definition.columns.iter().map(|column| {
         json!({
             "name": column.name, "type": column.types, "format": column.format,
@@ -26,7 +26,8 @@ pub(super) fn definitions(definition: &Served) -> Vec<Value> {
 pub(super) fn cells(definition: &Served, object: &Value, now: Timestamp) -> Vec<Value> {
     // A bookmark has none.
     let name = object["metadata"]["name"].as_str().unwrap_or_default().into();
-    let age = definition.columns.is_empty().then(|| aged(&object["metadata"]["creationTimestamp"], now));
+    let age =
+        definition.columns.is_empty().then(|| aged(&object["metadata"]["creationTimestamp"], now));
     let own = definition.columns.iter().map(|column| cell(column, object, now));
     std::iter::once(name).chain(own).chain(age).collect()
 }

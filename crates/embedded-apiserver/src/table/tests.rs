@@ -52,12 +52,17 @@ fn a_claim_shows_its_capacity_only_when_it_has_a_volume() {
     let cells = cells("persistentvolumeclaims", &claim);
     assert_eq!(
         cells,
-        json!(["c", "Pending", "", "", "", "fast", "<unset>", "10s", "Filesystem"]).as_array().unwrap()[..]
+        json!(["c", "Pending", "", "", "", "fast", "<unset>", "10s", "Filesystem"])
+            .as_array()
+            .unwrap()[..]
     );
     claim["spec"]["volumeName"] = "v".into();
     claim["metadata"]["deletionTimestamp"] = "1970-01-01T00:16:40Z".into();
     let cells = self::cells("persistentvolumeclaims", &claim);
-    assert_eq!(cells[..5], json!(["c", "Terminating", "v", "1Gi", "RWO,ROX"]).as_array().unwrap()[..]);
+    assert_eq!(
+        cells[..5],
+        json!(["c", "Terminating", "v", "1Gi", "RWO,ROX"]).as_array().unwrap()[..]
+    );
 }
 
 #[test]
@@ -66,13 +71,22 @@ fn lists_within_an_object_become_one_cell() {
         "type": "NodePort", "clusterIP": "10.0.0.1", "selector": { "a": "1", "b": "2" },
         "ports": [{ "port": 80, "protocol": "TCP", "nodePort": 30080 }, { "port": 53, "protocol": "UDP" }],
     } });
-    let expected =
-        json!(["s", "NodePort", "10.0.0.1", "<none>", "80:30080/TCP,53/UDP", "<unknown>", "a=1,b=2"]);
+    let expected = json!([
+        "s",
+        "NodePort",
+        "10.0.0.1",
+        "<none>",
+        "80:30080/TCP,53/UDP",
+        "<unknown>",
+        "a=1,b=2"
+    ]);
     assert_eq!(cells("services", &service), expected.as_array().unwrap()[..]);
     let addresses: Vec<Value> = (1..=2).map(|n| json!({ "ip": format!("10.0.0.{n}") })).collect();
-    let endpoints =
-        json!({ "subsets": [{ "addresses": addresses, "ports": [{ "port": 80 }, { "port": 81 }] }] });
-    assert_eq!(cells("endpoints", &endpoints)[1], "10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...");
+    let endpoints = json!({ "subsets": [{ "addresses": addresses, "ports": [{ "port": 80 }, { "port": 81 }] }] });
+    assert_eq!(
+        cells("endpoints", &endpoints)[1],
+        "10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more..."
+    );
     let map = json!({ "data": { "a": "", "b": "" }, "binaryData": { "c": "" } });
     assert_eq!(cells("configmaps", &map)[1], 3);
 }

@@ -17,7 +17,8 @@ fn number(object: &Value, path: &str) -> i64 {
 }
 
 fn joined(object: &Value, path: &str, member: &str) -> Value {
-    let all: Vec<&str> = list(object, path).iter().filter_map(|item| item[member].as_str()).collect();
+    let all: Vec<&str> =
+        list(object, path).iter().filter_map(|item| item[member].as_str()).collect();
     all.join(",").into()
 }
 
@@ -38,7 +39,8 @@ pub(super) fn selector(object: &Value) -> Value {
     }
     for expression in list(selector, "/matchExpressions") {
         let key = expression["key"].as_str().unwrap_or_default();
-        let mut values: Vec<&str> = list(expression, "/values").iter().filter_map(Value::as_str).collect();
+        let mut values: Vec<&str> =
+            list(expression, "/values").iter().filter_map(Value::as_str).collect();
         values.sort_unstable();
         let values = values.join(",");
         let part = match expression["operator"].as_str() {
@@ -58,12 +60,14 @@ pub(super) fn selector(object: &Value) -> Value {
 
 /// Of a Deployment: how many of how many are ready.
 pub(super) fn ready(object: &Value) -> Value {
-    format!("{}/{}", number(object, "/status/readyReplicas"), number(object, "/spec/replicas")).into()
+    format!("{}/{}", number(object, "/status/readyReplicas"), number(object, "/spec/replicas"))
+        .into()
 }
 
 pub(super) fn job_status(job: &Value) -> Value {
     let has = |of: &str| {
-        let found = list(job, "/status/conditions").iter().find(|condition| condition["type"] == of);
+        let found =
+            list(job, "/status/conditions").iter().find(|condition| condition["type"] == of);
         found.is_some_and(|condition| condition["status"] == "True")
     };
     let ending = !job["metadata"]["deletionTimestamp"].is_null();
@@ -97,7 +101,10 @@ pub(super) fn duration(job: &Value, now: Timestamp) -> Value {
 }
 
 pub(super) fn node_status(node: &Value) -> Value {
-    let ready = list(node, "/status/conditions").iter().rev().find(|condition| condition["type"] == "Ready");
+    let ready = list(node, "/status/conditions")
+        .iter()
+        .rev()
+        .find(|condition| condition["type"] == "Ready");
     let status = match ready {
         Some(condition) if condition["status"] == "True" => "Ready",
         Some(_) => "NotReady",
@@ -157,17 +164,19 @@ fn some(all: &[String]) -> Value {
 }
 
 pub(super) fn slice_ports(slice: &Value) -> Value {
-    let ports =
-        list(slice, "/ports").iter().map(|port| match (port["port"].as_i64(), port["name"].as_str()) {
+    let ports = list(slice, "/ports").iter().map(|port| {
+        match (port["port"].as_i64(), port["name"].as_str()) {
             (Some(number), _) => number.to_string(),
             (None, Some(name)) => name.to_owned(),
             (None, None) => "*".to_owned(),
-        });
+        }
+    });
     some(&ports.collect::<Vec<_>>())
 }
 
 pub(super) fn slice_endpoints(slice: &Value) -> Value {
-    let addresses = list(slice, "/endpoints").iter().flat_map(|endpoint| list(endpoint, "/addresses"));
+    let addresses =
+        list(slice, "/endpoints").iter().flat_map(|endpoint| list(endpoint, "/addresses"));
     some(&addresses.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
 }
 
@@ -177,13 +186,14 @@ pub(super) fn role(binding: &Value) -> Value {
 }
 
 fn subjects(binding: &Value, of: &str) -> Value {
-    let all = list(binding, "/subjects").iter().filter(|subject| subject["kind"] == of).map(|subject| {
-        let said = |member: &str| subject[member].as_str().unwrap_or_default();
-        match of {
-            "ServiceAccount" => format!("{}/{}", said("namespace"), said("name")),
-            _ => said("name").to_owned(),
-        }
-    });
+    let all =
+        list(binding, "/subjects").iter().filter(|subject| subject["kind"] == of).map(|subject| {
+            let said = |member: &str| subject[member].as_str().unwrap_or_default();
+            match of {
+                "ServiceAccount" => format!("{}/{}", said("namespace"), said("name")),
+                _ => said("name").to_owned(),
+            }
+        });
     all.collect::<Vec<_>>().join(", ").into()
 }
 

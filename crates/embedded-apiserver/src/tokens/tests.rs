@@ -65,7 +65,10 @@ fn anything_else_is_unauthorized() {
 fn where_somebody_else_decides_only_a_request_without_credentials_is_anonymous() {
     let mut tokens = two_users();
     tokens.admit_anonymous = true;
-    assert_eq!(tokens.authenticate(&with(None)).map(|user| user.name().to_owned()).as_deref(), Ok(ANONYMOUS));
+    assert_eq!(
+        tokens.authenticate(&with(None)).map(|user| user.name().to_owned()).as_deref(),
+        Ok(ANONYMOUS)
+    );
     assert_eq!(tokens.authenticate(&with(Some("Bearer wrong"))), Err(Unauthorized));
 }
 

@@ -22,7 +22,10 @@ fn yaml_becomes_the_json_it_means() {
     );
     assert_eq!(json_of("{\"a\": {\"b\": []}}"), json!({ "a": { "b": [] } }));
     assert_eq!(json_of(""), Value::Null);
-    assert_eq!(json_of("base: &b {x: 1}\ncopy: *b\n"), json!({ "base": { "x": 1 }, "copy": { "x": 1 } }));
+    assert_eq!(
+        json_of("base: &b {x: 1}\ncopy: *b\n"),
+        json!({ "base": { "x": 1 }, "copy": { "x": 1 } })
+    );
 }
 
 #[test]
@@ -45,7 +48,8 @@ fn documents_as_deep_as_json_may_be_need_no_deep_stack() {
             assert!(to_json(yaml.as_bytes()).is_err());
             assert_eq!(super::first_duplicate(yaml.as_bytes()), None);
         }
-        let deep: Value = serde_json::from_slice(&to_json(nested(120)[0].as_bytes()).unwrap()).unwrap();
+        let deep: Value =
+            serde_json::from_slice(&to_json(nested(120)[0].as_bytes()).unwrap()).unwrap();
         assert_eq!(json_of(&from_json(&deep).unwrap()), deep);
     });
     read.unwrap().join().unwrap();
@@ -89,7 +93,9 @@ fn values() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_filter("JSON has no others", |number| number.is_finite()).prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("JSON has no others", |number| number.is_finite())
+            .prop_map(Value::from),
         "\\PC{0,12}".prop_map(Value::from),
         "[a-c \\n:#-]{60,200}".prop_map(Value::from),
         prop_oneof![

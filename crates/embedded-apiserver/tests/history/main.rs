@@ -1,5 +1,5 @@
-//! Random writes from several clients against a model; watchers from random revisions must replay to the same state
-//! as a list: ordered, unique, reliable, resumable.
+//! Random writes from several clients against a model; watchers from random revisions must replay
+//! to the same state as a list: ordered, unique, reliable, resumable.
 
 use std::collections::BTreeMap;
 
@@ -64,8 +64,14 @@ struct Run {
     compacted: u64,
 }
 
-async fn call(service: &ApiService, method: Method, path: &str, body: &Value) -> (StatusCode, Value) {
-    let media = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+async fn call(
+    service: &ApiService,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> (StatusCode, Value) {
+    let media =
+        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let request = Request::builder().method(method).uri(path).header("content-type", media);
     let request = request.body(Full::new(bytes::Bytes::from(body))).unwrap();
@@ -98,8 +104,7 @@ impl Run {
         let path = |name: u8| format!("{MAPS}/m{name}");
         let (name, code, wanted) = match *op {
             Op::Create { name, value } => {
-                let object =
-                    json!({ "metadata": { "name": format!("m{name}") }, "data": { "v": value.to_string() } });
+                let object = json!({ "metadata": { "name": format!("m{name}") }, "data": { "v": value.to_string() } });
                 let (code, _) = call(&self.service, Method::POST, MAPS, &object).await;
                 let wanted = match self.objects.get(&name) {
                     None => Ok(Some(Expected { value, color: 2, ..Expected::default() })),
@@ -110,8 +115,7 @@ impl Run {
             Op::Replace { client, name, value, checked } => {
                 let seen = self.seen.get(&(client, name)).copied();
                 let old = self.objects.get(&name).cloned().unwrap_or_default();
-                let mut object =
-                    json!({ "metadata": { "name": format!("m{name}") }, "data": { "v": value.to_string() } });
+                let mut object = json!({ "metadata": { "name": format!("m{name}") }, "data": { "v": value.to_string() } });
                 object["metadata"]["labels"] = json!({ "color": color(old.color) });
                 if old.color > 1 {
                     object["metadata"]["labels"] = Value::Null;
@@ -125,7 +129,9 @@ impl Run {
                 let (code, _) = call(&self.service, Method::PUT, &path(name), &object).await;
                 let wanted = match (self.objects.get(&name), seen) {
                     (None, _) => Err(404),
-                    (Some(_), Some(seen)) if checked && self.versions.get(&name) != Some(&seen) => Err(409),
+                    (Some(_), Some(seen)) if checked && self.versions.get(&name) != Some(&seen) => {
+                        Err(409)
+                    }
                     (Some(old), _) => Ok(Some(Expected { value, ..old.clone() })),
                 };
                 (name, code, wanted)
@@ -147,11 +153,13 @@ impl Run {
                 (name, code, self.changed(name, |old| old.held = hold))
             }
             Op::Delete { name } => {
-                let (code, _) = call(&self.service, Method::DELETE, &path(name), &Value::Null).await;
+                let (code, _) =
+                    call(&self.service, Method::DELETE, &path(name), &Value::Null).await;
                 (name, code, self.changed(name, |old| old.deleting = true))
             }
             Op::Read { client, name } => {
-                let (code, object) = call(&self.service, Method::GET, &path(name), &Value::Null).await;
+                let (code, object) =
+                    call(&self.service, Method::GET, &path(name), &Value::Null).await;
                 match self.objects.get(&name) {
                     Some(_) => self.seen.insert((client, name), version(&object)),
                     None => self.seen.remove(&(client, name)),
@@ -195,7 +203,11 @@ impl Run {
         }
     }
 
-    fn changed(&self, name: u8, change: impl FnOnce(&mut Expected)) -> Result<Option<Expected>, u16> {
+    fn changed(
+        &self,
+        name: u8,
+        change: impl FnOnce(&mut Expected),
+    ) -> Result<Option<Expected>, u16> {
         let mut object = self.objects.get(&name).cloned().ok_or(404_u16)?;
         change(&mut object);
         Ok(Some(object))
@@ -203,7 +215,8 @@ impl Run {
 
     /// What a list says now, by name.
     async fn list(&self, query: &str) -> (BTreeMap<String, Value>, u64) {
-        let (code, list) = call(&self.service, Method::GET, &format!("{MAPS}?{query}"), &Value::Null).await;
+        let (code, list) =
+            call(&self.service, Method::GET, &format!("{MAPS}?{query}"), &Value::Null).await;
         assert_eq!(code, StatusCode::OK, "{query}: {list}");
         (by_name(list["items"].as_array().unwrap()), version(&list))
     }
@@ -217,7 +230,10 @@ fn by_name(items: &[Value]) -> BTreeMap<String, Value> {
         members.remove("apiVersion");
         item
     };
-    items.iter().map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), strip(item))).collect()
+    items
+        .iter()
+        .map(|item| (item["metadata"]["name"].as_str().unwrap().to_owned(), strip(item)))
+        .collect()
 }
 
 /// A watch from a revision whose state is known.
@@ -252,7 +268,8 @@ impl Watcher {
     /// Reads at most `max` events that are there; false once the watch ended with 410.
     fn read(&mut self, max: usize, compacted: u64) -> bool {
         for _ in 0..max {
-            // Unconstrained: tokio would make it seem empty once this task has done much without a pause.
+            // Unconstrained: tokio would make it seem empty once this task has done much without a
+            // pause.
             let next = tokio::task::unconstrained(self.lines.next()).now_or_never();
             let Some(event) = next else { return true };
             let event = event.expect("only 410 ends a watch here");
@@ -269,7 +286,9 @@ impl Watcher {
             let stripped = by_name(std::slice::from_ref(&object)).into_values().next().unwrap();
             match event["type"].as_str().unwrap() {
                 "ADDED" => assert_eq!(self.state.insert(name, stripped), None, "added once"),
-                "MODIFIED" => assert!(self.state.insert(name, stripped).is_some(), "modified what was known"),
+                "MODIFIED" => {
+                    assert!(self.state.insert(name, stripped).is_some(), "modified what was known")
+                }
                 "DELETED" => assert!(self.state.remove(&name).is_some(), "deleted what was known"),
                 other => panic!("unexpected {other}"),
             }

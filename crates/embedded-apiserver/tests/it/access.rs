@@ -1,4 +1,5 @@
-//! Roles and bindings that decide: users, tokens, impersonation, what was used and what was refused.
+//! Roles and bindings that decide: users, tokens, impersonation, what was used and what was
+//! refused.
 
 use embedded_apiserver::{EmbeddedApiServer, Hook, User};
 use http::{Method, Request, StatusCode};
@@ -33,7 +34,13 @@ async fn post(server: &EmbeddedApiServer, path: &str, object: &Value) {
 }
 
 /// A Role in `default` of this name with one rule, bound to the subject.
-async fn grant(server: &EmbeddedApiServer, name: &str, verbs: &[&str], resources: &[&str], subject: Value) {
+async fn grant(
+    server: &EmbeddedApiServer,
+    name: &str,
+    verbs: &[&str],
+    resources: &[&str],
+    subject: Value,
+) {
     let rules = json!([{ "apiGroups": [""], "resources": resources, "verbs": verbs }]);
     let role = json!({ "apiVersion": VERSION, "kind": "Role", "metadata": { "name": name }, "rules": rules });
     post(server, &format!("{RBAC}/namespaces/default/roles"), &role).await;
@@ -78,7 +85,14 @@ async fn without_rbac_everybody_may_do_everything_and_nothing_is_refused() {
 #[tokio::test]
 async fn groups_and_service_accounts_have_their_roles() {
     let server = server();
-    grant(&server, "of-group", &["list"], &["configmaps"], json!({ "kind": "Group", "name": "dev" })).await;
+    grant(
+        &server,
+        "of-group",
+        &["list"],
+        &["configmaps"],
+        json!({ "kind": "Group", "name": "dev" }),
+    )
+    .await;
     grant(
         &server,
         "of-account",
@@ -87,7 +101,8 @@ async fn groups_and_service_accounts_have_their_roles() {
         json!({ "kind": "ServiceAccount", "name": "robot" }),
     )
     .await;
-    let may = async |user: User| maps(&server.client_as(user)).list(&ListParams::default()).await.is_ok();
+    let may =
+        async |user: User| maps(&server.client_as(user)).list(&ListParams::default()).await.is_ok();
     assert!(may(User::new("x").group("dev")).await);
     assert!(!may(User::new("x")).await);
     assert!(may(User::service_account("default", "robot")).await);
@@ -104,7 +119,8 @@ async fn roles_take_effect_with_the_write_that_makes_them() {
         grant(&server, "r", &["list"], &["configmaps"], user("bob")).await;
         assert!(bob.list(&ListParams::default()).await.is_ok());
         for plural in ["roles", "rolebindings"] {
-            wire::delete(&server, &format!("{RBAC}/namespaces/default/{plural}/r"), &json!({})).await;
+            wire::delete(&server, &format!("{RBAC}/namespaces/default/{plural}/r"), &json!({}))
+                .await;
         }
         server.compact();
     }
@@ -140,7 +156,10 @@ async fn a_manifest_can_be_tested_for_exactly_the_verbs_that_it_needs() {
 
     let unused = access.by(account).unused();
     assert_eq!(unused.len(), 1);
-    assert_eq!(unused[0].to_string(), r#"list configmaps in namespace "default" (Role "controller")"#);
+    assert_eq!(
+        unused[0].to_string(),
+        r#"list configmaps in namespace "default" (Role "controller")"#
+    );
     controller.list(&ListParams::default()).await.unwrap();
     access.by(account).assert_nothing_refused().assert_all_used();
 
@@ -179,7 +198,8 @@ async fn of_two_grants_of_the_same_the_first_counts_so_the_rest_can_all_go() {
     grant(&server, "a", &["get"], &["configmaps"], user("bob")).await;
     grant(&server, "b", &["get", "*"], &["configmaps", "secrets"], user("bob")).await;
     let _ = maps(&server.client_as("bob")).get("x").await;
-    let used: Vec<_> = server.access().by("bob").used().into_iter().map(|grant| grant.role).collect();
+    let used: Vec<_> =
+        server.access().by("bob").used().into_iter().map(|grant| grant.role).collect();
     assert_eq!(used, ["a"]);
     for plural in ["rolebindings", "roles"] {
         wire::delete(&server, &format!("{RBAC}/namespaces/default/{plural}/b"), &json!({})).await;
@@ -199,8 +219,10 @@ async fn a_question_uses_nothing_and_refuses_nothing() {
             namespace: Some("default".to_owned()),
             ..ResourceAttributes::default()
         };
-        let spec =
-            SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+        let spec = SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(attributes),
+            ..Default::default()
+        };
         let question = SelfSubjectAccessReview { spec, ..Default::default() };
         reviews.create(&PostParams::default(), &question).await.unwrap().status.unwrap().allowed
     };
@@ -216,7 +238,10 @@ async fn without_rbac_a_review_allows_everything() {
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let spec = json!({ "resourceAttributes": { "verb": "get", "resource": "pods" } });
     let answer = wire::post(&server, path, &json!({ "spec": spec })).await;
-    assert_eq!((answer.code, &answer.json()["status"]), (StatusCode::CREATED, &json!({ "allowed": true })));
+    assert_eq!(
+        (answer.code, &answer.json()["status"]),
+        (StatusCode::CREATED, &json!({ "allowed": true }))
+    );
 }
 
 /// A request that writes a role or a binding, by bob.
@@ -234,8 +259,7 @@ async fn bob_posts(server: &EmbeddedApiServer, plural: &str, object: Value) -> S
 async fn what_is_needed_to_grant_it_is_used_and_what_may_not_be_granted_is_refused() {
     let server = server();
     grant(&server, "holder", &["get", "list"], &["configmaps"], user("bob")).await;
-    let rules =
-        json!([{ "apiGroups": [GROUP], "resources": ["roles", "rolebindings"], "verbs": ["create"] }]);
+    let rules = json!([{ "apiGroups": [GROUP], "resources": ["roles", "rolebindings"], "verbs": ["create"] }]);
     let role = json!({ "metadata": { "name": "writer" }, "rules": rules });
     post(&server, &format!("{RBAC}/namespaces/default/roles"), &role).await;
     let binding = |name: &str, role: &str| {
@@ -244,22 +268,32 @@ async fn what_is_needed_to_grant_it_is_used_and_what_may_not_be_granted_is_refus
             "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": role },
         })
     };
-    post(&server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding("writer", "writer")).await;
+    post(&server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding("writer", "writer"))
+        .await;
     let role = |name: &str, verbs: &[&str]| {
         let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs }]);
         json!({ "metadata": { "name": name }, "rules": rules })
     };
     let bob = server.access().by("bob");
-    assert_eq!(bob_posts(&server, "roles", role("own", &["get", "get"])).await, StatusCode::CREATED);
+    assert_eq!(
+        bob_posts(&server, "roles", role("own", &["get", "get"])).await,
+        StatusCode::CREATED
+    );
     let used: Vec<_> = bob.used().iter().map(|grant| (grant.verb.clone(), grant.uses)).collect();
     assert_eq!(used, [("create".to_owned(), 1), ("get".to_owned(), 1)]);
     bob.assert_nothing_refused();
 
-    assert_eq!(bob_posts(&server, "roles", role("more", &["list", "delete"])).await, StatusCode::FORBIDDEN);
+    assert_eq!(
+        bob_posts(&server, "roles", role("more", &["list", "delete"])).await,
+        StatusCode::FORBIDDEN
+    );
     let used: Vec<_> = bob.used().into_iter().map(|grant| grant.verb).collect();
     assert_eq!(used, ["create", "get"], "a write that is refused needs nothing");
     post(&server, &format!("{RBAC}/namespaces/default/roles"), &role("strong", &["delete"])).await;
-    assert_eq!(bob_posts(&server, "rolebindings", binding("b", "strong")).await, StatusCode::FORBIDDEN);
+    assert_eq!(
+        bob_posts(&server, "rolebindings", binding("b", "strong")).await,
+        StatusCode::FORBIDDEN
+    );
     let refused: Vec<_> = bob.refused().iter().map(ToString::to_string).collect();
     assert_eq!(
         refused,
@@ -296,9 +330,12 @@ async fn send(
 
 #[tokio::test]
 async fn a_token_has_its_users_groups_and_a_wrong_one_is_401() {
-    let server =
-        EmbeddedApiServer::builder().rbac(true).token(User::new("bob").group("dev"), "token-of-bob").build();
-    grant(&server, "r", &["list"], &["configmaps"], json!({ "kind": "Group", "name": "dev" })).await;
+    let server = EmbeddedApiServer::builder()
+        .rbac(true)
+        .token(User::new("bob").group("dev"), "token-of-bob")
+        .build();
+    grant(&server, "r", &["list"], &["configmaps"], json!({ "kind": "Group", "name": "dev" }))
+        .await;
     let path = "/api/v1/namespaces/default/configmaps";
     let with = async |token: &str| send(server.service(), path, &[("authorization", token)]).await;
     assert_eq!(with("Bearer token-of-bob").await.0, StatusCode::OK);
@@ -312,15 +349,15 @@ async fn impersonation_needs_a_right_which_is_noted() {
     let server = server();
     grant(&server, "r", &["list"], &["configmaps"], user("alice")).await;
     let path = "/api/v1/namespaces/default/configmaps";
-    let by_bob = async |headers: &[(&str, &str)]| send(server.service().as_user("bob"), path, headers).await;
+    let by_bob =
+        async |headers: &[(&str, &str)]| send(server.service().as_user("bob"), path, headers).await;
     let (code, status) = by_bob(&[("impersonate-user", "alice")]).await;
     assert_eq!(code, StatusCode::FORBIDDEN);
     let expected = r#"configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group "" in the namespace "default""#;
     assert_eq!(status["message"], expected);
 
     let rules = json!([{ "apiGroups": [""], "resources": ["users"], "verbs": ["impersonate"], "resourceNames": ["alice"] }]);
-    let role =
-        json!({ "apiVersion": VERSION, "kind": "ClusterRole", "metadata": { "name": "i" }, "rules": rules });
+    let role = json!({ "apiVersion": VERSION, "kind": "ClusterRole", "metadata": { "name": "i" }, "rules": rules });
     post(&server, &format!("{RBAC}/clusterroles"), &role).await;
     let binding = json!({
         "apiVersion": VERSION, "kind": "ClusterRoleBinding", "metadata": { "name": "i" },
@@ -379,8 +416,7 @@ async fn grant_leases(server: &EmbeddedApiServer, name: &str, rule: Value) {
     let mut rule = rule;
     rule["apiGroups"] = json!(["coordination.k8s.io"]);
     rule["resources"] = json!(["leases"]);
-    let role =
-        json!({ "apiVersion": VERSION, "kind": "Role", "metadata": { "name": name }, "rules": [rule] });
+    let role = json!({ "apiVersion": VERSION, "kind": "Role", "metadata": { "name": name }, "rules": [rule] });
     post(server, &format!("{RBAC}/namespaces/default/roles"), &role).await;
     let binding = json!({
         "apiVersion": VERSION, "kind": "RoleBinding", "metadata": { "name": name }, "subjects": [user("bob")],
@@ -403,12 +439,17 @@ async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
         assert_eq!(wire::get(&server, &format!("{LEASES}/l")).await.code, StatusCode::NOT_FOUND);
         let bob = server.access().by("bob");
         let refused: Vec<_> = bob.refused().iter().map(ToString::to_string).collect();
-        assert_eq!(refused, [r#"bob: create leases.coordination.k8s.io "l" in namespace "default""#]);
+        assert_eq!(
+            refused,
+            [r#"bob: create leases.coordination.k8s.io "l" in namespace "default""#]
+        );
 
         // The name is known, unlike in a POST: a rule may be about it alone.
-        grant_leases(&server, "other", json!({ "verbs": ["create"], "resourceNames": ["other"] })).await;
+        grant_leases(&server, "other", json!({ "verbs": ["create"], "resourceNames": ["other"] }))
+            .await;
         assert_eq!(bob_writes(&server, apply).await.0, StatusCode::FORBIDDEN);
-        grant_leases(&server, "creator", json!({ "verbs": ["create"], "resourceNames": ["l"] })).await;
+        grant_leases(&server, "creator", json!({ "verbs": ["create"], "resourceNames": ["l"] }))
+            .await;
         server.access().forget();
         assert_eq!(bob_writes(&server, apply).await.0, StatusCode::CREATED);
         let used = |of: &str| {

@@ -156,7 +156,9 @@ async fn a_hook_that_panics_fails_its_request_alone() {
     assert_eq!(answer.code, StatusCode::INTERNAL_SERVER_ERROR);
     let message = answer.json()["message"].as_str().unwrap().to_owned();
     assert!(
-        message.starts_with("Internal error occurred: failed calling webhook \"broken\": it panicked: "),
+        message.starts_with(
+            "Internal error occurred: failed calling webhook \"broken\": it panicked: "
+        ),
         "{message}"
     );
     assert_eq!(
@@ -182,8 +184,7 @@ async fn a_hook_is_asked_about_what_it_names_and_no_more() {
         server.admission().add(hook);
         assert_eq!(server.admission().names().len(), 1, "one of the same name is replaced");
         let pods = "/api/v1/namespaces/default/pods";
-        let pod =
-            json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+        let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
         assert_eq!(wire::post(&server, pods, &pod).await.code, StatusCode::CREATED);
         let status = json!({ "status": { "phase": "Running" } });
         assert_eq!(
@@ -199,7 +200,8 @@ async fn a_hook_is_asked_about_what_it_names_and_no_more() {
     assert_eq!(work(hook("h", |hook| hook.resource("pods"))).await, 2);
     assert_eq!(work(hook("h", |hook| hook.resource("pods/status"))).await, 1);
     assert_eq!(
-        work(hook("h", |hook| hook.resource("pods").resource("configmaps").on(Operation::Delete))).await,
+        work(hook("h", |hook| hook.resource("pods").resource("configmaps").on(Operation::Delete)))
+            .await,
         2
     );
     assert_eq!(work(hook("h", |hook| hook.resource("pods.apps"))).await, 0);
@@ -212,7 +214,8 @@ async fn a_dry_run_is_told_and_stores_nothing() {
     let (hook, seen) = recorder("see");
     server.admission().add(hook);
     let answer =
-        wire::post(&server, &format!("{MAPS}?dryRun=All"), &json!({ "metadata": { "name": "a" } })).await;
+        wire::post(&server, &format!("{MAPS}?dryRun=All"), &json!({ "metadata": { "name": "a" } }))
+            .await;
     assert_eq!(answer.code, StatusCode::CREATED);
     assert!(seen.lock()[0].dry_run);
     assert_eq!(wire::get(&server, &format!("{MAPS}/a")).await.code, StatusCode::NOT_FOUND);
@@ -267,11 +270,13 @@ async fn a_delete_can_be_refused_and_a_finalizers_end_too() {
     assert_eq!(wire::get(&server, &path).await.code, StatusCode::NOT_FOUND);
 }
 
-/// A hook may use the server itself: no lock is held. What it changes of the very object begins the write anew.
+/// A hook may use the server itself: no lock is held. What it changes of the very object begins the
+/// write anew.
 #[tokio::test]
 async fn what_is_stored_is_what_the_hooks_saw() {
     let server = EmbeddedApiServer::new();
-    wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" }, "data": { "count": "0" } })).await;
+    wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" }, "data": { "count": "0" } }))
+        .await;
     let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
     let (inside, keep) = (server.clone(), Arc::clone(&seen));
     server.admission().add(
@@ -282,8 +287,9 @@ async fn what_is_stored_is_what_the_hooks_saw() {
                 // Somebody else is faster.
                 let label = json!({ "data": { "other": "yes" } });
                 let path = format!("{MAPS}/a");
-                let answer =
-                    wire::patch(&inside, &path, MERGE, &label).now_or_never().expect("it waits for nobody");
+                let answer = wire::patch(&inside, &path, MERGE, &label)
+                    .now_or_never()
+                    .expect("it waits for nobody");
                 assert_eq!(answer.code, StatusCode::OK);
             }
             Ok(())
@@ -319,7 +325,10 @@ async fn an_update_of_a_version_that_changed_while_the_hook_looked_is_a_conflict
         new
     })
     .await;
-    assert_eq!((answer.code, answer.json()["reason"].as_str()), (StatusCode::CONFLICT, Some("Conflict")));
+    assert_eq!(
+        (answer.code, answer.json()["reason"].as_str()),
+        (StatusCode::CONFLICT, Some("Conflict"))
+    );
 }
 
 #[tokio::test]
@@ -333,7 +342,9 @@ async fn with_hooks_too_the_same_seed_gives_the_same_names() {
         let mut names = Vec::new();
         for _ in 0..3 {
             let answer =
-                wire::post(&server, MAPS, &json!({ "metadata": { "generateName": "m-" } })).await.json();
+                wire::post(&server, MAPS, &json!({ "metadata": { "generateName": "m-" } }))
+                    .await
+                    .json();
             names.push((answer["metadata"]["name"].clone(), answer["metadata"]["uid"].clone()));
         }
         names
@@ -350,8 +361,10 @@ async fn a_refused_user_is_no_matter_of_hooks() {
     let server = EmbeddedApiServer::builder().rbac(true).build();
     let (hook, seen) = recorder("see");
     server.admission().add(hook);
-    let refused =
-        maps(&server, "bob").create(&PostParams::default(), &config_map("a", "1")).await.unwrap_err();
+    let refused = maps(&server, "bob")
+        .create(&PostParams::default(), &config_map("a", "1"))
+        .await
+        .unwrap_err();
     assert_eq!(code(refused).0, 403);
     assert!(seen.lock().is_empty());
     let head = wire::send(&server, Method::GET, MAPS, &[], "").await;
@@ -359,7 +372,8 @@ async fn a_refused_user_is_no_matter_of_hooks() {
     assert!(seen.lock().is_empty(), "reads are not asked about");
 }
 
-/// The Endpoints of a Service go with it, and nobody is asked about them: in whatever way the Service goes.
+/// The Endpoints of a Service go with it, and nobody is asked about them: in whatever way the
+/// Service goes.
 #[tokio::test]
 async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
     const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -381,14 +395,22 @@ async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
             "collection" => wire::delete(&server, SERVICES, &json!({})).await,
             _ => {
                 wire::delete(&server, &path, &json!({})).await;
-                wire::patch(&server, &path, MERGE, &json!({ "metadata": { "finalizers": null } })).await
+                wire::patch(&server, &path, MERGE, &json!({ "metadata": { "finalizers": null } }))
+                    .await
             }
         };
         assert_eq!(answer.code, StatusCode::OK, "{way}: {}", answer.text);
         assert_eq!(wire::get(&server, &path).await.code, StatusCode::NOT_FOUND, "{way}");
-        assert_eq!(wire::get(&server, &format!("{endpoints}/s")).await.code, StatusCode::NOT_FOUND, "{way}");
-        let told: Vec<_> =
-            seen.lock().iter().map(|request| (request.operation, request.resource.clone())).collect();
+        assert_eq!(
+            wire::get(&server, &format!("{endpoints}/s")).await.code,
+            StatusCode::NOT_FOUND,
+            "{way}"
+        );
+        let told: Vec<_> = seen
+            .lock()
+            .iter()
+            .map(|request| (request.operation, request.resource.clone()))
+            .collect();
         let mut expected = vec![(Operation::Delete, "services".to_owned())];
         expected.extend((way == "finalizer").then(|| (Operation::Update, "services".to_owned())));
         assert_eq!(told, expected, "{way}");
@@ -433,7 +455,8 @@ async fn no_hook_hears_of_what_has_no_namespace_to_be_in() {
     let (hook, seen) = recorder("see");
     server.admission().add(hook);
     server.admission().add(Hook::mutating("change", |_, _| Err("never".into())));
-    for (namespace, code) in [("missing", StatusCode::NOT_FOUND), ("ending", StatusCode::FORBIDDEN)] {
+    for (namespace, code) in [("missing", StatusCode::NOT_FOUND), ("ending", StatusCode::FORBIDDEN)]
+    {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
         let answer = wire::post(&server, &path, &json!({ "metadata": { "name": "a" } })).await;
         assert_eq!(answer.code, code, "{}", answer.text);

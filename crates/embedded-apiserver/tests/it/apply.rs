@@ -31,7 +31,10 @@ async fn kube_applies_conflicts_and_forces() {
     assert_eq!(status.message, "Apply failed with 1 conflict: conflict with \"one\": .data.k");
     let forced = apply("two", "w", true).await.unwrap();
     let owners = forced.metadata.managed_fields.unwrap();
-    assert_eq!(owners.iter().map(|entry| entry.manager.as_deref()).collect::<Vec<_>>(), [Some("two")]);
+    assert_eq!(
+        owners.iter().map(|entry| entry.manager.as_deref()).collect::<Vec<_>>(),
+        [Some("two")]
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,7 +72,8 @@ async fn a_strategic_patch_owns_the_item_it_changes() {
     let pod = pods.patch("p", &params, &Patch::Strategic(patch)).await.unwrap();
     let entries = pod.metadata.managed_fields.unwrap();
     let mine = entries.iter().find(|entry| entry.manager.as_deref() == Some("me")).unwrap();
-    let owned = json!({ "f:spec": { "f:containers": { "k:{\"name\":\"b\"}": { "f:image": {} } } } });
+    let owned =
+        json!({ "f:spec": { "f:containers": { "k:{\"name\":\"b\"}": { "f:image": {} } } } });
     assert_eq!(serde_json::to_value(mine.fields_v1.as_ref().unwrap()).unwrap(), owned);
 }
 
@@ -83,12 +87,14 @@ async fn ten_thousand_labels_have_two_owners() {
             .into()
     };
     let object = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "labels": labels(value) } });
-    let path = |manager: &str, force: bool| format!("{MAPS}/a?fieldManager={manager}&force={force}");
+    let path =
+        |manager: &str, force: bool| format!("{MAPS}/a?fieldManager={manager}&force={force}");
     assert_eq!(wire::patch(&server, &path("one", false), APPLY, &object("x")).await.code, 201);
     let refused = wire::patch(&server, &path("two", false), APPLY, &object("y")).await;
     assert_eq!(refused.code, 409);
     assert_eq!(wire::patch(&server, &path("two", true), APPLY, &object("y")).await.code, 200);
-    let left = wire::patch(&server, &path("two", false), APPLY, &map(json!({ "k": "v" }))).await.json();
+    let left =
+        wire::patch(&server, &path("two", false), APPLY, &map(json!({ "k": "v" }))).await.json();
     assert_eq!(left["metadata"]["labels"], Value::Null);
 }
 
@@ -134,7 +140,8 @@ async fn applies_that_race_for_an_object_lose_nothing_of_each_other() {
                 let mut data = serde_json::Map::new();
                 data.insert(format!("key-{manager}"), format!("{round}").into());
                 let params = PatchParams::apply(&format!("manager-{manager}"));
-                let applied = maps.patch("a", &params, &Patch::Apply(map(data.into()))).await.unwrap();
+                let applied =
+                    maps.patch("a", &params, &Patch::Apply(map(data.into()))).await.unwrap();
                 versions.push(applied.metadata.resource_version.unwrap());
             }
             versions

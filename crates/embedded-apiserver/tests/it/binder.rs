@@ -1,4 +1,5 @@
-//! The persistent volume binder, seen through the API alone. Nothing here sleeps: watches say when it is done.
+//! The persistent volume binder, seen through the API alone. Nothing here sleeps: watches say when
+//! it is done.
 
 use crate::objects::code;
 use crate::sizes::size;
@@ -26,7 +27,11 @@ struct World {
 fn world() -> World {
     let server = EmbeddedApiServer::builder().volume_binder(true).build();
     let client = server.client();
-    World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client }
+    World {
+        claims: Api::default_namespaced(client.clone()),
+        volumes: Api::all(client.clone()),
+        client,
+    }
 }
 
 impl World {
@@ -37,7 +42,10 @@ impl World {
             "volumeBindingMode": mode,
         });
         let classes: Api<StorageClass> = Api::all(self.client.clone());
-        classes.create(&PostParams::default(), &serde_json::from_value(class).unwrap()).await.unwrap();
+        classes
+            .create(&PostParams::default(), &serde_json::from_value(class).unwrap())
+            .await
+            .unwrap();
     }
 
     async fn claim(&self, name: &str, class: &str, size: &str) -> PersistentVolumeClaim {
@@ -49,10 +57,19 @@ impl World {
                 "resources": { "requests": { "storage": size } },
             },
         });
-        self.claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap()
+        self.claims
+            .create(&PostParams::default(), &serde_json::from_value(claim).unwrap())
+            .await
+            .unwrap()
     }
 
-    async fn volume(&self, name: &str, class: &str, size: &str, of: Option<&PersistentVolumeClaim>) {
+    async fn volume(
+        &self,
+        name: &str,
+        class: &str,
+        size: &str,
+        of: Option<&PersistentVolumeClaim>,
+    ) {
         let reference = of.map(|claim| {
             json!({
                 "kind": "PersistentVolumeClaim",
@@ -72,7 +89,10 @@ impl World {
                 "claimRef": reference,
             },
         });
-        self.volumes.create(&PostParams::default(), &serde_json::from_value(volume).unwrap()).await.unwrap();
+        self.volumes
+            .create(&PostParams::default(), &serde_json::from_value(volume).unwrap())
+            .await
+            .unwrap();
     }
 
     async fn claim_until(
@@ -83,7 +103,11 @@ impl World {
         until(&self.claims, name, is).await
     }
 
-    async fn volume_until(&self, name: &str, is: impl Fn(&PersistentVolume) -> bool) -> PersistentVolume {
+    async fn volume_until(
+        &self,
+        name: &str,
+        is: impl Fn(&PersistentVolume) -> bool,
+    ) -> PersistentVolume {
         until(&self.volumes, name, is).await
     }
 }
@@ -118,7 +142,8 @@ where
 {
     let mut met = std::collections::HashSet::new();
     let found = async {
-        let mut versions = watcher(api.clone(), watcher::Config::default()).applied_objects().boxed();
+        let mut versions =
+            watcher(api.clone(), watcher::Config::default()).applied_objects().boxed();
         while met.len() < count {
             let version = versions.try_next().await.unwrap().expect("a watcher does not end");
             if is(&version) {
@@ -134,7 +159,8 @@ async fn gone<K>(api: &Api<K>, name: &str)
 where
     K: kube::Resource + Clone + serde::de::DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    let ended = kube::runtime::wait::await_condition(api.clone(), name, |held: Option<&K>| held.is_none());
+    let ended =
+        kube::runtime::wait::await_condition(api.clone(), name, |held: Option<&K>| held.is_none());
     timeout(LIMIT, ended).await.expect("still there").expect("the watch works");
 }
 
@@ -163,7 +189,10 @@ async fn a_claim_is_annotated_bound_to_its_volume_and_given_up_again() {
 
     let claim = world.claim_until("data", |claim| provisioner(claim).is_some()).await;
     assert_eq!(provisioner(&claim).unwrap(), "example.com/made-up");
-    assert_eq!(claim.annotations()["volume.beta.kubernetes.io/storage-provisioner"], "example.com/made-up");
+    assert_eq!(
+        claim.annotations()["volume.beta.kubernetes.io/storage-provisioner"],
+        "example.com/made-up"
+    );
     assert_eq!(claim_phase(&claim), Some("Pending"));
 
     world.volume("pvc-1", "fast", "2Gi", Some(&claim)).await;
@@ -199,12 +228,15 @@ async fn a_volume_is_released_when_its_claim_is_gone() {
     world.volume("pvc-1", "fast", "1Gi", Some(&claim)).await;
     world.claim_until("data", is_bound).await;
     world.claims.delete("data", &DeleteParams::default()).await.unwrap();
-    let released = world.volume_until("pvc-1", |volume| volume_phase(volume) == Some("Released")).await;
+    let released =
+        world.volume_until("pvc-1", |volume| volume_phase(volume) == Some("Released")).await;
     assert_eq!(released.spec.unwrap().claim_ref.unwrap().uid, claim.uid());
 
     // A new claim of the same name is another claim: the volume stays released.
     let second = world.claim("data", "fast", "1Gi").await;
-    world.claim_until("data", |claim| claim.uid() == second.uid() && provisioner(claim).is_some()).await;
+    world
+        .claim_until("data", |claim| claim.uid() == second.uid() && provisioner(claim).is_some())
+        .await;
     assert_eq!(volume_phase(&world.volumes.get("pvc-1").await.unwrap()), Some("Released"));
     world.volumes.delete("pvc-1", &DeleteParams::default()).await.unwrap();
     gone(&world.volumes, "pvc-1").await;
@@ -220,7 +252,8 @@ async fn a_claim_that_waits_for_its_consumer_is_annotated_when_a_node_is_selecte
     world.claim_until("other", |claim| provisioner(claim).is_some()).await;
     let claim = world.claims.get("data").await.unwrap();
     assert_eq!(provisioner(&claim), None, "the later claim has been looked at, this one waits");
-    let selected = json!({ "metadata": { "annotations": { "volume.kubernetes.io/selected-node": "n1" } } });
+    let selected =
+        json!({ "metadata": { "annotations": { "volume.kubernetes.io/selected-node": "n1" } } });
     world.claims.patch("data", &PatchParams::default(), &Patch::Merge(selected)).await.unwrap();
     world.claim_until("data", |claim| provisioner(claim).is_some()).await;
 }
@@ -314,8 +347,11 @@ async fn many_claims_are_bound_with_few_requests_each() {
     let count = size(50, 500);
     let server = EmbeddedApiServer::builder().volume_binder(true).build();
     let client = server.client();
-    let world =
-        World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client };
+    let world = World {
+        claims: Api::default_namespaced(client.clone()),
+        volumes: Api::all(client.clone()),
+        client,
+    };
     world.class("fast", "Immediate").await;
     for number in 0..count {
         let name = format!("c{number}");
@@ -323,7 +359,8 @@ async fn many_claims_are_bound_with_few_requests_each() {
         world.volume(&format!("pvc-{number}"), "fast", "1Gi", Some(&claim)).await;
     }
     all(&world.claims, count, is_bound).await;
-    // Annotation, volume phase, claim spec, claim status; now and then one more where two watches cross.
+    // Annotation, volume phase, claim spec, claim status; now and then one more where two watches
+    // cross.
     server.requests().by("system:embedded:volume-binder").writes().assert_at_most(count as u64 * 5);
     for number in 0..count {
         world.claims.delete(&format!("c{number}"), &DeleteParams::default()).await.unwrap();
@@ -374,8 +411,11 @@ async fn a_conflict_that_no_event_explains_is_tried_again() {
     let plan = FaultPlan::none().rule(Rule::new(binder, Fault::Conflict).calls(1..=6));
     let server = EmbeddedApiServer::builder().volume_binder(true).faults(plan).build();
     let client = server.client();
-    let world =
-        World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client };
+    let world = World {
+        claims: Api::default_namespaced(client.clone()),
+        volumes: Api::all(client.clone()),
+        client,
+    };
     world.claim("c", "", "1Gi").await;
     world.volume("v", "", "1Gi", None).await;
     world.volume_until("v", |v| volume_phase(v) == Some("Bound")).await;

@@ -1,4 +1,5 @@
-//! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines that are none.
+//! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines
+//! that are none.
 
 use std::time::{Duration, SystemTime};
 
@@ -30,8 +31,11 @@ fn version(object: &Value) -> &str {
 
 /// The chunks of an answer's body, and whether it broke off.
 async fn chunks(server: &EmbeddedApiServer, method: Method, path: &str) -> (Vec<Bytes>, bool) {
-    let request =
-        Request::builder().method(method).uri(path).body(Full::new(Bytes::new())).expect("a request");
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .body(Full::new(Bytes::new()))
+        .expect("a request");
     let response = server.service().oneshot(request).await.expect("a head");
     assert_eq!(response.status(), StatusCode::OK);
     let mut stream = response.into_body().into_stream();
@@ -81,7 +85,8 @@ async fn a_line_of_garbage_comes_between_two_events() {
     let path = format!("{MAPS}?watch=1&resourceVersion=1&timeoutSeconds=1");
     let (lines, broken) = chunks(&server, Method::GET, &path).await;
     assert!(!broken);
-    let read: Vec<Option<Value>> = lines.iter().map(|line| serde_json::from_slice(line).ok()).collect();
+    let read: Vec<Option<Value>> =
+        lines.iter().map(|line| serde_json::from_slice(line).ok()).collect();
     assert_eq!(read.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
     assert!(lines.iter().all(|line| line.ends_with(b"\n")), "it is a line");
     assert!(read[2].as_ref().is_some_and(|event| event["object"]["metadata"]["name"] == "b"));
@@ -105,7 +110,10 @@ async fn bookmarks_are_withheld_with_or_without_the_end_mark() {
         create(&server, "a").await;
         let lines = wire::get(&server, &path).await.lines();
         types.push(
-            lines.iter().map(|line| line["type"].as_str().expect("a type").to_owned()).collect::<Vec<_>>(),
+            lines
+                .iter()
+                .map(|line| line["type"].as_str().expect("a type").to_owned())
+                .collect::<Vec<_>>(),
         );
     }
     // The end mark, one for each full minute, and the last one.
@@ -122,7 +130,11 @@ async fn a_compaction_comes_just_before_the_planned_request() {
     let path = format!("{MAPS}?watch=1&resourceVersion={}", version(&old));
     let mut early = Lines::open(&server, &path).await;
     assert_eq!(early.event().await, "ADDED b");
-    assert_eq!(wire::get(&server, &format!("{MAPS}/a")).await.code, 200, "the request itself is served");
+    assert_eq!(
+        wire::get(&server, &format!("{MAPS}/a")).await.code,
+        200,
+        "the request itself is served"
+    );
     let mut late = Lines::open(&server, &path).await;
     let event = late.next().await.expect("an event");
     assert_eq!((&event["type"], &event["object"]["code"]), (&json!("ERROR"), &json!(410)));
@@ -136,8 +148,11 @@ async fn the_clock_jumps_by_plan_and_by_hand_and_timers_do_not() {
     let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
     let jump = Fault::MoveClock { by_ms: -3_600_000 };
     let rule = Rule::new(Match::any().verb(Verb::Create), jump).calls(2..=2);
-    let server = EmbeddedApiServer::builder().start_time(start).faults(FaultPlan::none().rule(rule)).build();
-    let made = |object: &Value| object["metadata"]["creationTimestamp"].as_str().expect("a time").to_owned();
+    let server =
+        EmbeddedApiServer::builder().start_time(start).faults(FaultPlan::none().rule(rule)).build();
+    let made = |object: &Value| {
+        object["metadata"]["creationTimestamp"].as_str().expect("a time").to_owned()
+    };
     assert_eq!(made(&create(&server, "a").await), "2027-01-15T08:00:00Z");
     assert_eq!(made(&create(&server, "b").await), "2027-01-15T07:00:00Z", "before it is served");
     assert_eq!(made(&create(&server, "c").await), "2027-01-15T07:00:00Z", "and it stays so");
@@ -160,9 +175,10 @@ async fn the_clock_jumps_by_plan_and_by_hand_and_timers_do_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_is_applied_although_its_answer_is_an_error() {
-    for (fault, code, reason) in
-        [(Fault::ApplyInternalError, 500, "InternalError"), (Fault::ApplyGatewayTimeout, 504, "Timeout")]
-    {
+    for (fault, code, reason) in [
+        (Fault::ApplyInternalError, 500, "InternalError"),
+        (Fault::ApplyGatewayTimeout, 504, "Timeout"),
+    ] {
         let server = first(Verb::Create, fault);
         let answer = create(&server, "m").await;
         assert_eq!((&answer["code"], &answer["reason"]), (&json!(code), &json!(reason)));
@@ -175,7 +191,8 @@ async fn refusals_of_filters_and_of_storage_look_as_the_real_ones() {
     let refused = async |fault: Fault| {
         let server = first(Verb::Get, fault);
         let answer = wire::get(&server, &format!("{MAPS}/m")).await;
-        let after = answer.headers.get("retry-after").map(|value| value.to_str().expect("text").to_owned());
+        let after =
+            answer.headers.get("retry-after").map(|value| value.to_str().expect("text").to_owned());
         (answer.code.as_u16(), after.unwrap_or_default(), answer)
     };
     let (code, after, answer) = refused(Fault::Overloaded { retry_after_s: 1 }).await;
@@ -191,7 +208,10 @@ async fn refusals_of_filters_and_of_storage_look_as_the_real_ones() {
         status["message"],
         "The get operation against configmaps could not be completed at this time, please try again."
     );
-    assert_eq!(status["details"], json!({ "name": "m", "kind": "configmaps", "retryAfterSeconds": 2 }));
+    assert_eq!(
+        status["details"],
+        json!({ "name": "m", "kind": "configmaps", "retryAfterSeconds": 2 })
+    );
 
     let (code, after, answer) = refused(Fault::ShuttingDown).await;
     assert_eq!((code, after.as_str()), (503, "1"));
@@ -208,8 +228,10 @@ async fn a_proxy_says_that_it_cannot_reach_history_and_clock() {
     for fault in [Fault::Compact, Fault::MoveClock { by_ms: 1 }] {
         let server = EmbeddedApiServer::new();
         let plan = FaultPlan::none().rule(Rule::new(Match::any(), fault.clone()));
-        let proxy =
-            embedded_apiserver::FaultProxy::builder().user("u", "t", server.client()).faults(plan).build();
+        let proxy = embedded_apiserver::FaultProxy::builder()
+            .user("u", "t", server.client())
+            .faults(plan)
+            .build();
         let maps: kube::Api<k8s_openapi::api::core::v1::ConfigMap> =
             kube::Api::default_namespaced(proxy.client_as("u"));
         let error = maps.get("m").await.expect_err("501");
@@ -244,7 +266,8 @@ async fn a_write_that_is_refused_answers_its_refusal_whatever_was_to_happen_afte
             let request = request.body(Full::new(Bytes::from(map))).expect("a request");
             server.service().as_user("a").oneshot(request).await.expect("a head")
         };
-        // The real server's error comes of an answer that was lost on its way back from etcd: after success.
+        // The real server's error comes of an answer that was lost on its way back from etcd: after
+        // success.
         let refused = post("there").await;
         assert_eq!(
             (refused.status(), refused.headers().get("x-embedded-fault")),
@@ -252,7 +275,11 @@ async fn a_write_that_is_refused_answers_its_refusal_whatever_was_to_happen_afte
         );
         assert_eq!(post("A_B").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
         let entries = server.requests().by("a").entries();
-        assert_eq!(entries.iter().map(|entry| entry.fault).collect::<Vec<_>>(), [None, None], "{word}");
+        assert_eq!(
+            entries.iter().map(|entry| entry.fault).collect::<Vec<_>>(),
+            [None, None],
+            "{word}"
+        );
         assert_eq!(server.requests().by("a").counts().faulted, 0);
 
         let lost = post("new").await;

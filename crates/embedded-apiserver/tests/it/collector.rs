@@ -1,4 +1,5 @@
-//! The garbage collector, seen through the API alone. Time is paused: what must come about does so at once.
+//! The garbage collector, seen through the API alone. Time is paused: what must come about does so
+//! at once.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ fn server() -> EmbeddedApiServer {
     EmbeddedApiServer::builder().garbage_collector(true).build()
 }
 
-/// An owner reference; `block`: the owner waits for the dependent when it is deleted in the foreground.
+/// An owner reference; `block`: the owner waits for the dependent when it is deleted in the
+/// foreground.
 fn reference(owner: &Value, block: bool) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -38,7 +40,10 @@ async fn create(server: &EmbeddedApiServer, name: &str, owners: &[Value]) -> Val
 
 async fn delete(server: &EmbeddedApiServer, name: &str, policy: &str) {
     let options = json!({ "propagationPolicy": policy });
-    assert_eq!(wire::delete(server, &format!("{MAPS}/{name}"), &options).await.code, StatusCode::OK);
+    assert_eq!(
+        wire::delete(server, &format!("{MAPS}/{name}"), &options).await.code,
+        StatusCode::OK
+    );
 }
 
 async fn names(server: &EmbeddedApiServer, path: &str) -> Vec<String> {
@@ -69,7 +74,8 @@ async fn dependents_of_a_deleted_owner_go_and_their_dependents_too() {
 #[tokio::test(start_paused = true)]
 async fn an_object_whose_owner_never_was_goes() {
     let server = server();
-    let missing = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "nobody" });
+    let missing =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "nobody" });
     create(&server, "orphan", std::slice::from_ref(&missing)).await;
     let owner = create(&server, "owner", &[]).await;
     create(&server, "of-an-earlier-owner", std::slice::from_ref(&missing)).await;
@@ -86,7 +92,8 @@ async fn an_object_whose_owner_never_was_goes() {
 async fn a_foreground_deletion_ends_after_what_blocks_it() {
     let server = server();
     let owner = create(&server, "owner", &[]).await;
-    let held = json!({ "ownerReferences": [reference(&owner, true)], "finalizers": ["example.com/f"] });
+    let held =
+        json!({ "ownerReferences": [reference(&owner, true)], "finalizers": ["example.com/f"] });
     create_in(&server, MAPS, "blocking", held).await;
     create(&server, "other", &[reference(&owner, false)]).await;
     delete(&server, "owner", "Foreground").await;
@@ -104,7 +111,8 @@ async fn a_foreground_deletion_ends_after_what_blocks_it() {
 async fn a_foreground_deletion_does_not_wait_for_who_stops_blocking_it() {
     let server = server();
     let owner = create(&server, "owner", &[]).await;
-    let held = json!({ "ownerReferences": [reference(&owner, true)], "finalizers": ["example.com/f"] });
+    let held =
+        json!({ "ownerReferences": [reference(&owner, true)], "finalizers": ["example.com/f"] });
     create_in(&server, MAPS, "blocking", held).await;
     delete(&server, "owner", "Foreground").await;
     settle().await;
@@ -143,7 +151,8 @@ async fn owners_are_looked_for_in_the_dependents_namespace() {
     let server = EmbeddedApiServer::builder().garbage_collector(true).namespace("other").build();
     let owner = create(&server, "owner", &[]).await;
     let path = "/api/v1/namespaces/other/configmaps";
-    create_in(&server, path, "elsewhere", json!({ "ownerReferences": [reference(&owner, false)] })).await;
+    create_in(&server, path, "elsewhere", json!({ "ownerReferences": [reference(&owner, false)] }))
+        .await;
     let volume = json!({
         "metadata": { "name": "v", "ownerReferences": [reference(&owner, false)] },
         "spec": { "accessModes": ["ReadWriteOnce"], "capacity": { "storage": "1Gi" }, "hostPath": { "path": "/x" } },
@@ -152,7 +161,11 @@ async fn owners_are_looked_for_in_the_dependents_namespace() {
     assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
     settle().await;
     assert_eq!(names(&server, path).await, Vec::<String>::new(), "no such owner in that namespace");
-    assert_eq!(names(&server, "/api/v1/persistentvolumes").await, ["v"], "never valid, never collected");
+    assert_eq!(
+        names(&server, "/api/v1/persistentvolumes").await,
+        ["v"],
+        "never valid, never collected"
+    );
     assert_eq!(names(&server, MAPS).await, ["owner"]);
 }
 
@@ -160,14 +173,16 @@ async fn owners_are_looked_for_in_the_dependents_namespace() {
 async fn an_owner_of_a_kind_that_comes_later_is_waited_for() {
     let server = server();
     let widgets = "/apis/example.com/v1/namespaces/default/widgets";
-    let missing = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "nobody" });
+    let missing =
+        json!({ "apiVersion": "example.com/v1", "kind": "Widget", "name": "w", "uid": "nobody" });
     create(&server, "a", &[missing]).await;
     settle().await;
     assert_eq!(names(&server, MAPS).await, ["a"], "nobody knows whether that owner is there");
     server.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets")).unwrap();
     settle().await;
     assert_eq!(names(&server, MAPS).await, Vec::<String>::new());
-    let widget = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    let widget =
+        json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
     let owner = wire::post(&server, widgets, &widget).await.json();
     create(&server, "b", &[reference(&owner, false)]).await;
     settle().await;
@@ -178,10 +193,12 @@ async fn an_owner_of_a_kind_that_comes_later_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn refusals_are_tried_again() {
-    let refuse =
-        Rule::new(Match::any().user(COLLECTOR).verb(Verb::Delete), Fault::InternalError).calls(1..=2);
-    let server =
-        EmbeddedApiServer::builder().garbage_collector(true).faults(FaultPlan::none().rule(refuse)).build();
+    let refuse = Rule::new(Match::any().user(COLLECTOR).verb(Verb::Delete), Fault::InternalError)
+        .calls(1..=2);
+    let server = EmbeddedApiServer::builder()
+        .garbage_collector(true)
+        .faults(FaultPlan::none().rule(refuse))
+        .build();
     let owner = create(&server, "owner", &[]).await;
     create(&server, "a", &[reference(&owner, false)]).await;
     delete(&server, "owner", "Background").await;
@@ -213,8 +230,11 @@ async fn without_it_nothing_is_collected() {
 #[tokio::test(start_paused = true)]
 async fn an_event_tells_of_an_owner_in_another_namespace() {
     let start = std::time::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-    let server =
-        EmbeddedApiServer::builder().garbage_collector(true).namespace("other").start_time(start).build();
+    let server = EmbeddedApiServer::builder()
+        .garbage_collector(true)
+        .namespace("other")
+        .start_time(start)
+        .build();
     let owner = create_in(&server, "/api/v1/namespaces/other/configmaps", "owner", json!({})).await;
     let owners = json!({ "ownerReferences": [reference(&owner, false)] });
     create_in(&server, MAPS, "a", owners.clone()).await;
@@ -222,7 +242,10 @@ async fn an_event_tells_of_an_owner_in_another_namespace() {
     create_in(&server, roles, "r", owners).await;
     settle().await;
     assert_eq!(names(&server, MAPS).await, Vec::<String>::new(), "such an owner is none");
-    assert!(names(&server, roles).await.contains(&"r".to_owned()), "in no namespace none is looked for");
+    assert!(
+        names(&server, roles).await.contains(&"r".to_owned()),
+        "in no namespace none is looked for"
+    );
     let events = wire::get(&server, "/api/v1/events").await.json();
     let events = events["items"].as_array().unwrap();
     assert_eq!(events.len(), 2, "{events:?}");

@@ -16,12 +16,19 @@ async fn run(seed: u64) -> String {
         wire::post(&server, path, &json!({ "metadata": { "generateName": "m-" } })).await;
         tokio::time::sleep(Duration::from_millis(700)).await;
     }
-    wire::post(&server, path, &json!({ "metadata": { "name": "held", "finalizers": ["x.io/f"] } })).await;
+    wire::post(&server, path, &json!({ "metadata": { "name": "held", "finalizers": ["x.io/f"] } }))
+        .await;
     tokio::time::sleep(Duration::from_secs(100)).await;
     wire::delete(&server, &format!("{path}/held"), &json!({})).await;
-    wire::patch(&server, &format!("{path}/held"), MERGE, &json!({ "metadata": { "labels": { "a": "b" } } }))
-        .await;
-    let watch = format!("{path}?watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100");
+    wire::patch(
+        &server,
+        &format!("{path}/held"),
+        MERGE,
+        &json!({ "metadata": { "labels": { "a": "b" } } }),
+    )
+    .await;
+    let watch =
+        format!("{path}?watch=1&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=100");
     let list = wire::get(&server, path).await.text;
     list + &wire::send(&server, Method::GET, &watch, &[], "").await.text
 }

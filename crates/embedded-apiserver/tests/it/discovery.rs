@@ -13,7 +13,9 @@ use crate::wire;
 #[tokio::test]
 async fn kube_discovers_every_kind() {
     let server = EmbeddedApiServer::new();
-    server.register_kind(Kind::cluster_scoped("example.com", "v1beta1", "Gadget", "gadgets")).unwrap();
+    server
+        .register_kind(Kind::cluster_scoped("example.com", "v1beta1", "Gadget", "gadgets"))
+        .unwrap();
     server.register_kind(Kind::cluster_scoped("example.com", "v1", "Gadget", "gadgets")).unwrap();
     let discovery = Discovery::new(server.client()).run().await.unwrap();
     for (group, kind, scope) in [
@@ -39,7 +41,9 @@ async fn kube_discovers_every_kind() {
 async fn discovery_lists_verbs_and_subresources() {
     let server = EmbeddedApiServer::new();
     let list = wire::get(&server, "/api/v1").await.json();
-    let find = |name: &str| list["resources"].as_array().unwrap().iter().find(|r| r["name"] == name).cloned();
+    let find = |name: &str| {
+        list["resources"].as_array().unwrap().iter().find(|r| r["name"] == name).cloned()
+    };
     let pods = find("pods").unwrap();
     assert_eq!(pods["shortNames"], json!(["po"]));
     assert!(pods["verbs"].as_array().unwrap().contains(&json!("watch")));
@@ -92,9 +96,10 @@ async fn a_kind_is_registered_by_its_rust_type() {
     let before = wire::get(&server, "/apis/example.com/v1/widgets").await;
     assert_eq!(before.code, StatusCode::NOT_FOUND);
     server.register::<Widget>().unwrap();
-    let api: Api<DynamicObject> = Api::all_with(server.client(), &ApiResource::erase::<Widget>(&()));
-    let widget =
-        DynamicObject::new("a", &ApiResource::erase::<Widget>(&())).data(json!({ "spec": { "n": 1 } }));
+    let api: Api<DynamicObject> =
+        Api::all_with(server.client(), &ApiResource::erase::<Widget>(&()));
+    let widget = DynamicObject::new("a", &ApiResource::erase::<Widget>(&()))
+        .data(json!({ "spec": { "n": 1 } }));
     api.create(&PostParams::default(), &widget).await.unwrap();
     assert_eq!(api.list(&Default::default()).await.unwrap().items[0].name_any(), "a");
 }
@@ -136,7 +141,8 @@ async fn a_definition_says_scope_status_names_and_selectable_fields() {
     }
     let list = wire::get(&server, &format!("{path}?fieldSelector=spec.color%3Dblue")).await.json();
     assert_eq!(list["items"].as_array().unwrap().len(), 1);
-    let older = wire::get(&server, "/apis/example.com/v1alpha1/namespaces/default/widgets/a").await.json();
+    let older =
+        wire::get(&server, "/apis/example.com/v1alpha1/namespaces/default/widgets/a").await.json();
     assert_eq!(older["apiVersion"], "example.com/v1alpha1", "one table, each version's own name");
 }
 
@@ -155,5 +161,7 @@ fn a_kind_that_cannot_be_served_is_refused_with_the_reason() {
         assert!(refused.contains(field), "{refused}");
     }
     server.register_kind(Kind::namespaced("", "v1", "PodTemplate", "podtemplates")).unwrap();
-    server.register_kind(Kind::namespaced("apps", "v1", "StatefulSet", "statefulsets").status(true)).unwrap();
+    server
+        .register_kind(Kind::namespaced("apps", "v1", "StatefulSet", "statefulsets").status(true))
+        .unwrap();
 }

@@ -1,5 +1,5 @@
-//! What kube-apiserver v1.36 was seen to do, fact by fact (those about lists and watches are in `lists` and
-//! `watches`, those about equal writes and namespaces in `objects`).
+//! What kube-apiserver v1.36 was seen to do, fact by fact (those about lists and watches are in
+//! `lists` and `watches`, those about equal writes and namespaces in `objects`).
 
 use embedded_apiserver::{EmbeddedApiServer, Kind};
 use http::{Method, StatusCode};
@@ -12,7 +12,9 @@ const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
 fn with_widgets() -> EmbeddedApiServer {
     let server = EmbeddedApiServer::new();
-    server.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true)).unwrap();
+    server
+        .register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true))
+        .unwrap();
     server
 }
 
@@ -73,7 +75,8 @@ async fn fact_1_put_creates_only_leases_events_services_and_endpoints() {
     let mut all = every_kind();
     all.push((WIDGETS, widget("a", json!({}))));
     for (path, mut object) in all {
-        let creates = ["leases", "events", "services", "endpoints"].iter().any(|kind| path.ends_with(kind));
+        let creates =
+            ["leases", "events", "services", "endpoints"].iter().any(|kind| path.ends_with(kind));
         object["metadata"]["resourceVersion"] = "1".into();
         object["metadata"]["uid"] = "1c4d1b5e-0000-4000-8000-000000000000".into();
         let with_uid = wire::put(&server, &format!("{path}/a"), &object).await;
@@ -107,9 +110,11 @@ async fn fact_2_put_without_a_version_is_refused_for_leases_and_custom_kinds() {
 async fn fact_3_a_version_in_a_create_is_500_and_a_uid_is_replaced() {
     let server = EmbeddedApiServer::new();
     let answer =
-        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a", "resourceVersion": "1" } })).await;
+        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a", "resourceVersion": "1" } }))
+            .await;
     assert_eq!(answer.code, StatusCode::INTERNAL_SERVER_ERROR);
-    let answer = wire::post(&server, MAPS, &json!({ "metadata": { "name": "a", "uid": "mine" } })).await;
+    let answer =
+        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a", "uid": "mine" } })).await;
     assert_eq!(answer.code, StatusCode::CREATED);
     assert_ne!(answer.json()["metadata"]["uid"], "mine");
 }
@@ -117,7 +122,8 @@ async fn fact_3_a_version_in_a_create_is_500_and_a_uid_is_replaced() {
 #[tokio::test]
 async fn fact_4_a_version_that_is_no_number_is_500_but_400_in_lists() {
     let server = EmbeddedApiServer::new();
-    let mut object = wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await.json();
+    let mut object =
+        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await.json();
     for (path, code) in [
         (format!("{MAPS}/a?resourceVersion=x"), 500),
         (format!("{MAPS}?watch=1&resourceVersion=x"), 500),
@@ -181,12 +187,18 @@ async fn fact_6_generation_counts_for_pods_and_custom_kinds_only() {
     assert_eq!(generation(&path, json!({ "spec": { "n": 2 } })).await, 2);
     assert_eq!(generation(&path, json!({ "status": { "ready": true } })).await, 2);
     let status = format!("{path}/status");
-    assert_eq!(generation(&status, json!({ "status": { "ready": true }, "spec": { "n": 3 } })).await, 2);
+    assert_eq!(
+        generation(&status, json!({ "status": { "ready": true }, "spec": { "n": 3 } })).await,
+        2
+    );
     let labelled = json!({ "metadata": { "labels": { "a": "c" } }, "status": { "ready": false } });
     assert_eq!(generation(&status, labelled).await, 2);
     let now = wire::get(&server, &path).await.json();
     assert_eq!((&now["spec"]["n"], &now["status"]["ready"]), (&json!(2), &json!(false)));
-    assert_eq!(now["metadata"]["labels"]["a"], "b", "a status write of a custom kind leaves metadata alone");
+    assert_eq!(
+        now["metadata"]["labels"]["a"], "b",
+        "a status write of a custom kind leaves metadata alone"
+    );
     let marked = wire::delete(&server, &path, &json!({})).await.json();
     assert_eq!(marked["metadata"]["generation"], 3, "deletion adds one");
 }
@@ -229,12 +241,21 @@ async fn fact_10_a_json_patch_can_test_for_absence() {
     ]);
     let answer = wire::patch(&server, &format!("{MAPS}/a"), JSON_PATCH, &two).await;
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(wire::get(&server, &format!("{MAPS}/a")).await.json()["data"]["k"], "v", "all or nothing");
+    assert_eq!(
+        wire::get(&server, &format!("{MAPS}/a")).await.json()["data"]["k"],
+        "v",
+        "all or nothing"
+    );
     for wrong in [json!({ "op": "test" }), json!([1]), json!("x")] {
-        assert_eq!(wire::patch(&server, &format!("{MAPS}/a"), JSON_PATCH, &wrong).await.code, 400, "{wrong}");
+        assert_eq!(
+            wire::patch(&server, &format!("{MAPS}/a"), JSON_PATCH, &wrong).await.code,
+            400,
+            "{wrong}"
+        );
     }
     assert_eq!(wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!([1])).await.code, 400);
-    let wrong_type = wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!({ "data": { "k": 1 } })).await;
+    let wrong_type =
+        wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!({ "data": { "k": 1 } })).await;
     assert_eq!(wrong_type.code, StatusCode::UNPROCESSABLE_ENTITY);
     for (member, value, code) in [("name", "b", 400), ("uid", "other", 422)] {
         let renamed = json!({ "metadata": { member: value } });
@@ -248,7 +269,8 @@ async fn fact_10_a_json_patch_can_test_for_absence() {
 #[tokio::test]
 async fn fact_11_micro_times_have_six_digits_and_come_back_in_utc() {
     let server = EmbeddedApiServer::new();
-    let lease = |time: &str| json!({ "metadata": { "generateName": "l-" }, "spec": { "renewTime": time } });
+    let lease =
+        |time: &str| json!({ "metadata": { "generateName": "l-" }, "spec": { "renewTime": time } });
     for wrong in [
         "2026-01-02T03:04:05Z",
         "2026-01-02T03:04:05.1Z",
@@ -260,7 +282,8 @@ async fn fact_11_micro_times_have_six_digits_and_come_back_in_utc() {
     }
     let answer = wire::post(&server, LEASES, &lease("2026-01-02T03:04:05.000120Z")).await.json();
     assert_eq!(answer["spec"]["renewTime"], "2026-01-02T03:04:05.000120Z");
-    let answer = wire::post(&server, LEASES, &lease("2026-01-02T03:04:05.123456+02:00")).await.json();
+    let answer =
+        wire::post(&server, LEASES, &lease("2026-01-02T03:04:05.123456+02:00")).await.json();
     assert_eq!(answer["spec"]["renewTime"], "2026-01-02T01:04:05.123456Z");
     for (member, value) in
         [("leaseDurationSeconds", 0), ("leaseDurationSeconds", -1), ("leaseTransitions", -1)]
@@ -279,14 +302,24 @@ async fn fact_20_odd_methods_and_paths() {
         let answer = wire::send(&server, method.clone(), &path, &[], "").await;
         assert_eq!(answer.code, StatusCode::METHOD_NOT_ALLOWED, "{method}");
     }
-    for (method, path) in [(Method::PUT, MAPS), (Method::PATCH, MAPS), (Method::POST, "/api/v1/configmaps")] {
-        let answer =
-            wire::send(&server, method.clone(), path, &[("content-type", "application/json")], "{}").await;
+    for (method, path) in
+        [(Method::PUT, MAPS), (Method::PATCH, MAPS), (Method::POST, "/api/v1/configmaps")]
+    {
+        let answer = wire::send(
+            &server,
+            method.clone(),
+            path,
+            &[("content-type", "application/json")],
+            "{}",
+        )
+        .await;
         assert_eq!(answer.code, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
     }
-    for fine in
-        [format!("{MAPS}/"), format!("{path}/"), "/api/v1/namespaces%2fdefault%2Fconfigmaps/a".to_owned()]
-    {
+    for fine in [
+        format!("{MAPS}/"),
+        format!("{path}/"),
+        "/api/v1/namespaces%2fdefault%2Fconfigmaps/a".to_owned(),
+    ] {
         assert_eq!(wire::get(&server, &fine).await.code, StatusCode::OK, "{fine}");
     }
     for text in ["//api", "/nothing", "/apis/no.such.group/v1/things", "/apis/no.such.group"] {
@@ -298,7 +331,10 @@ async fn fact_20_odd_methods_and_paths() {
         );
     }
     let unknown = wire::get(&server, "/api/v1/namespaces/default/things").await;
-    assert_eq!((unknown.code, unknown.json()["reason"].as_str()), (StatusCode::NOT_FOUND, Some("NotFound")));
+    assert_eq!(
+        (unknown.code, unknown.json()["reason"].as_str()),
+        (StatusCode::NOT_FOUND, Some("NotFound"))
+    );
     assert_eq!(wire::get(&server, &format!("{MAPS}/..")).await.code, StatusCode::BAD_REQUEST);
     for scope in ["/api/v1/namespaces/default/persistentvolumes", "/api/v1/configmaps/a"] {
         assert_eq!(wire::get(&server, scope).await.code, StatusCode::NOT_FOUND, "{scope}");
@@ -333,11 +369,14 @@ async fn fact_21_media_types_and_bodies() {
         (r#"{"metadata":{"name":"e","namespace":"other"}}"#, 400),
     ] {
         let answer =
-            wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], body).await;
+            wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], body)
+                .await;
         assert_eq!(answer.code, code, "{body}: {}", answer.text);
     }
     let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
-    let answer = wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], deep).await;
+    let answer =
+        wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], deep)
+            .await;
     // There it is fine.
     assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED);
     for media in ["application/cbor", "text/plain"] {
@@ -348,7 +387,8 @@ async fn fact_21_media_types_and_bodies() {
     assert_eq!(answer.code, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     for (name, url, code) in [("", "d", 400), ("other", "d", 400)] {
         let answer =
-            wire::put(&server, &format!("{MAPS}/{url}"), &json!({ "metadata": { "name": name } })).await;
+            wire::put(&server, &format!("{MAPS}/{url}"), &json!({ "metadata": { "name": name } }))
+                .await;
         assert_eq!(answer.code, code, "{}", answer.text);
     }
 }
@@ -356,14 +396,18 @@ async fn fact_21_media_types_and_bodies() {
 #[tokio::test]
 async fn unknown_members_of_built_in_kinds_are_dropped_with_a_warning_or_refused() {
     let server = EmbeddedApiServer::new();
-    let object =
-        |name: &str| json!({ "metadata": { "name": name, "odd": 1 }, "data": {}, "wrong": { "a": 1 } });
+    let object = |name: &str| json!({ "metadata": { "name": name, "odd": 1 }, "data": {}, "wrong": { "a": 1 } });
     let answer = wire::post(&server, MAPS, &object("a")).await;
     assert_eq!(answer.code, StatusCode::CREATED);
     assert_eq!(answer.json().get("wrong"), None);
-    let warnings: Vec<_> = answer.headers.get_all("warning").iter().map(|w| w.to_str().unwrap()).collect();
-    assert_eq!(warnings, [r#"299 - "unknown field \"metadata.odd\"""#, r#"299 - "unknown field \"wrong\"""#]);
-    let ignored = wire::post(&server, &format!("{MAPS}?fieldValidation=Ignore"), &object("b")).await;
+    let warnings: Vec<_> =
+        answer.headers.get_all("warning").iter().map(|w| w.to_str().unwrap()).collect();
+    assert_eq!(
+        warnings,
+        [r#"299 - "unknown field \"metadata.odd\"""#, r#"299 - "unknown field \"wrong\"""#]
+    );
+    let ignored =
+        wire::post(&server, &format!("{MAPS}?fieldValidation=Ignore"), &object("b")).await;
     assert_eq!((ignored.code, ignored.headers.get("warning")), (StatusCode::CREATED, None));
     let strict = wire::post(&server, &format!("{MAPS}?fieldValidation=Strict"), &object("c")).await;
     assert_eq!(strict.code, StatusCode::BAD_REQUEST);
@@ -375,13 +419,15 @@ async fn unknown_members_of_built_in_kinds_are_dropped_with_a_warning_or_refused
 #[tokio::test]
 async fn fact_22_whole_floats_of_custom_kinds_are_integers() {
     let server = with_widgets();
-    let body =
-        r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"n":2.0,"m":0.5}}"#;
+    let body = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"n":2.0,"m":0.5}}"#;
     let answer =
-        wire::send(&server, Method::POST, WIDGETS, &[("content-type", "application/json")], body).await;
+        wire::send(&server, Method::POST, WIDGETS, &[("content-type", "application/json")], body)
+            .await;
     assert_eq!(answer.json()["spec"].to_string(), r#"{"m":0.5,"n":2}"#);
     let revision = server.revision();
-    let same = wire::patch(&server, &format!("{WIDGETS}/a"), MERGE, &json!({ "spec": { "n": 2.0 } })).await;
+    let same =
+        wire::patch(&server, &format!("{WIDGETS}/a"), MERGE, &json!({ "spec": { "n": 2.0 } }))
+            .await;
     assert_eq!(
         (same.code, server.revision()),
         (StatusCode::OK, revision + 1),
@@ -397,7 +443,8 @@ async fn fact_22_whole_floats_of_custom_kinds_are_integers() {
 #[tokio::test]
 async fn fact_23_sizes_are_limited() {
     let server = with_widgets();
-    let map = |size: usize| json!({ "metadata": { "name": "big" }, "data": { "k": "x".repeat(size) } });
+    let map =
+        |size: usize| json!({ "metadata": { "name": "big" }, "data": { "k": "x".repeat(size) } });
     assert_eq!(wire::post(&server, MAPS, &map(1024 * 1024 + 1)).await.code, 422);
     assert_eq!(wire::post(&server, MAPS, &map(1024 * 1024)).await.code, 201);
     let body = wire::post(&server, MAPS, &map(3 * 1024 * 1024)).await;
@@ -427,8 +474,10 @@ async fn built_in_kinds_check_their_own_rules() {
         volume["spec"]["nfs"] = json!({ "path": "/", "server": "s" });
         volume
     };
-    let odd_policy = json!({ "metadata": { "name": "a" }, "provisioner": "p", "reclaimPolicy": "Recycle" });
-    let elsewhere = json!({ "metadata": { "name": "a" }, "involvedObject": { "namespace": "other" } });
+    let odd_policy =
+        json!({ "metadata": { "name": "a" }, "provisioner": "p", "reclaimPolicy": "Recycle" });
+    let elsewhere =
+        json!({ "metadata": { "name": "a" }, "involvedObject": { "namespace": "other" } });
     for (path, object) in [
         (claims, without(claim("a"), "/spec/accessModes")),
         (claims, without(claim("a"), "/spec/resources")),
@@ -445,7 +494,12 @@ async fn built_in_kinds_check_their_own_rules() {
         ("/api/v1/namespaces/default/events", elsewhere),
     ] {
         let answer = wire::post(&server, path, &object).await;
-        assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{path} {object}: {}", answer.text);
+        assert_eq!(
+            answer.code,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{path} {object}: {}",
+            answer.text
+        );
     }
     let class = json!({ "metadata": { "name": "a" }, "provisioner": "p" });
     let created = wire::post(&server, classes, &class).await.json();
@@ -453,7 +507,8 @@ async fn built_in_kinds_check_their_own_rules() {
         (created["reclaimPolicy"].as_str(), created["volumeBindingMode"].as_str()),
         (Some("Delete"), Some("Immediate"))
     );
-    let other = wire::patch(&server, &format!("{classes}/a"), MERGE, &json!({ "provisioner": "q" })).await;
+    let other =
+        wire::patch(&server, &format!("{classes}/a"), MERGE, &json!({ "provisioner": "q" })).await;
     assert_eq!(other.code, StatusCode::UNPROCESSABLE_ENTITY);
     let secret = json!({ "metadata": { "name": "s" }, "stringData": { "k": "hello" } });
     let secret = wire::post(&server, "/api/v1/namespaces/default/secrets", &secret).await.json();
@@ -462,7 +517,8 @@ async fn built_in_kinds_check_their_own_rules() {
     let fixed = json!({ "metadata": { "name": "fixed" }, "immutable": true, "data": { "k": "v" } });
     wire::post(&server, MAPS, &fixed).await;
     let answer =
-        wire::patch(&server, &format!("{MAPS}/fixed"), MERGE, &json!({ "data": { "k": "w" } })).await;
+        wire::patch(&server, &format!("{MAPS}/fixed"), MERGE, &json!({ "data": { "k": "w" } }))
+            .await;
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
@@ -478,15 +534,20 @@ async fn options_of_a_delete_are_checked() {
         (json!({ "dryRun": ["Some"] }), 422),
         (json!({ "gracePeriodSeconds": "soon" }), 400),
         // Behind a feature gate that is off: the real server looks past it.
-        (json!({ "ignoreStoreReadErrorWithClusterBreakingPotential": true, "dryRun": ["All"] }), 200),
+        (
+            json!({ "ignoreStoreReadErrorWithClusterBreakingPotential": true, "dryRun": ["All"] }),
+            200,
+        ),
     ] {
         assert_eq!(wire::delete(&server, &path, &options).await.code, code, "{options}");
     }
-    let by_query = wire::send(&server, Method::DELETE, &format!("{path}?dryRun=All"), &[], "").await;
+    let by_query =
+        wire::send(&server, Method::DELETE, &format!("{path}?dryRun=All"), &[], "").await;
     assert_eq!(by_query.code, StatusCode::OK);
     assert_eq!(wire::get(&server, &path).await.code, StatusCode::OK);
     let by_query =
-        wire::send(&server, Method::DELETE, &format!("{path}?propagationPolicy=Orphan"), &[], "").await;
+        wire::send(&server, Method::DELETE, &format!("{path}?propagationPolicy=Orphan"), &[], "")
+            .await;
     assert_eq!(by_query.json()["metadata"]["finalizers"][0], "orphan");
 }
 
@@ -504,26 +565,36 @@ async fn events_are_one_table_seen_from_two_groups() {
     assert_eq!(created.json()["note"], "it is bound");
     let old = "/api/v1/namespaces/default/events";
     let core = wire::get(&server, &format!("{old}/e")).await.json();
-    assert_eq!((&core["message"], &core["reportingComponent"]), (&json!("it is bound"), &json!("c.io/x")));
+    assert_eq!(
+        (&core["message"], &core["reportingComponent"]),
+        (&json!("it is bound"), &json!("c.io/x"))
+    );
     assert_eq!(core["involvedObject"]["name"], "p");
-    let list = wire::get(&server, &format!("{old}?fieldSelector=involvedObject.name%3Dp")).await.json();
-    assert_eq!(list["items"].as_array().unwrap().len(), 1);
     let list =
-        wire::get(&server, &format!("{new}?fieldSelector=regarding.name%3Dp,reportingController%3Dc.io/x"))
-            .await;
+        wire::get(&server, &format!("{old}?fieldSelector=involvedObject.name%3Dp")).await.json();
+    assert_eq!(list["items"].as_array().unwrap().len(), 1);
+    let list = wire::get(
+        &server,
+        &format!("{new}?fieldSelector=regarding.name%3Dp,reportingController%3Dc.io/x"),
+    )
+    .await;
     assert_eq!(list.json()["items"][0]["note"], "it is bound");
-    let refused = wire::patch(&server, &format!("{new}/e"), MERGE, &json!({ "note": "again" })).await;
+    let refused =
+        wire::patch(&server, &format!("{new}/e"), MERGE, &json!({ "note": "again" })).await;
     assert_eq!(
         refused.code,
         StatusCode::UNPROCESSABLE_ENTITY,
         "only its series may change: {}",
         refused.text
     );
-    let patched =
-        wire::patch(&server, &format!("{old}/e"), MERGE, &json!({ "message": "again" })).await.json();
+    let patched = wire::patch(&server, &format!("{old}/e"), MERGE, &json!({ "message": "again" }))
+        .await
+        .json();
     assert_eq!(patched["message"], "again");
     assert_eq!(wire::get(&server, &format!("{new}/e")).await.json()["note"], "again");
-    for missing in ["reportingController", "reportingInstance", "action", "reason", "eventTime", "type"] {
+    for missing in
+        ["reportingController", "reportingInstance", "action", "reason", "eventTime", "type"]
+    {
         let mut event = event.clone();
         event["metadata"]["name"] = "f".into();
         event.as_object_mut().unwrap().remove(missing);

@@ -36,7 +36,11 @@ async fn exists(server: &EmbeddedApiServer, name: &str) -> bool {
 type Events = BoxStream<'static, kube::Result<WatchEvent<ConfigMap>>>;
 
 async fn watch(server: &EmbeddedApiServer, user: &str, from: &str) -> Events {
-    maps(server, user).watch(&WatchParams::default().disable_bookmarks(), from).await.unwrap().boxed()
+    maps(server, user)
+        .watch(&WatchParams::default().disable_bookmarks(), from)
+        .await
+        .unwrap()
+        .boxed()
 }
 
 /// The names of the events up to the end; `Err`: the stream broke off.
@@ -64,7 +68,9 @@ async fn answers_carry_the_real_codes_and_reasons_and_are_not_applied() {
     ] {
         let word = fault.as_str();
         let server = first(Verb::Create, fault);
-        let kube::Error::Api(status) = create(&server, "m").await.unwrap_err() else { panic!("{word}") };
+        let kube::Error::Api(status) = create(&server, "m").await.unwrap_err() else {
+            panic!("{word}")
+        };
         assert_eq!((status.code, status.reason.as_str()), (wanted, reason));
         if wanted == 429 {
             assert_eq!(status.details.as_ref().unwrap().retry_after_seconds, 3);
@@ -172,7 +178,8 @@ async fn a_watch_is_cut_after_its_events_and_resumes_without_a_gap() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_is_cut_by_time_without_an_event() {
-    let cut = Fault::CutWatch { min_events: 100, max_events: 100, after_ms: Some(1500), mid_line: false };
+    let cut =
+        Fault::CutWatch { min_events: 100, max_events: 100, after_ms: Some(1500), mid_line: false };
     let server = first(Verb::Watch, cut);
     create(&server, "m").await.unwrap();
     let start = Instant::now();
@@ -211,12 +218,17 @@ async fn an_expired_watch_says_410_and_a_fresh_start_works() {
     let version = create(&server, "m").await.unwrap().resource_version().unwrap();
     let mut events = watch(&server, "a", &version).await;
     let event = events.next().await.unwrap().unwrap();
-    assert!(matches!(event, WatchEvent::Error(status) if status.code == 410 && status.reason == "Expired"));
+    assert!(
+        matches!(event, WatchEvent::Error(status) if status.code == 410 && status.reason == "Expired")
+    );
     assert!(events.next().await.is_none());
 
     assert_eq!(maps(&server, "a").list(&ListParams::default()).await.unwrap().items.len(), 1);
     let page = ListParams::default().limit(1).continue_token("any");
-    assert_eq!(code(maps(&server, "a").list(&page).await.unwrap_err()), (410, "Expired".to_owned()));
+    assert_eq!(
+        code(maps(&server, "a").list(&page).await.unwrap_err()),
+        (410, "Expired".to_owned())
+    );
     let mut fresh = watch(&server, "a", "0").await;
     assert!(matches!(fresh.next().await.unwrap().unwrap(), WatchEvent::Added(_)));
 }
@@ -227,7 +239,10 @@ async fn a_partition_holds_requests_and_events_back_until_it_heals() {
     let mut events = watch(&server, "a", "0").await;
     server.faults().partition("a");
     assert!(server.faults().plan().partitioned.contains("a"));
-    maps(&server, "b").create(&PostParams::default(), &config_map("m", "1")).await.expect("b is connected");
+    maps(&server, "b")
+        .create(&PostParams::default(), &config_map("m", "1"))
+        .await
+        .expect("b is connected");
     timeout(Duration::from_secs(60), events.next()).await.expect_err("held back");
     let mut held = Box::pin({
         let server = server.clone();
@@ -237,7 +252,9 @@ async fn a_partition_holds_requests_and_events_back_until_it_heals() {
     assert!(!exists(&server, "late").await, "not applied either");
     server.faults().heal("a");
     held.await.expect("goes through");
-    assert!(matches!(events.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.name_any() == "m"));
+    assert!(
+        matches!(events.next().await.unwrap().unwrap(), WatchEvent::Added(map) if map.name_any() == "m")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -275,8 +292,11 @@ async fn a_plan_can_be_changed_while_requests_are_under_way() {
 
 /// What a client sees of a hundred calls under a mixed plan.
 fn run(seed: u64) -> Vec<String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let plan = FaultPlan::seeded(seed)
             .exempt(Match::any().user("judge"))
@@ -300,7 +320,8 @@ fn run(seed: u64) -> Vec<String> {
         let start = Instant::now();
         let mut seen = Vec::new();
         for number in 0..100 {
-            let outcome = timeout(Duration::from_secs(5), create(&server, &format!("m{number}"))).await;
+            let outcome =
+                timeout(Duration::from_secs(5), create(&server, &format!("m{number}"))).await;
             let word = match outcome {
                 Ok(Ok(_)) => "ok".to_owned(),
                 Ok(Err(kube::Error::Api(status))) => status.reason.clone(),
@@ -365,7 +386,8 @@ async fn a_rule_that_never_fires_is_found() {
         let _refused = maps.create(&PostParams::default(), &map).await;
     }
     let faults = server.faults();
-    let unfired = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| faults.assert_all_fired()));
+    let unfired =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| faults.assert_all_fired()));
     let said = *unfired.unwrap_err().downcast::<String>().unwrap();
     assert!(!said.contains("rules[0]"), "{said}");
     assert!(

@@ -1,5 +1,5 @@
-//! Fuzz targets: bodies. Objects, patches of each type, owned fields, YAML and protobuf that are nearly right, or nearly
-//! nothing.
+//! Fuzz targets: bodies. Objects, patches of each type, owned fields, YAML and protobuf that are
+//! nearly right, or nearly nothing.
 
 use http::Method;
 use proptest::prelude::*;
@@ -128,7 +128,10 @@ fn places(value: &Value, here: &str, all: &mut Vec<String>) {
             places(value, &format!("{here}/{}", name.replace('~', "~0").replace('/', "~1")), all);
         }),
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, value)| places(value, &format!("{here}/{at}"), all));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| places(value, &format!("{here}/{at}"), all));
         }
         _ => {}
     }
@@ -159,7 +162,9 @@ fn changed(mut document: Value, changes: &[Change]) -> Value {
                     Some(Value::Object(members)) => {
                         drop(members.remove(&last.replace("~1", "/").replace("~0", "~")))
                     }
-                    Some(Value::Array(items)) => drop(items.remove(last.parse().expect("an index"))),
+                    Some(Value::Array(items)) => {
+                        drop(items.remove(last.parse().expect("an index")))
+                    }
                     _ => {}
                 }
             }
@@ -255,8 +260,8 @@ fn reads_what_it_holds(target: &Target) -> Result<(), TestCaseError> {
             let name = encoded(object["metadata"]["name"].as_str().unwrap_or_default());
             let held = target.get(&format!("{path}/{name}"))?;
             prop_assert_eq!(held.code, 200, "{}", &name);
-            // The first write to a claim makes a version, whatever it says; so does that to a custom object whose empty
-            // labels or annotations were applied.
+            // The first write to a claim makes a version, whatever it says; so does that to a
+            // custom object whose empty labels or annotations were applied.
             let first = path.ends_with("/persistentvolumeclaims")
                 || path.ends_with("/widgets") && owns_an_empty_map(object);
             let held = if first {
@@ -264,7 +269,8 @@ fn reads_what_it_holds(target: &Target) -> Result<(), TestCaseError> {
             } else {
                 held
             };
-            let again = target.json(Method::PUT, &format!("{path}/{name}"), JSON, held.text.clone())?;
+            let again =
+                target.json(Method::PUT, &format!("{path}/{name}"), JSON, held.text.clone())?;
             prop_assert_eq!(again.text, held.text);
         }
     }
@@ -290,14 +296,16 @@ fn steps() -> impl Strategy<Value = Value> {
         1 => "[/~0-9a-]{0,6}",
     ];
     let op = select(vec!["add", "remove", "replace", "move", "copy", "test", "frob"]);
-    let step =
-        (op, pointer.clone(), pointer, odd(), changes()).prop_map(|(op, path, from, value, changes)| {
+    let step = (op, pointer.clone(), pointer, odd(), changes()).prop_map(
+        |(op, path, from, value, changes)| {
             changed(json!({ "op": op, "path": path, "from": from, "value": value }), &changes)
-        });
+        },
+    );
     prop_oneof![9 => prop::collection::vec(step, 0..4).prop_map(Value::from), 1 => odd()]
 }
 
-/// Merge patches as the real server has them: RFC 7396, but nulls also go within lists, unless the list replaces an object.
+/// Merge patches as the real server has them: RFC 7396, but nulls also go within lists, unless the
+/// list replaces an object.
 fn merged(target: &Value, patch: &Value) -> Value {
     let Value::Object(members) = target else { return pruned(patch) };
     let Value::Object(patch) = patch else { return patch.clone() };
@@ -440,8 +448,9 @@ fn message() -> impl Strategy<Value = Vec<u8>> {
         (0..16_u8, any::<u8>()).prop_map(|(number, value)| vec![number << 3, value & 127]),
     ];
     leaf.prop_recursive(5, 30, 4, |inner| {
-        prop::collection::vec((1..16_u8, inner), 0..4)
-            .prop_map(|fields| fields.iter().flat_map(|(number, content)| field(*number, content)).collect())
+        prop::collection::vec((1..16_u8, inner), 0..4).prop_map(|fields| {
+            fields.iter().flat_map(|(number, content)| field(*number, content)).collect()
+        })
     })
 }
 

@@ -1,4 +1,5 @@
-//! Fuzz targets: methods, paths, queries and headers, as a client that is broken or hostile sends them.
+//! Fuzz targets: methods, paths, queries and headers, as a client that is broken or hostile sends
+//! them.
 
 use http::Method;
 use proptest::prelude::*;
@@ -139,8 +140,7 @@ const VALUES: &[&str] = &[
 ];
 
 fn path() -> impl Strategy<Value = String> {
-    let segment =
-        prop_oneof![8 => select(SEGMENTS).prop_map(str::to_owned), 1 => "[!-~]{0,12}", 1 => "a{240,300}"];
+    let segment = prop_oneof![8 => select(SEGMENTS).prop_map(str::to_owned), 1 => "[!-~]{0,12}", 1 => "a{240,300}"];
     let known = select(vec![
         MAPS,
         WIDGETS,
@@ -157,8 +157,7 @@ fn path() -> impl Strategy<Value = String> {
 }
 
 fn query() -> impl Strategy<Value = String> {
-    let value =
-        prop_oneof![6 => select(VALUES).prop_map(str::to_owned), 1 => "\\PC{0,20}", 1 => "[ -~]{0,20}"];
+    let value = prop_oneof![6 => select(VALUES).prop_map(str::to_owned), 1 => "\\PC{0,20}", 1 => "[ -~]{0,20}"];
     let pair = (select(NAMES), value, any::<bool>()).prop_map(|(name, value, safe)| {
         let value = if safe { encoded(&value) } else { value };
         format!("{name}={value}")
@@ -235,15 +234,20 @@ fn token() -> impl Strategy<Value = String> {
     let made = ("(meta.k8s.io/v1|v[0-9]|)", number, start).prop_map(|(version, number, start)| {
         base64(&format!(r#"{{"v":"{version}","rv":{number},"start":"{start}"}}"#))
     });
-    prop_oneof![made, "[A-Za-z0-9_-]{0,40}", "[ -~]{0,20}", "(\\PC{0,12})".prop_map(|text| base64(&text))]
+    prop_oneof![
+        made,
+        "[A-Za-z0-9_-]{0,40}",
+        "[ -~]{0,20}",
+        "(\\PC{0,12})".prop_map(|text| base64(&text))
+    ]
 }
 
 /// Base64 for URLs, without padding.
 fn base64(text: &str) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     let digits = |chunk: &[u8]| {
-        let bits =
-            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte))
+            << (8 * (3 - chunk.len()));
         let digit = move |at: usize| char::from(DIGITS[(bits >> (18 - 6 * at)) as usize & 63]);
         (0..=chunk.len()).map(digit).collect::<String>()
     };

@@ -1,6 +1,6 @@
-//! What the fuzz targets share: a server with a little of everything, and the judge of its answers. The cases are always
-//! the same ones; `PROPTEST_RNG_SEED` (a number) draws others, a larger `PROPTEST_CASES` draws more. A target that fails
-//! prints the smallest case that does.
+//! What the fuzz targets share: a server with a little of everything, and the judge of its answers.
+//! The cases are always the same ones; `PROPTEST_RNG_SEED` (a number) draws others, a larger
+//! `PROPTEST_CASES` draws more. A target that fails prints the smallest case that does.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, Request, StatusCode};
@@ -15,13 +15,19 @@ use crate::wire::Answer;
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub(crate) const WIDGETS: &str = "/apis/fuzz.example.com/v1/namespaces/default/widgets";
 
-/// A target has `number` cases where other property tests have 256, proptest's default: each case starts a server and sends
-/// many requests.
+/// A target has `number` cases where other property tests have 256, proptest's default: each case
+/// starts a server and sends many requests.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
     let given = ProptestConfig::default();
     let seed = if given.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { given.rng_seed };
     let cases = given.cases.saturating_mul(number).div_ceil(256);
-    ProptestConfig { cases, rng_seed: seed, failure_persistence: None, max_shrink_iters: 3000, ..given }
+    ProptestConfig {
+        cases,
+        rng_seed: seed,
+        failure_persistence: None,
+        max_shrink_iters: 3000,
+        ..given
+    }
 }
 
 /// A server whose clock stands still, with objects `a` and `b` of several kinds.
@@ -32,7 +38,8 @@ pub(crate) struct Target {
 
 impl Target {
     pub(crate) fn new() -> Self {
-        let builder = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let builder =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let server = EmbeddedApiServer::builder().seed(1).build();
         let definition = serde_json::from_value(definition()).expect("a definition");
         let target = Self { runtime: builder.expect("a runtime"), server };
@@ -40,7 +47,8 @@ impl Target {
         for (path, mut object) in objects() {
             for name in ["a", "b"] {
                 object["metadata"]["name"] = name.into();
-                let answer = target.json(Method::POST, path, "application/json", object.to_string());
+                let answer =
+                    target.json(Method::POST, path, "application/json", object.to_string());
                 assert_eq!(answer.expect("judged").code, StatusCode::CREATED, "{path}");
             }
         }
@@ -71,8 +79,11 @@ impl Target {
         let (parts, body) = response.expect("no fault was planned").into_parts();
         let body = self.runtime.block_on(body.collect()).expect("no fault was planned").to_bytes();
         let text = String::from_utf8(body.to_vec());
-        let answer =
-            Answer { code: parts.status, headers: parts.headers, text: text.expect("answers are text") };
+        let answer = Answer {
+            code: parts.status,
+            headers: parts.headers,
+            text: text.expect("answers are text"),
+        };
         judge(&answer)?;
         Ok(answer)
     }
@@ -94,7 +105,8 @@ impl Target {
     /// Whether it still does for others what it should.
     pub(crate) fn serves_others(&self) -> Result<(), TestCaseError> {
         let path = "/api/v1/namespaces/kube-public/configmaps";
-        let made = self.json(Method::POST, path, "application/json", r#"{"metadata":{"name":"other"}}"#)?;
+        let made =
+            self.json(Method::POST, path, "application/json", r#"{"metadata":{"name":"other"}}"#)?;
         prop_assert_eq!(made.code, StatusCode::CREATED);
         prop_assert_eq!(self.get(&format!("{path}/other"))?.code, StatusCode::OK);
         Ok(())
@@ -112,7 +124,8 @@ pub(crate) fn names(list: &Value) -> Vec<String> {
     items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// A refusal is a Status that says the same as the head of the answer; what no API answers is a line of text.
+/// A refusal is a Status that says the same as the head of the answer; what no API answers is a
+/// line of text.
 fn judge(answer: &Answer) -> Result<(), TestCaseError> {
     let Answer { code, text, headers } = answer;
     if code.is_success() || *code == StatusCode::NOT_MODIFIED {
@@ -125,13 +138,23 @@ fn judge(answer: &Answer) -> Result<(), TestCaseError> {
         let fails = is_as_the_real_server_fails(answer);
         prop_assert!((code.is_client_error() || fails) && !text.is_empty(), "{}: {:?}", code, text);
     } else if media.contains("json") {
-        let status: Value = serde_json::from_str(text).map_err(|why| TestCaseError::fail(why.to_string()))?;
+        let status: Value =
+            serde_json::from_str(text).map_err(|why| TestCaseError::fail(why.to_string()))?;
         prop_assert_eq!(&status["kind"], "Status", "{}: {}", code, text);
         prop_assert_eq!(&status["status"], "Failure", "{}: {}", code, text);
         prop_assert_eq!(&status["code"], code.as_u16(), "{}: {}", code, text);
-        prop_assert!(status["message"].as_str().is_some_and(|message| !message.is_empty()), "{}", text);
+        prop_assert!(
+            status["message"].as_str().is_some_and(|message| !message.is_empty()),
+            "{}",
+            text
+        );
     }
-    prop_assert!(code.is_client_error() || is_as_the_real_server_fails(answer), "{}: {}", code, text);
+    prop_assert!(
+        code.is_client_error() || is_as_the_real_server_fails(answer),
+        "{}: {}",
+        code,
+        text
+    );
     Ok(())
 }
 
@@ -217,14 +240,20 @@ pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     });
     let object = |path, version: &str, kind: &str, more: Value| {
         let mut object = json!({ "apiVersion": version, "kind": kind });
-        object["metadata"] = json!({ "name": "o", "labels": { "app": "x" }, "annotations": { "n": "1" } });
+        object["metadata"] =
+            json!({ "name": "o", "labels": { "app": "x" }, "annotations": { "n": "1" } });
         if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
             object.extend(more);
         }
         (path, object)
     };
     vec![
-        object(MAPS, "v1", "ConfigMap", json!({ "data": { "k": "v" }, "binaryData": { "b": "AAE=" } })),
+        object(
+            MAPS,
+            "v1",
+            "ConfigMap",
+            json!({ "data": { "k": "v" }, "binaryData": { "b": "AAE=" } }),
+        ),
         object(
             WIDGETS,
             "fuzz.example.com/v1",
@@ -232,7 +261,12 @@ pub(crate) fn objects() -> Vec<(&'static str, Value)> {
             json!({ "spec": { "color": "blue", "size": 1, "port": "x", "set": ["a", "b"], "any": { "x": [1] },
                 "list": [{ "name": "a", "value": 1.5 }], "map": { "k": null }, "when": "2026-01-02T03:04:05Z" } }),
         ),
-        object("/api/v1/namespaces/default/pods", "v1", "Pod", json!({ "spec": template["spec"].clone() })),
+        object(
+            "/api/v1/namespaces/default/pods",
+            "v1",
+            "Pod",
+            json!({ "spec": template["spec"].clone() }),
+        ),
         object(
             "/api/v1/namespaces/default/persistentvolumeclaims",
             "v1",

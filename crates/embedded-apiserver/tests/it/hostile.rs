@@ -45,7 +45,9 @@ async fn a_write_to_one_member_changes_no_digit_of_another() {
     let mut seed = 7_u64;
     let numbers: Vec<String> = (0..2000)
         .map(|_| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let (digits, exponent) = (seed % 10_u64.pow(16), seed % 40);
             format!("1.{digits:016}e-{exponent}")
         })
@@ -86,7 +88,11 @@ async fn a_collection_of_which_one_object_may_not_be_deleted_is_deleted_up_to_th
     let answer = wire::delete(&server, MAPS, &options).await;
     assert_eq!(answer.code, StatusCode::CONFLICT, "{}", answer.text);
     let left = wire::get(&server, MAPS).await.json();
-    assert_eq!(left["items"].as_array().map(Vec::len), Some(1), "as on the real server, it is no one step");
+    assert_eq!(
+        left["items"].as_array().map(Vec::len),
+        Some(1),
+        "as on the real server, it is no one step"
+    );
     assert_eq!(left["items"][0]["metadata"]["name"], "b");
 }
 
@@ -102,7 +108,9 @@ async fn a_nest_that_cannot_be_read_is_refused_in_every_body() {
         (Method::PATCH, &path, JSON_PATCH),
         (Method::DELETE, &path, "application/json"),
     ] {
-        for (body, code) in [(&deep, StatusCode::NOT_IMPLEMENTED), (&deeper, StatusCode::BAD_REQUEST)] {
+        for (body, code) in
+            [(&deep, StatusCode::NOT_IMPLEMENTED), (&deeper, StatusCode::BAD_REQUEST)]
+        {
             let headers = [("content-type", media)];
             let answer = wire::send(&server, method.clone(), path, &headers, body.clone()).await;
             assert_eq!(answer.code, code, "{}", answer.text);
@@ -134,8 +142,10 @@ async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
     // A tenth is still far more than an answer may have.
     let tenth = size(1, 10);
     let count = 6_000 * tenth;
-    let labels: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!("x y"))).collect();
-    let data: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!(""))).collect();
+    let labels: serde_json::Map<_, _> =
+        (0..count).map(|at| (format!("a b{at}"), json!("x y"))).collect();
+    let data: serde_json::Map<_, _> =
+        (0..count).map(|at| (format!("a b{at}"), json!(""))).collect();
     let finalizers: Vec<_> = (0..count).map(|at| format!("a b{at}")).collect();
     let controller =
         json!({ "apiVersion": "v1", "kind": "Event", "name": "", "uid": "", "controller": true });
@@ -156,7 +166,12 @@ async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
         object["metadata"]["name"] = "m".into();
         let answer = wire::post(&server, MAPS, &object).await;
         assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{:.300}", answer.text);
-        assert!(answer.text.len() < 128 * 1024, "{} bytes: {:.300}", answer.text.len(), answer.text);
+        assert!(
+            answer.text.len() < 128 * 1024,
+            "{} bytes: {:.300}",
+            answer.text.len(),
+            answer.text
+        );
         let causes = answer.json()["details"]["causes"].as_array().expect("causes").len();
         assert!((1..=64).contains(&causes), "{causes}");
     }

@@ -45,9 +45,11 @@ async fn a_schema_is_as_deep_as_it_can_be_read_and_no_deeper() {
         (0..levels).fold(leaf, |inner, _| json!({ "type": "object", "properties": { "a": inner } }))
     };
     let server = EmbeddedApiServer::new();
-    let too_deep = wire::post(&server, DEFINITIONS, &widgets(nested(200, json!({ "type": "string" })))).await;
+    let too_deep =
+        wire::post(&server, DEFINITIONS, &widgets(nested(200, json!({ "type": "string" })))).await;
     assert_eq!(too_deep.code, StatusCode::NOT_IMPLEMENTED, "{:.300}", too_deep.text);
-    let made = wire::post(&server, DEFINITIONS, &widgets(nested(50, json!({ "type": "string" })))).await;
+    let made =
+        wire::post(&server, DEFINITIONS, &widgets(nested(50, json!({ "type": "string" })))).await;
     assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
     let object = (0..50).fold(json!("x"), |inner, _| json!({ "a": inner }));
     let made = wire::post(&server, WIDGETS, &widget(object)).await;
@@ -60,7 +62,8 @@ async fn a_schema_is_as_deep_as_it_can_be_read_and_no_deeper() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pattern_that_explodes_elsewhere_is_linear_or_refused() {
-    let repeats = |times: usize| (0..times).fold("a".to_owned(), |inner, _| format!("({inner}{{1000}})"));
+    let repeats =
+        |times: usize| (0..times).fold("a".to_owned(), |inner, _| format!("({inner}{{1000}})"));
     for (pattern, value) in [
         ("^(a+)+$".to_owned(), format!("{}b", "a".repeat(200_000))),
         ("(a|aa|a?)*b".to_owned(), "a".repeat(200_000)),
@@ -70,8 +73,7 @@ async fn a_pattern_that_explodes_elsewhere_is_linear_or_refused() {
         ("\\p{L}{1000}".to_owned(), "é".to_owned()),
     ] {
         let server = EmbeddedApiServer::new();
-        let spec =
-            json!({ "type": "object", "properties": { "text": { "type": "string", "pattern": pattern } } });
+        let spec = json!({ "type": "object", "properties": { "text": { "type": "string", "pattern": pattern } } });
         let made = wire::post(&server, DEFINITIONS, &widgets(spec)).await;
         if made.code == StatusCode::CREATED {
             let refused = wire::post(&server, WIDGETS, &widget(json!({ "text": value }))).await;
@@ -82,7 +84,12 @@ async fn a_pattern_that_explodes_elsewhere_is_linear_or_refused() {
                 refused.text
             );
         } else {
-            assert_eq!(made.code, StatusCode::UNPROCESSABLE_ENTITY, "{pattern:.60}: {:.300}", made.text);
+            assert_eq!(
+                made.code,
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "{pattern:.60}: {:.300}",
+                made.text
+            );
         }
         others_are_served(&server).await;
     }
@@ -96,18 +103,21 @@ async fn a_definition_takes_no_place_that_is_taken() {
     for annotated in [false, true] {
         let mut deployments = definition("apps", "deployments", "Deployment", schema());
         if annotated {
-            deployments["metadata"]["annotations"] = json!({ "api-approved.kubernetes.io": "unapproved, x" });
+            deployments["metadata"]["annotations"] =
+                json!({ "api-approved.kubernetes.io": "unapproved, x" });
         }
         let _ = wire::post(&server, DEFINITIONS, &deployments).await;
         let path = "/apis/apps/v1/namespaces/default/deployments";
-        let refused = wire::post(&server, path, &json!({ "metadata": { "name": "d" }, "spec": {} })).await;
+        let refused =
+            wire::post(&server, path, &json!({ "metadata": { "name": "d" }, "spec": {} })).await;
         assert_eq!(
             refused.code,
             StatusCode::UNPROCESSABLE_ENTITY,
             "it has the built-in rules: {}",
             refused.text
         );
-        let _ = wire::delete(&server, &format!("{DEFINITIONS}/deployments.apps"), &Value::Null).await;
+        let _ =
+            wire::delete(&server, &format!("{DEFINITIONS}/deployments.apps"), &Value::Null).await;
         assert_eq!(wire::get(&server, path).await.code, StatusCode::OK, "it is still there");
     }
     // Of another definition: the second one waits, and does not take over.
@@ -117,9 +127,13 @@ async fn a_definition_takes_no_place_that_is_taken() {
     assert_eq!(wire::post(&server, DEFINITIONS, &second).await.code, StatusCode::CREATED);
     assert_eq!(wire::post(&server, WIDGETS, &widget(json!({}))).await.code, StatusCode::CREATED);
     let status =
-        wire::get(&server, &format!("{DEFINITIONS}/gadgets.example.com")).await.json()["status"].clone();
-    let accepted =
-        status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "NamesAccepted");
+        wire::get(&server, &format!("{DEFINITIONS}/gadgets.example.com")).await.json()["status"]
+            .clone();
+    let accepted = status["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|one| one["type"] == "NamesAccepted");
     assert_eq!(accepted.map(|one| &one["status"]), Some(&json!("False")), "{status}");
     others_are_served(&server).await;
 }
@@ -148,14 +162,21 @@ mod long {
         let (a, b, own) = (make("a").await, make("b").await, make("own").await);
         for (name, owner, uid) in [("a", "b", &b), ("b", "a", &a), ("own", "own", &own)] {
             let patched =
-                wire::patch(&server, &format!("{maps}/{name}"), wire::MERGE, &owned_by(owner, uid)).await;
+                wire::patch(&server, &format!("{maps}/{name}"), wire::MERGE, &owned_by(owner, uid))
+                    .await;
             assert_eq!(patched.code, StatusCode::OK, "{}", patched.text);
         }
         let mut last = make("chain-0").await;
         for at in 1..1000 {
             let next = make(&format!("chain-{at}")).await;
             let path = format!("{maps}/chain-{at}");
-            wire::patch(&server, &path, wire::MERGE, &owned_by(&format!("chain-{}", at - 1), &last)).await;
+            wire::patch(
+                &server,
+                &path,
+                wire::MERGE,
+                &owned_by(&format!("chain-{}", at - 1), &last),
+            )
+            .await;
             last = next;
         }
         let foreground = json!({ "propagationPolicy": "Foreground" });
@@ -165,8 +186,12 @@ mod long {
         }
         tokio::time::sleep(Duration::from_secs(3600)).await;
         let left = wire::get(&server, maps).await.json();
-        let names: Vec<&Value> =
-            left["items"].as_array().into_iter().flatten().map(|item| &item["metadata"]["name"]).collect();
+        let names: Vec<&Value> = left["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|item| &item["metadata"]["name"])
+            .collect();
         assert_eq!(names, ["own"], "which waits for itself, as on the real server");
         let before = server.requests().all().writes().count();
         tokio::time::sleep(Duration::from_secs(3600)).await;
@@ -181,7 +206,8 @@ mod long {
         let spec = json!({ "type": "object", "properties": properties });
         let made = wire::post(&server, DEFINITIONS, &widgets(spec)).await;
         assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
-        let mut sent: Map<String, Value> = (0..10_000).map(|at| (format!("q{at}"), json!(1))).collect();
+        let mut sent: Map<String, Value> =
+            (0..10_000).map(|at| (format!("q{at}"), json!(1))).collect();
         sent.insert("p0".to_owned(), json!(7));
         let made = wire::post(&server, WIDGETS, &widget(sent.into())).await;
         assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);

@@ -1,5 +1,6 @@
-//! Connections that are slow, broken, too large or too many: each ends in its time, and others are served meanwhile.
-//! The clock stands still: it goes on only when nobody has anything to do, so that waiting costs nothing.
+//! Connections that are slow, broken, too large or too many: each ends in its time, and others are
+//! served meanwhile. The clock stands still: it goes on only when nobody has anything to do, so
+//! that waiting costs nothing.
 
 use std::time::Duration;
 
@@ -46,7 +47,8 @@ async fn until_closed(mut socket: TcpStream) -> (String, Duration) {
 async fn others_are_served(listener: &Listener) {
     for http2 in [false, true] {
         let client = legacy::Client::builder(TokioExecutor::new()).http2_only(http2).build_http();
-        let request = Request::get(format!("{}{MAPS}", listener.url())).body(Full::<bytes::Bytes>::default());
+        let request =
+            Request::get(format!("{}{MAPS}", listener.url())).body(Full::<bytes::Bytes>::default());
         let answer = client.request(request.expect("a request")).await.expect("an answer");
         assert_eq!(answer.status(), StatusCode::OK);
         answer.into_body().collect().await.expect("whole");
@@ -108,8 +110,15 @@ async fn a_body_that_does_not_end_is_waited_for_a_minute_and_answered() {
     let mut answer = vec![0; 4096];
     let length = socket.read(&mut answer).await.expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
-    assert!(answer.starts_with("HTTP/1.1 504 ") && answer.contains("\"reason\":\"Timeout\""), "{answer}");
-    assert!((BODY..BODY + Duration::from_secs(1)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    assert!(
+        answer.starts_with("HTTP/1.1 504 ") && answer.contains("\"reason\":\"Timeout\""),
+        "{answer}"
+    );
+    assert!(
+        (BODY..BODY + Duration::from_secs(1)).contains(&start.elapsed()),
+        "{:?}",
+        start.elapsed()
+    );
     assert_eq!(server.revision(), EmbeddedApiServer::new().revision(), "nothing was written");
     drop(socket);
     others_are_served(&listener).await;
@@ -120,9 +129,12 @@ async fn a_body_that_does_not_end_is_waited_for_a_minute_and_answered() {
 async fn a_body_of_more_than_three_mebibytes_is_413_however_long_it_is_said_to_be() {
     let (_server, listener) = stage().await;
     let big = "x".repeat(3 * 1024 * 1024 + 1);
-    for length in [format!("content-length: {}", big.len()), "content-length: 1000000000000".to_owned()] {
-        let head =
-            format!("POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{length}\r\n\r\n");
+    for length in
+        [format!("content-length: {}", big.len()), "content-length: 1000000000000".to_owned()]
+    {
+        let head = format!(
+            "POST {MAPS} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{length}\r\n\r\n"
+        );
         let mut socket = connect(&listener, head + &big).await;
         let mut answer = vec![0; 4096];
         let length = socket.read(&mut answer).await.expect("an answer");
@@ -142,7 +154,8 @@ async fn what_is_no_http_is_refused_or_closed() {
     let flood = format!("GET / HTTP/1.1\r\n{}\r\n", "x: y\r\n".repeat(200_000));
     let long = format!("GET / HTTP/1.1\r\nhost: {}\r\n\r\n", "x".repeat(2 << 20));
     for sent in [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".as_slice(), // The start of a TLS handshake.
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".as_slice(), /* The start of a TLS
+                                                                     * handshake. */
         b"\0\0\0\0\r\n\r\n",
         b"GET http://[ HTTP/1.1\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
@@ -181,7 +194,10 @@ async fn paths_that_lead_elsewhere_lead_nowhere() {
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let (answer, _) = until_closed(connect(&listener, request).await).await;
         let code = answer.split(' ').nth(1).unwrap_or_default();
-        assert!(matches!(code, "400" | "404") || answer.contains("invalid key:"), "{path}: {answer}");
+        assert!(
+            matches!(code, "400" | "404") || answer.contains("invalid key:"),
+            "{path}: {answer}"
+        );
         assert!(!answer.contains("root:"), "{path}");
     }
 }
@@ -191,7 +207,8 @@ async fn a_client_that_says_no_more_is_answered_or_let_go() {
     let (_server, listener) = stage().await;
     let tasks = Handle::current().metrics().num_alive_tasks();
     for path in ["/version".to_owned(), format!("{MAPS}?watch=1")] {
-        let mut socket = connect(&listener, format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
+        let mut socket =
+            connect(&listener, format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await;
         socket.shutdown().await.expect("its half is closed");
         let (_, took) = until_closed(socket).await;
         assert!(took < Duration::from_secs(1), "{path}: {took:?}");

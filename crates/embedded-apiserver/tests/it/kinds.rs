@@ -1,5 +1,5 @@
-//! The built-in kinds, where the real server cannot be asked the same: what it has and this one has not, candidates for
-//! Leases, and that addresses of Services come out the same each time.
+//! The built-in kinds, where the real server cannot be asked the same: what it has and this one has
+//! not, candidates for Leases, and that addresses of Services come out the same each time.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, StatusCode};
@@ -13,7 +13,10 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
     for (path, named) in [
         ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets.apps"),
         ("/apis/apps/v1/namespaces/default/statefulsets/a/scale", "statefulsets/scale.apps"),
-        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets/a", "poddisruptionbudgets.policy"),
+        (
+            "/apis/policy/v1/namespaces/default/poddisruptionbudgets/a",
+            "poddisruptionbudgets.policy",
+        ),
         ("/apis/storage.k8s.io/v1/csinodes", "csinodes.storage.k8s.io"),
         ("/api/v1/namespaces/default/replicationcontrollers", "replicationcontrollers"),
         ("/api/v1/namespaces/default/pods/a/log", "pods/log"),
@@ -30,7 +33,9 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);
         assert!(answer.text.contains(&format!("pods/{subresource}")), "{}", answer.text);
     }
-    for path in ["/apis/apps/v1/namespaces/default/things", "/api/v1/namespaces/default/pods/a/things"] {
+    for path in
+        ["/apis/apps/v1/namespaces/default/things", "/api/v1/namespaces/default/pods/a/things"]
+    {
         assert_eq!(wire::get(&server, path).await.code, StatusCode::NOT_FOUND, "{path}");
     }
 }
@@ -48,7 +53,8 @@ async fn candidates_for_leases_are_checked_and_stand_for_one_lease() {
     let warning = made.headers["warning"].to_str().unwrap();
     assert!(warning.contains("v1beta1 LeaseCandidate is deprecated in v1.36+"), "{warning}");
     let patch = json!({ "spec": { "leaseName": "other" } });
-    let answer = wire::patch(&server, &format!("{path}/a"), "application/merge-patch+json", &patch).await;
+    let answer =
+        wire::patch(&server, &format!("{path}/a"), "application/merge-patch+json", &patch).await;
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
     for (member, value, cause) in [
         ("leaseName", json!(""), "spec.leaseName: Required value"),
@@ -81,14 +87,19 @@ async fn addresses_of_services_are_the_same_in_each_run() {
         let mut addresses = Vec::new();
         for number in 0..20 {
             let service = json!({ "metadata": { "name": format!("s{number}") }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
-            let made = wire::post(&server, "/api/v1/namespaces/default/services", &service).await.json();
-            addresses.push((made["spec"]["clusterIP"].clone(), made["spec"]["ports"][0]["nodePort"].clone()));
+            let made =
+                wire::post(&server, "/api/v1/namespaces/default/services", &service).await.json();
+            addresses.push((
+                made["spec"]["clusterIP"].clone(),
+                made["spec"]["ports"][0]["nodePort"].clone(),
+            ));
         }
         addresses
     };
     let first = addresses().await;
     assert_eq!(first, addresses().await);
-    let distinct: std::collections::HashSet<String> = first.iter().map(|pair| format!("{pair:?}")).collect();
+    let distinct: std::collections::HashSet<String> =
+        first.iter().map(|pair| format!("{pair:?}")).collect();
     assert_eq!(distinct.len(), 20);
 }
 
@@ -119,14 +130,25 @@ async fn a_body_of_any_shape_is_refused_or_taken_by_every_kind() {
         json!({ "a": null }),
         json!(-1e300),
     ];
-    let members =
-        ["spec", "status", "metadata", "subsets", "endpoints", "ports", "rules", "roleRef", "subjects"];
+    let members = [
+        "spec",
+        "status",
+        "metadata",
+        "subsets",
+        "endpoints",
+        "ports",
+        "rules",
+        "roleRef",
+        "subjects",
+    ];
     let inner = ["template", "selector", "ports", "containers", "taints", "strategy", "clusterIPs"];
     for path in all {
         for value in &odd {
-            let outer = members.iter().map(|member| json!({ "metadata": { "name": "a" }, *member: value }));
-            let inner =
-                inner.iter().map(|member| json!({ "metadata": { "name": "a" }, "spec": { *member: value } }));
+            let outer =
+                members.iter().map(|member| json!({ "metadata": { "name": "a" }, *member: value }));
+            let inner = inner
+                .iter()
+                .map(|member| json!({ "metadata": { "name": "a" }, "spec": { *member: value } }));
             for body in outer.chain(inner) {
                 let answer = wire::send(
                     &server,

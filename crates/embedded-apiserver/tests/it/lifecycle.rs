@@ -1,4 +1,5 @@
-//! The namespace lifecycle, seen through the API alone. Time is paused: what must come about does so at once.
+//! The namespace lifecycle, seen through the API alone. Time is paused: what must come about does
+//! so at once.
 
 use std::time::Duration;
 
@@ -35,24 +36,42 @@ fn condition(namespace: &Value, kind: &str) -> (String, String) {
 async fn a_deleted_namespace_goes_with_all_that_is_in_it() {
     let server = server();
     server.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets")).unwrap();
-    create(&server, "/api/v1/namespaces/n/configmaps", json!({ "metadata": { "name": "a" } })).await;
-    create(&server, "/api/v1/namespaces/default/configmaps", json!({ "metadata": { "name": "a" } })).await;
-    let widget = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    create(&server, "/api/v1/namespaces/n/configmaps", json!({ "metadata": { "name": "a" } }))
+        .await;
+    create(
+        &server,
+        "/api/v1/namespaces/default/configmaps",
+        json!({ "metadata": { "name": "a" } }),
+    )
+    .await;
+    let widget =
+        json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
     create(&server, "/apis/example.com/v1/namespaces/n/widgets", widget).await;
     wire::delete(&server, "/api/v1/namespaces/n", &json!({})).await;
     settle().await;
     assert_eq!(wire::get(&server, "/api/v1/namespaces/n").await.code, StatusCode::NOT_FOUND);
-    assert_eq!(wire::get(&server, "/api/v1/namespaces/n/configmaps/a").await.code, StatusCode::NOT_FOUND);
+    assert_eq!(
+        wire::get(&server, "/api/v1/namespaces/n/configmaps/a").await.code,
+        StatusCode::NOT_FOUND
+    );
     let widgets = wire::get(&server, "/apis/example.com/v1/widgets").await.json();
     assert_eq!(widgets["items"], json!([]));
-    assert_eq!(wire::get(&server, "/api/v1/namespaces/default/configmaps/a").await.code, StatusCode::OK);
+    assert_eq!(
+        wire::get(&server, "/api/v1/namespaces/default/configmaps/a").await.code,
+        StatusCode::OK
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_holds_a_namespace_is_said_and_when_it_goes_so_does_the_namespace() {
     let server = server();
     let maps = "/api/v1/namespaces/n/configmaps";
-    create(&server, maps, json!({ "metadata": { "name": "held", "finalizers": ["example.com/f"] } })).await;
+    create(
+        &server,
+        maps,
+        json!({ "metadata": { "name": "held", "finalizers": ["example.com/f"] } }),
+    )
+    .await;
     create(&server, maps, json!({ "metadata": { "name": "free" } })).await;
     wire::delete(&server, "/api/v1/namespaces/n", &json!({})).await;
     settle().await;
@@ -61,7 +80,10 @@ async fn what_holds_a_namespace_is_said_and_when_it_goes_so_does_the_namespace()
     let remaining = condition(&namespace, "NamespaceContentRemaining");
     assert_eq!(
         remaining,
-        ("True".to_owned(), "Some resources are remaining: configmaps. has 1 resource instances".to_owned())
+        (
+            "True".to_owned(),
+            "Some resources are remaining: configmaps. has 1 resource instances".to_owned()
+        )
     );
     let held = condition(&namespace, "NamespaceFinalizersRemaining");
     assert_eq!(

@@ -1,9 +1,12 @@
-//! The listener over real sockets: kube's own client by a kubeconfig, HTTP/2 in the clear, tokens, drops, the stop.
-//! Real sockets need the real clock; nothing here sleeps, and a time limit only ends a test that has failed.
+//! The listener over real sockets: kube's own client by a kubeconfig, HTTP/2 in the clear, tokens,
+//! drops, the stop. Real sockets need the real clock; nothing here sleeps, and a time limit only
+//! ends a test that has failed.
 
 use crate::objects::{code, config_map};
 use bytes::Bytes;
-use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, ListenError, Match, Outcome, Rule, Verb};
+use embedded_apiserver::{
+    EmbeddedApiServer, Fault, FaultPlan, ListenError, Match, Outcome, Rule, Verb,
+};
 use futures::{StreamExt, TryStreamExt};
 use http::{Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
@@ -23,8 +26,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// kube's client, set up by the text of a kubeconfig as a program would.
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).expect("kube reads it");
-    let mut config =
-        Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.expect("usable");
+    let mut config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
+        .await
+        .expect("usable");
     // One try a call: these tests count requests.
     config.default_retry = false;
     Client::try_from(config).expect("a client")
@@ -36,7 +40,8 @@ fn maps(client: &Client) -> Api<ConfigMap> {
 
 #[tokio::test]
 async fn kube_works_by_the_kubeconfig_and_its_user_is_in_the_log() {
-    let server = EmbeddedApiServer::builder().token("alice", "to:k en\"1").token("bob", "token-2").build();
+    let server =
+        EmbeddedApiServer::builder().token("alice", "to:k en\"1").token("bob", "token-2").build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for user in ["alice", "bob"] {
         let maps = maps(&client(&server.kubeconfig(&listener.url(), user)).await);
@@ -53,8 +58,10 @@ async fn a_wrong_or_missing_token_is_401_and_a_client_in_the_process_needs_none(
     let server = EmbeddedApiServer::builder().token("alice", "token-1").build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let nobody = server.kubeconfig(&listener.url(), "nobody");
-    let wrong =
-        server.kubeconfig(&listener.url(), "alice").replace("token-1", "token-2").replace("token%2D1", "x");
+    let wrong = server
+        .kubeconfig(&listener.url(), "alice")
+        .replace("token-1", "token-2")
+        .replace("token%2D1", "x");
     for text in [nobody, wrong] {
         let refused = maps(&client(&text).await).get("a").await.unwrap_err();
         assert_eq!(code(refused), (401, "Unauthorized".to_owned()));
@@ -65,7 +72,8 @@ async fn a_wrong_or_missing_token_is_401_and_a_client_in_the_process_needs_none(
 }
 
 #[tokio::test]
-async fn the_token_as_password_in_the_url_is_enough_for_clients_that_send_no_bearer_token_without_tls() {
+async fn the_token_as_password_in_the_url_is_enough_for_clients_that_send_no_bearer_token_without_tls()
+ {
     let server = EmbeddedApiServer::builder().token("alice", "token-1").build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     // alice:token-1, as Go's net/http writes the user part of a URL.
@@ -90,7 +98,8 @@ async fn plain(
 
 async fn send(request: Request<Full<Bytes>>, http2: bool) -> (StatusCode, Bytes) {
     let client = legacy::Client::builder(TokioExecutor::new()).http2_only(http2).build_http();
-    let response = timeout(LIMIT, client.request(request)).await.expect("in time").expect("an answer");
+    let response =
+        timeout(LIMIT, client.request(request)).await.expect("in time").expect("an answer");
     let status = response.status();
     (status, response.into_body().collect().await.expect("whole").to_bytes())
 }
@@ -99,7 +108,8 @@ async fn send(request: Request<Full<Bytes>>, http2: bool) -> (StatusCode, Bytes)
 async fn http2_in_the_clear_is_understood_on_the_same_port() {
     let server = EmbeddedApiServer::new();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
-    let request = Request::get(format!("{}/version", listener.url())).body(Full::default()).unwrap();
+    let request =
+        Request::get(format!("{}/version", listener.url())).body(Full::default()).unwrap();
     let (status, body) = send(request, true).await;
     assert_eq!(status, StatusCode::OK);
     assert!(body.starts_with(b"{"));
@@ -115,7 +125,9 @@ async fn many_connections_are_served_at_once() {
         let text = text.clone();
         async move {
             let maps = maps(&client(&text).await);
-            maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "1")).await.unwrap();
+            maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "1"))
+                .await
+                .unwrap();
             maps.watch(&WatchParams::default().disable_bookmarks(), "0")
                 .await
                 .unwrap()
@@ -132,8 +144,9 @@ async fn many_connections_are_served_at_once() {
 
 #[tokio::test]
 async fn a_dropped_request_ends_in_a_closed_socket_without_a_byte() {
-    let drops =
-        |fault| FaultPlan::none().rule(Rule::new(Match::any().verb(Verb::Create), fault).calls(1..=1));
+    let drops = |fault| {
+        FaultPlan::none().rule(Rule::new(Match::any().verb(Verb::Create), fault).calls(1..=1))
+    };
     for (fault, applied) in [(Fault::DropBefore, false), (Fault::DropAfter, true)] {
         let server = EmbeddedApiServer::builder().faults(drops(fault)).build();
         let listener = server.listen("127.0.0.1:0").await.unwrap();
@@ -147,7 +160,8 @@ async fn a_dropped_request_ends_in_a_closed_socket_without_a_byte() {
         socket.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
         // An orderly end and a reset are both a closed socket.
-        let _ = timeout(LIMIT, socket.read_to_end(&mut answer)).await.expect("the socket is closed");
+        let _ =
+            timeout(LIMIT, socket.read_to_end(&mut answer)).await.expect("the socket is closed");
         assert_eq!(String::from_utf8_lossy(&answer), "");
         assert_eq!(maps(&server.client()).get_opt("a").await.unwrap().is_some(), applied);
         let entry = server.requests().writes_to("configmaps").entries().remove(0);
@@ -164,7 +178,8 @@ async fn a_drop_takes_the_whole_http2_connection() {
         .http2_only(true)
         .retry_canceled_requests(false)
         .build_http::<Full<Bytes>>();
-    let get = |path| Request::get(format!("{}{path}", listener.url())).body(Full::default()).unwrap();
+    let get =
+        |path| Request::get(format!("{}{path}", listener.url())).body(Full::default()).unwrap();
     let watch = client.request(get("/api/v1/configmaps?watch=1")).await.unwrap();
     timeout(LIMIT, client.request(get("/api/v1/namespaces/default/configmaps/a")))
         .await
@@ -180,7 +195,10 @@ async fn a_watch_that_is_cut_in_the_middle_of_a_line_ends_the_connection_there()
     let server = EmbeddedApiServer::builder().faults(plan).build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     for name in ["a", "b"] {
-        maps(&server.client()).create(&PostParams::default(), &config_map(name, "1")).await.unwrap();
+        maps(&server.client())
+            .create(&PostParams::default(), &config_map(name, "1"))
+            .await
+            .unwrap();
     }
     let mut socket = TcpStream::connect(listener.local_addr()).await.unwrap();
     let path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0";
@@ -188,13 +206,20 @@ async fn a_watch_that_is_cut_in_the_middle_of_a_line_ends_the_connection_there()
     let mut answer = Vec::new();
     let _ = timeout(LIMIT, socket.read_to_end(&mut answer)).await.expect("the socket is closed");
     let answer = String::from_utf8(answer).unwrap();
-    assert_eq!(answer.matches("\"ADDED\"").count(), 2, "one event and the start of another: {answer}");
+    assert_eq!(
+        answer.matches("\"ADDED\"").count(),
+        2,
+        "one event and the start of another: {answer}"
+    );
     assert_eq!(answer.matches("}\n").count(), 1, "{answer}");
     assert!(!answer.ends_with("0\r\n\r\n"), "the chunked body has no end mark: {answer}");
 
     let client = client(&server.kubeconfig(&listener.url(), "anyone")).await;
-    let mut events =
-        maps(&client).watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap().boxed();
+    let mut events = maps(&client)
+        .watch(&WatchParams::default().disable_bookmarks(), "0")
+        .await
+        .unwrap()
+        .boxed();
     assert!(matches!(events.try_next().await, Ok(Some(WatchEvent::Added(_)))));
     // kube takes half a line for a regular end: it must not make an event of it.
     let end = timeout(LIMIT, events.try_next()).await.expect("ends");
@@ -208,8 +233,11 @@ async fn shutdown_ends_watches_in_order_and_leaves_no_socket() {
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr();
     let client = client(&server.kubeconfig(&listener.url(), "anyone")).await;
-    let mut events =
-        maps(&client).watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap().boxed();
+    let mut events = maps(&client)
+        .watch(&WatchParams::default().disable_bookmarks(), "0")
+        .await
+        .unwrap()
+        .boxed();
     let stuck = tokio::spawn({
         let maps = maps(&client);
         async move { maps.get("a").await }
@@ -260,11 +288,17 @@ async fn unusable_addresses_are_refused_by_name() {
     let taken = listener.local_addr().to_string();
     let refused = server.listen(&taken).await.unwrap_err();
     assert!(matches!(refused, ListenError::InUse { .. }));
-    assert!(refused.to_string().contains(&taken) && refused.to_string().contains("port 0"), "{refused}");
+    assert!(
+        refused.to_string().contains(&taken) && refused.to_string().contains("port 0"),
+        "{refused}"
+    );
 
     let refused = server.listen("0.0.0.0:0").await.unwrap_err();
     assert!(matches!(refused, ListenError::NotLoopback { .. }));
-    assert!(refused.to_string().contains("0.0.0.0:0") && refused.to_string().contains("allow_non_loopback"));
+    assert!(
+        refused.to_string().contains("0.0.0.0:0")
+            && refused.to_string().contains("allow_non_loopback")
+    );
     let open = EmbeddedApiServer::builder().allow_non_loopback(true).build();
     open.listen("0.0.0.0:0").await.expect("allowed").shutdown().await;
 
@@ -284,7 +318,10 @@ async fn other_processes_read_the_log_and_change_the_faults_under_embedded() {
         (StatusCode::OK, Bytes::from_static(b"ok"))
     );
     assert_eq!(plain(&listener, "/embedded/requests", None).await.0, StatusCode::UNAUTHORIZED);
-    maps(&server.client_as("writer")).create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    maps(&server.client_as("writer"))
+        .create(&PostParams::default(), &config_map("a", "1"))
+        .await
+        .unwrap();
 
     let read = async |query: &str| {
         let (status, body) = plain(&listener, &format!("/embedded/requests{query}"), bearer).await;

@@ -23,7 +23,12 @@ async fn fill(client: &Client, names: &[&str]) -> Api<ConfigMap> {
 }
 
 fn names(list: &Value) -> Vec<&str> {
-    list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap()).collect()
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["metadata"]["name"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -59,7 +64,10 @@ async fn an_expired_token_gets_410_and_a_token_to_go_on_with() {
     server.compact();
     let token = page.metadata.continue_.unwrap();
     let expired = wire::get(&server, &format!("{MAPS}?limit=1&continue={token}")).await;
-    assert_eq!((expired.code, expired.json()["reason"].as_str()), (StatusCode::GONE, Some("Expired")));
+    assert_eq!(
+        (expired.code, expired.json()["reason"].as_str()),
+        (StatusCode::GONE, Some("Expired"))
+    );
     let token = expired.json()["metadata"]["continue"].as_str().unwrap().to_owned();
     let rest = wire::get(&server, &format!("{MAPS}?continue={token}")).await;
     assert_eq!(names(&rest.json()), ["b", "c", "d"]);
@@ -75,17 +83,29 @@ async fn versions_of_a_list_mean_what_they_mean_on_the_real_server() {
     let two = server.revision();
     maps.create(&PostParams::default(), &config_map("c", "1")).await.unwrap();
     let list = async |query: &str| wire::get(&server, &format!("{MAPS}?{query}")).await;
-    assert_eq!(names(&list("resourceVersion=0&limit=1").await.json()), ["a", "b", "c"], "0 knows no pages");
+    assert_eq!(
+        names(&list("resourceVersion=0&limit=1").await.json()),
+        ["a", "b", "c"],
+        "0 knows no pages"
+    );
     assert_eq!(names(&list("limit=-1").await.json()).len(), 3);
-    assert_eq!(names(&list(&format!("resourceVersion={two}")).await.json()).len(), 3, "not older than");
+    assert_eq!(
+        names(&list(&format!("resourceVersion={two}")).await.json()).len(),
+        3,
+        "not older than"
+    );
     let exact = list(&format!("resourceVersion={two}&resourceVersionMatch=Exact")).await.json();
     assert_eq!(names(&exact), ["a", "b"]);
     assert_eq!(exact["metadata"]["resourceVersion"], two.to_string());
     let legacy = list(&format!("resourceVersion={two}&limit=5")).await.json();
     assert_eq!(names(&legacy), ["a", "b"], "a page at a version is exactly that one");
     let token = list("limit=1").await.json()["metadata"]["continue"].as_str().unwrap().to_owned();
-    assert_eq!(names(&list(&format!("continue={token}&resourceVersion=0")).await.json()), ["b", "c"]);
-    let elsewhere = wire::get(&server, &format!("/api/v1/namespaces/default/secrets?continue={token}")).await;
+    assert_eq!(
+        names(&list(&format!("continue={token}&resourceVersion=0")).await.json()),
+        ["b", "c"]
+    );
+    let elsewhere =
+        wire::get(&server, &format!("/api/v1/namespaces/default/secrets?continue={token}")).await;
     assert_eq!(elsewhere.code, StatusCode::OK);
     for (wrong, code) in [
         ("resourceVersion=x", 400),
@@ -130,7 +150,9 @@ async fn selectors_select() {
         ("c", json!({})),
     ] {
         let object = json!({ "metadata": { "name": name, "labels": labels } });
-        maps.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+        maps.create(&PostParams::default(), &serde_json::from_value(object).unwrap())
+            .await
+            .unwrap();
     }
     for (selector, expected) in [
         ("env=prod", "a"),
@@ -171,7 +193,8 @@ async fn selectors_select() {
     let page = maps.list(&ListParams::default().labels("env").limit(1)).await.unwrap();
     assert_eq!(page.metadata.remaining_item_count, None, "unknown with a selector");
     let token = page.metadata.continue_.unwrap();
-    let rest = maps.list(&ListParams::default().labels("env").continue_token(&token)).await.unwrap();
+    let rest =
+        maps.list(&ListParams::default().labels("env").continue_token(&token)).await.unwrap();
     assert_eq!(rest.items[0].name_any(), "b");
 }
 
@@ -186,7 +209,8 @@ async fn fields_of_pods_can_be_selected() {
         wire::post(&server, "/api/v1/namespaces/default/pods", &pod).await;
     }
     let list =
-        wire::get(&server, "/api/v1/pods?fieldSelector=spec.nodeName%3Dtwo,status.phase%3DPending").await;
+        wire::get(&server, "/api/v1/pods?fieldSelector=spec.nodeName%3Dtwo,status.phase%3DPending")
+            .await;
     assert_eq!(names(&list.json()), ["b"]);
 }
 
@@ -195,7 +219,10 @@ async fn a_list_has_the_shape_of_the_real_one() {
     let server = EmbeddedApiServer::new();
     fill(&server.client(), &["a"]).await;
     let list = wire::get(&server, "/api/v1/configmaps").await.json();
-    assert_eq!((list["kind"].as_str(), list["apiVersion"].as_str()), (Some("ConfigMapList"), Some("v1")));
+    assert_eq!(
+        (list["kind"].as_str(), list["apiVersion"].as_str()),
+        (Some("ConfigMapList"), Some("v1"))
+    );
     assert_eq!(list["items"][0].get("kind"), None, "items of built-in kinds do not repeat it");
     let accept = [("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")];
     let list = wire::send(&server, Method::GET, "/api/v1/configmaps", &accept, "").await.json();
@@ -218,8 +245,11 @@ async fn a_page_counts_the_rest_as_it_was_however_many_pages_were_read() {
     wire::post(&server, MAPS, &json!({ "metadata": { "name": "cc" } })).await;
     for (names, remaining) in [(["c"], Some(2)), (["d"], Some(1)), (["e"], None)] {
         let token = page["metadata"]["continue"].as_str().unwrap().to_owned();
-        // On another collection the count means nothing, and the place is one below that: all of `default/` is behind it.
-        let other = wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}")).await.json();
+        // On another collection the count means nothing, and the place is one below that: all of
+        // `default/` is behind it.
+        let other = wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}"))
+            .await
+            .json();
         assert_eq!(other["metadata"]["remainingItemCount"].as_u64(), Some(4));
         page = wire::get(&server, &format!("{MAPS}?limit=1&continue={token}")).await.json();
         assert_eq!(page["items"][0]["metadata"]["name"], names[0]);

@@ -68,8 +68,7 @@ async fn a_write_from_a_stale_version_conflicts_and_one_without_a_version_does_n
     mine.data.as_mut().unwrap().insert("key".into(), "3".into());
     let stale = maps.replace("a", &PostParams::default(), &mine).await.unwrap_err();
     assert_eq!(code(stale), (409, "Conflict".into()));
-    let stale =
-        json!({ "metadata": { "resourceVersion": first.resource_version() }, "data": { "key": "4" } });
+    let stale = json!({ "metadata": { "resourceVersion": first.resource_version() }, "data": { "key": "4" } });
     let stale = maps.patch("a", &PatchParams::default(), &Patch::Merge(&stale)).await.unwrap_err();
     assert_eq!(code(stale), (409, "Conflict".into()));
     assert_eq!(maps.get("a").await.unwrap().data.unwrap()["key"], "2");
@@ -82,14 +81,18 @@ async fn a_write_from_a_stale_version_conflicts_and_one_without_a_version_does_n
 async fn an_equal_write_changes_nothing() {
     let server = EmbeddedApiServer::new();
     let maps = maps(&server.client());
-    let held = json!({ "metadata": { "name": "a", "finalizers": ["x.io/f"], "labels": { "a": "b" } } });
+    let held =
+        json!({ "metadata": { "name": "a", "finalizers": ["x.io/f"], "labels": { "a": "b" } } });
     let held: ConfigMap = serde_json::from_value(held).unwrap();
     let created = maps.create(&PostParams::default(), &held).await.unwrap();
     let path = "/api/v1/namespaces/default/configmaps/a";
     let revision = server.revision();
     assert_eq!(maps.replace("a", &PostParams::default(), &created).await.unwrap(), created);
     let same = json!({ "metadata": { "labels": { "a": "b", "absent": null } } });
-    assert_eq!(maps.patch("a", &PatchParams::default(), &Patch::Merge(&same)).await.unwrap(), created);
+    assert_eq!(
+        maps.patch("a", &PatchParams::default(), &Patch::Merge(&same)).await.unwrap(),
+        created
+    );
     let same = json!([{ "op": "replace", "path": "/metadata/labels/a", "value": "b" }]);
     assert_eq!(wire::patch(&server, path, wire::JSON_PATCH, &same).await.code, StatusCode::OK);
     let tracked = json!({ "metadata": { "managedFields": [{ "manager": "somebody" }] } });
@@ -166,7 +169,8 @@ async fn a_name_is_generated_and_bad_names_are_refused() {
         let refused = maps.create(&PostParams::default(), &config_map(bad, "1")).await.unwrap_err();
         assert_eq!(code(refused), (422, "Invalid".into()), "{bad:?}");
     }
-    let dotted: Namespace = serde_json::from_value(json!({ "metadata": { "name": "a.b" } })).unwrap();
+    let dotted: Namespace =
+        serde_json::from_value(json!({ "metadata": { "name": "a.b" } })).unwrap();
     let refused = Api::all(client).create(&PostParams::default(), &dotted).await.unwrap_err();
     assert_eq!(code(refused), (422, "Invalid".into()), "a namespace is a label");
 }
@@ -203,9 +207,12 @@ async fn in_a_missing_namespace_lists_are_empty_and_creates_are_refused() {
     let server = EmbeddedApiServer::builder().namespace("made").build();
     let away: Api<ConfigMap> = Api::namespaced(server.client(), "away");
     assert!(away.list(&Default::default()).await.unwrap().items.is_empty());
-    let refused =
-        wire::post(&server, "/api/v1/namespaces/away/configmaps", &json!({ "metadata": { "name": "a" } }))
-            .await;
+    let refused = wire::post(
+        &server,
+        "/api/v1/namespaces/away/configmaps",
+        &json!({ "metadata": { "name": "a" } }),
+    )
+    .await;
     assert_eq!(refused.code, StatusCode::NOT_FOUND);
     assert_eq!(refused.json()["details"]["kind"], "namespaces");
     let made: Api<ConfigMap> = Api::namespaced(server.client(), "made");
@@ -221,9 +228,12 @@ async fn a_namespace_is_held_until_it_is_finalized_and_takes_nothing_new() {
     let path = "/api/v1/namespaces/going";
     let marked = wire::delete(&server, path, &json!({})).await.json();
     assert_eq!(marked["status"]["phase"], "Terminating");
-    let refused =
-        wire::post(&server, "/api/v1/namespaces/going/configmaps", &json!({ "metadata": { "name": "a" } }))
-            .await;
+    let refused = wire::post(
+        &server,
+        "/api/v1/namespaces/going/configmaps",
+        &json!({ "metadata": { "name": "a" } }),
+    )
+    .await;
     assert_eq!(refused.code, StatusCode::FORBIDDEN, "{}", refused.text);
     let mut finalized = marked.clone();
     finalized["spec"] = json!({});
@@ -253,7 +263,8 @@ async fn the_status_is_written_by_its_own_subresource_only() {
     assert_eq!(main.status.unwrap().phase.as_deref(), Some("Pending"));
     assert_eq!(main.spec.unwrap().volume_name.as_deref(), Some("v"));
     let other = json!({ "spec": { "volumeName": "other" }, "status": { "phase": "Bound" } });
-    let status = claims.patch_status("a", &PatchParams::default(), &Patch::Merge(&other)).await.unwrap();
+    let status =
+        claims.patch_status("a", &PatchParams::default(), &Patch::Merge(&other)).await.unwrap();
     assert_eq!(status.status.unwrap().phase.as_deref(), Some("Bound"));
     assert_eq!(status.spec.unwrap().volume_name.as_deref(), Some("v"));
     let map_status = wire::get(&server, "/api/v1/namespaces/default/configmaps/a/status").await;
@@ -271,7 +282,8 @@ async fn a_pod_on_a_node_is_deleted_gracefully_and_its_generation_counts() {
     pods.create(&PostParams::default(), &pod("free", Value::Null)).await.unwrap();
     assert!(pods.delete("free", &DeleteParams::default()).await.unwrap().is_left());
     assert_eq!(pods.get_opt("free").await.unwrap(), None);
-    let created = pods.create(&PostParams::default(), &pod("running", "node".into())).await.unwrap();
+    let created =
+        pods.create(&PostParams::default(), &pod("running", "node".into())).await.unwrap();
     assert_eq!(created.metadata.generation, Some(1));
     let marked = pods.delete("running", &DeleteParams::default()).await.unwrap().unwrap_left();
     assert_eq!(marked.metadata.deletion_grace_period_seconds, Some(30));
@@ -290,7 +302,8 @@ async fn a_dry_run_answers_and_changes_nothing() {
     assert_eq!(maps.get_opt("a").await.unwrap(), None);
     maps.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
     let changed = json!({ "data": { "key": "2" } });
-    let shown = maps.patch("a", &PatchParams::default().dry_run(), &Patch::Merge(&changed)).await.unwrap();
+    let shown =
+        maps.patch("a", &PatchParams::default().dry_run(), &Patch::Merge(&changed)).await.unwrap();
     assert_eq!(shown.data.unwrap()["key"], "2");
     maps.delete("a", &DeleteParams::default().dry_run()).await.unwrap();
     assert_eq!(maps.get("a").await.unwrap().data.unwrap()["key"], "1");
@@ -314,8 +327,12 @@ async fn a_collection_is_deleted_by_selector() {
         maps.create(&PostParams::default(), &map).await.unwrap();
     }
     let red = kube::api::ListParams::default().labels("color=red");
-    let deleted =
-        maps.delete_collection(&DeleteParams::default(), &red).await.unwrap().left().expect("a list");
+    let deleted = maps
+        .delete_collection(&DeleteParams::default(), &red)
+        .await
+        .unwrap()
+        .left()
+        .expect("a list");
     assert_eq!(deleted.items.len(), 2);
     let left = maps.list(&Default::default()).await.unwrap();
     assert_eq!(left.items.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), ["b"]);
@@ -341,8 +358,10 @@ async fn propagation_policies_leave_their_finalizer() {
 async fn of_two_racing_writers_exactly_one_wins() {
     let server = EmbeddedApiServer::new();
     let lease = |holder: &str| -> Lease {
-        serde_json::from_value(json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": holder } }))
-            .unwrap()
+        serde_json::from_value(
+            json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": holder } }),
+        )
+        .unwrap()
     };
     let leases = |user: &str| Api::<Lease>::default_namespaced(server.client_as(user));
     let mut version = None;
@@ -359,7 +378,11 @@ async fn of_two_racing_writers_exactly_one_wins() {
         };
         let (one, two) = (race("one"), race("two"));
         let results = [one.await.unwrap(), two.await.unwrap()];
-        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "round {round}: {results:?}");
+        assert_eq!(
+            results.iter().filter(|result| result.is_ok()).count(),
+            1,
+            "round {round}: {results:?}"
+        );
         let winner = results.into_iter().find_map(Result::ok).unwrap();
         let seen = leases("judge").get("l").await.unwrap();
         assert_eq!(seen, winner);

@@ -29,7 +29,8 @@ async fn every_served_kind_has_a_schema_whose_references_all_lead_somewhere() {
     let paths = index["paths"].as_object().unwrap();
     assert!(paths.contains_key("api/v1") && paths.contains_key("apis/example.com/v1"), "{paths:?}");
     for (path, entry) in paths {
-        let document = wire::get(&server, entry["serverRelativeURL"].as_str().unwrap()).await.json();
+        let document =
+            wire::get(&server, entry["serverRelativeURL"].as_str().unwrap()).await.json();
         let schemas = document["components"]["schemas"].as_object().unwrap();
         let mut named = BTreeSet::new();
         references(&document, &mut named);
@@ -59,8 +60,8 @@ async fn kubectl_learns_that_fields_are_checked_here_and_lists_how_they_merge() 
     );
     let options = patch["parameters"].as_array().unwrap();
     assert!(options.iter().any(|option| option["name"] == "fieldValidation"), "{options:?}");
-    let containers =
-        &document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
+    let containers = &document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]
+        ["containers"];
     assert_eq!(containers["x-kubernetes-patch-merge-key"], "name");
     assert_eq!(containers["x-kubernetes-list-map-keys"], json!(["name"]));
 }
@@ -73,7 +74,10 @@ async fn the_address_changes_with_the_content_and_what_is_not_served_is_not_foun
         index["paths"]["apis/example.com/v1"]["serverRelativeURL"].as_str().map(str::to_owned)
     };
     assert_eq!(address().await, None);
-    assert_eq!(wire::get(&server, "/openapi/v3/apis/example.com/v1").await.code, StatusCode::NOT_FOUND);
+    assert_eq!(
+        wire::get(&server, "/openapi/v3/apis/example.com/v1").await.code,
+        StatusCode::NOT_FOUND
+    );
     server.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets")).unwrap();
     let before = address().await;
     assert!(before.is_some());

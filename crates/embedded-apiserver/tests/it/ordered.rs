@@ -1,4 +1,5 @@
-//! What a test tells the live faults holds from that moment on: no event that is written later gets past it.
+//! What a test tells the live faults holds from that moment on: no event that is written later gets
+//! past it.
 
 use std::sync::Arc;
 
@@ -22,14 +23,17 @@ type Seen = Arc<Mutex<Vec<String>>>;
 async fn watched() -> (EmbeddedApiServer, Seen) {
     let (server, seen) = (EmbeddedApiServer::new(), Seen::default());
     let path = format!("{MAPS}?watch=1&resourceVersion=0");
-    let request = Request::builder().uri(path).body(Full::<bytes::Bytes>::default()).expect("a request");
-    let response = server.service().as_user("w").oneshot(request).await.expect("no fault was planned");
+    let request =
+        Request::builder().uri(path).body(Full::<bytes::Bytes>::default()).expect("a request");
+    let response =
+        server.service().as_user("w").oneshot(request).await.expect("no fault was planned");
     let (mut lines, into) = (response.into_body().into_stream(), Arc::clone(&seen));
     tokio::spawn(async move {
         while let Some(line) = lines.next().await {
             let Ok(line) = line else { return into.lock().push("broken".to_owned()) };
             let line: Value = serde_json::from_slice(&line).expect("a whole line");
-            into.lock().push(line["object"]["metadata"]["name"].as_str().unwrap_or_default().to_owned());
+            into.lock()
+                .push(line["object"]["metadata"]["name"].as_str().unwrap_or_default().to_owned());
         }
         into.lock().push("end".to_owned());
     });

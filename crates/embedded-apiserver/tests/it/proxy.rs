@@ -1,4 +1,5 @@
-//! The proxy in front of the embedded server: everything passes unchanged, and what is to go wrong goes wrong in between.
+//! The proxy in front of the embedded server: everything passes unchanged, and what is to go wrong
+//! goes wrong in between.
 
 use crate::objects::{code, config_map};
 use bytes::Bytes;
@@ -9,7 +10,9 @@ use futures::stream::{self, BoxStream, StreamExt};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, StreamBody};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{
+    DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
+};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config, ResourceExt};
 use parking_lot::Mutex;
@@ -74,7 +77,12 @@ async fn ask(service: &ApiService, request: Request<Full<Bytes>>) -> Answer {
     (parts.status, parts.headers, body.collect().await.expect("whole").to_bytes())
 }
 
-fn request(method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
+fn request(
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Request<Full<Bytes>> {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -87,7 +95,8 @@ async fn every_answer_comes_back_byte_for_byte() {
     let map = "/api/v1/namespaces/default/configmaps";
     let json: &[_] = &[("content-type", "application/json")];
     let merge: &[_] = &[("content-type", "application/merge-patch+json")];
-    let metadata: &[_] = &[("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")];
+    let metadata: &[_] =
+        &[("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")];
     let script = [
         (Method::GET, "/version".to_owned(), json, ""),
         (Method::GET, "/api/v1".to_owned(), json, ""),
@@ -98,7 +107,12 @@ async fn every_answer_comes_back_byte_for_byte() {
         (Method::GET, format!("{map}/a"), json, ""),
         (Method::GET, format!("{map}/missing"), json, ""),
         (Method::PUT, format!("{map}/a"), json, r#"{"metadata":{"name":"a"},"data":{"k":"2"}}"#),
-        (Method::PUT, format!("{map}/a"), json, r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#),
+        (
+            Method::PUT,
+            format!("{map}/a"),
+            json,
+            r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#,
+        ),
         (Method::PATCH, format!("{map}/a?fieldManager=me%20too"), merge, r#"{"data":{"k":"3"}}"#),
         (Method::PATCH, format!("{map}/a"), &[("content-type", "text/plain")], "{}"),
         (Method::GET, format!("{map}?limit=1"), json, ""),
@@ -127,7 +141,8 @@ async fn every_answer_comes_back_byte_for_byte() {
 
 #[tokio::test]
 async fn kube_reaches_the_other_server_over_both_sockets_and_each_user_by_its_own_client() {
-    let behind = EmbeddedApiServer::builder().token("ann", "secret-a").token("ben", "secret-b").build();
+    let behind =
+        EmbeddedApiServer::builder().token("ann", "secret-a").token("ben", "secret-b").build();
     let upstream = behind.listen("127.0.0.1:0").await.unwrap();
     let proxy = FaultProxy::builder()
         .user("alice", "token-a", client(&behind.kubeconfig(&upstream.url(), "ann")).await)
@@ -140,11 +155,14 @@ async fn kube_reaches_the_other_server_over_both_sockets_and_each_user_by_its_ow
     let mut events = watch(&alice).await;
     create(&alice, "a").await.unwrap();
     assert_eq!(timeout(LIMIT, name(&mut events)).await.expect("an event passes as it comes"), "a");
-    bob.patch("a", &PatchParams::default(), &Patch::Merge(json!({ "data": { "key": "2" } }))).await.unwrap();
+    bob.patch("a", &PatchParams::default(), &Patch::Merge(json!({ "data": { "key": "2" } })))
+        .await
+        .unwrap();
     bob.delete("a", &DeleteParams::default()).await.unwrap();
     assert_eq!(code(bob.get("a").await.unwrap_err()), (404, "NotFound".to_owned()));
 
-    for (log, alice, bob) in [(proxy.requests(), "alice", "bob"), (behind.requests(), "ann", "ben")] {
+    for (log, alice, bob) in [(proxy.requests(), "alice", "bob"), (behind.requests(), "ann", "ben")]
+    {
         log.by(alice).verb(Verb::Watch).assert_exactly(1);
         log.by(alice).writes().assert_exactly(1);
         log.by(bob).verb(Verb::Patch).assert_exactly(1);
@@ -162,7 +180,8 @@ async fn kube_reaches_the_other_server_over_both_sockets_and_each_user_by_its_ow
 /// kube's client, set up by the text of a kubeconfig; one try a call.
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).unwrap();
-    let mut config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.unwrap();
+    let mut config =
+        Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.unwrap();
     config.default_retry = false;
     Client::try_from(config).unwrap()
 }
@@ -183,7 +202,11 @@ async fn what_is_said_to_be_applied_is_applied_by_the_other_server_and_the_rest_
         let proxy = before(&behind, rule(Verb::Create, fault.clone()));
         let answer = timeout(LIMIT, create(&alice(&proxy), "m")).await;
         assert!(!matches!(answer, Ok(Ok(_))), "{fault:?}");
-        assert_eq!(behind.requests().writes_to("configmaps").count(), u64::from(applied), "{fault:?}");
+        assert_eq!(
+            behind.requests().writes_to("configmaps").count(),
+            u64::from(applied),
+            "{fault:?}"
+        );
         assert_eq!(proxy.requests().all().entries()[0].fault, Some(fault.as_str()));
     }
 }
@@ -192,10 +215,13 @@ async fn what_is_said_to_be_applied_is_applied_by_the_other_server_and_the_rest_
 async fn an_answer_of_the_other_server_breaks_off_or_falls_silent_in_its_first_piece() {
     for pieces in [1, 3] {
         let upstream = service_fn(move |_: Request<kube::client::Body>| async move {
-            let piece = || Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"12345678")));
+            let piece =
+                || Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"12345678")));
             let all: Vec<_> = std::iter::repeat_with(piece).take(pieces).collect();
             // And more may come: a log that is followed has no end.
-            Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(all).chain(stream::pending()))))
+            Ok::<_, Infallible>(Response::new(StreamBody::new(
+                stream::iter(all).chain(stream::pending()),
+            )))
         });
         for (fault, drops) in [(Fault::DropMidAnswer, true), (Fault::StallMidAnswer, false)] {
             let proxy = FaultProxy::builder()
@@ -266,12 +292,14 @@ async fn events_are_told_apart_however_the_bytes_of_a_watch_come() {
     let all = "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n";
     for size in [1, 5, 12, all.len()] {
         let upstream = service_fn(move |_: Request<kube::client::Body>| async move {
-            let pieces = all
-                .as_bytes()
-                .chunks(size)
-                .map(|piece| Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(piece))));
-            let mut response = Response::new(StreamBody::new(stream::iter(pieces.collect::<Vec<_>>())));
-            response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
+            let pieces = all.as_bytes().chunks(size).map(|piece| {
+                Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(piece)))
+            });
+            let mut response =
+                Response::new(StreamBody::new(stream::iter(pieces.collect::<Vec<_>>())));
+            response
+                .headers_mut()
+                .insert("content-type", http::HeaderValue::from_static("application/json"));
             Ok::<_, Infallible>(response)
         });
         let cut = Fault::CutWatch { min_events: 2, max_events: 2, after_ms: None, mid_line: false };
@@ -291,7 +319,8 @@ async fn events_are_told_apart_however_the_bytes_of_a_watch_come() {
 async fn live_watches_can_be_cut_and_a_user_who_is_cut_off_misses_nothing() {
     let behind = EmbeddedApiServer::new();
     let proxy = before(&behind, FaultPlan::none());
-    let (mut alices, mut bobs) = (watch(&alice(&proxy)).await, watch(&maps(proxy.client_as("bob"))).await);
+    let (mut alices, mut bobs) =
+        (watch(&alice(&proxy)).await, watch(&maps(proxy.client_as("bob"))).await);
     proxy.faults().partition("alice");
     create(&maps(proxy.client_as("bob")), "m").await.unwrap();
     assert_eq!(name(&mut bobs).await, "m");
@@ -336,12 +365,16 @@ async fn an_api_server_that_is_gone_is_said_to_be_gone_and_seen_when_it_is_back(
     upstream.shutdown().await;
     let end = timeout(LIMIT, events.next()).await.expect("the watch ends");
     assert!(end.is_none() || end.is_some_and(|event| event.is_err()));
-    let kube::Error::Api(status) = timeout(LIMIT, maps.get("a")).await.expect("an answer").unwrap_err()
+    let kube::Error::Api(status) =
+        timeout(LIMIT, maps.get("a")).await.expect("an answer").unwrap_err()
     else {
         panic!("a Status")
     };
     assert_eq!((status.code, status.reason.as_str()), (503, "ServiceUnavailable"));
-    assert!(status.message.contains("cannot be reached") && status.message.contains("refused"), "{status:?}");
+    assert!(
+        status.message.contains("cannot be reached") && status.message.contains("refused"),
+        "{status:?}"
+    );
     let upstream = behind.listen(&address).await.unwrap();
     maps.get("a").await.expect("it is back");
     upstream.shutdown().await;
@@ -355,19 +388,24 @@ async fn an_answer_that_is_lost_is_502_and_one_that_breaks_off_is_a_dropped_conn
     let proxy = FaultProxy::builder()
         .user("alice", "token-a", client(&upstream.kubeconfig(&listener.url(), "alice")).await)
         .build();
-    let kube::Error::Api(status) = create(&alice(&proxy), "a").await.unwrap_err() else { panic!("a Status") };
+    let kube::Error::Api(status) = create(&alice(&proxy), "a").await.unwrap_err() else {
+        panic!("a Status")
+    };
     assert_eq!(status.code, 502);
     assert!(status.message.contains("may have been applied"), "{status:?}");
     assert!(alice(&proxy).get_opt("a").await.unwrap().is_some());
 
     let half = service_fn(|_: Request<kube::client::Body>| async {
-        let chunks =
-            stream::iter([Ok(http_body::Frame::data(Bytes::from_static(b"{\"kind\":"))), Err("gone")]);
+        let chunks = stream::iter([
+            Ok(http_body::Frame::data(Bytes::from_static(b"{\"kind\":"))),
+            Err("gone"),
+        ]);
         Ok::<_, Infallible>(Response::new(StreamBody::new(chunks)))
     });
     for path in ["/api/v1/configmaps", "/api/v1/configmaps?watch=1"] {
         let proxy = alone(Client::new(half, "default"));
-        let response = proxy.service().as_user("alice").oneshot(request(Method::GET, path, &[], "")).await;
+        let response =
+            proxy.service().as_user("alice").oneshot(request(Method::GET, path, &[], "")).await;
         let mut body = response.unwrap().into_body().into_stream();
         assert_eq!(body.next().await.unwrap().unwrap(), "{\"kind\":", "{path}");
         assert!(body.next().await.unwrap().is_err(), "{path}");
@@ -380,8 +418,10 @@ async fn an_answer_that_is_lost_is_502_and_one_that_breaks_off_is_a_dropped_conn
 async fn half_an_event_is_on_the_wire_before_the_connection_goes() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let half = service_fn(|_: Request<kube::client::Body>| async {
-        let chunks =
-            stream::iter([Ok(http_body::Frame::data(Bytes::from_static(b"{\"kind\":"))), Err("gone")]);
+        let chunks = stream::iter([
+            Ok(http_body::Frame::data(Bytes::from_static(b"{\"kind\":"))),
+            Err("gone"),
+        ]);
         Ok::<_, Infallible>(Response::new(StreamBody::new(chunks)))
     });
     let listener = alone(Client::new(half, "default")).listen("127.0.0.1:0").await.unwrap();
@@ -397,7 +437,9 @@ async fn half_an_event_is_on_the_wire_before_the_connection_goes() {
 }
 
 /// An upstream that notes what comes and answers with `headers`.
-fn noting(headers: &'static [(&'static str, &'static str)]) -> (Client, Arc<Mutex<Vec<HeaderMap>>>) {
+fn noting(
+    headers: &'static [(&'static str, &'static str)],
+) -> (Client, Arc<Mutex<Vec<HeaderMap>>>) {
     let noted = Arc::<Mutex<Vec<HeaderMap>>>::default();
     let notes = Arc::clone(&noted);
     let service = service_fn(move |request: Request<kube::client::Body>| {
@@ -452,7 +494,10 @@ async fn what_is_for_the_proxy_stays_there_and_the_rest_is_passed_on_both_ways()
         assert!(noted.iter().all(|headers| headers.contains_key(name)), "{name}");
     }
     assert!(noted[0].contains_key("accept-encoding"));
-    assert!(!noted[1].contains_key("accept-encoding"), "events of a packed watch could not be told apart");
+    assert!(
+        !noted[1].contains_key("accept-encoding"),
+        "events of a packed watch could not be told apart"
+    );
 }
 
 #[tokio::test]
@@ -467,7 +512,8 @@ async fn connections_that_leave_http_and_bodies_without_bound_are_refused() {
     let (status, ..) = ask(&service, request(Method::CONNECT, "example.com:443", &[], "")).await;
     assert_eq!(status, StatusCode::NOT_IMPLEMENTED);
     let large = "x".repeat(3 * 1024 * 1024 + 1);
-    let (status, ..) = ask(&service, request(Method::POST, "/api/v1/configmaps", &[], &large)).await;
+    let (status, ..) =
+        ask(&service, request(Method::POST, "/api/v1/configmaps", &[], &large)).await;
     assert_eq!(status, StatusCode::PAYLOAD_TOO_LARGE);
     assert!(noted.lock().is_empty());
 }
@@ -475,8 +521,8 @@ async fn connections_that_leave_http_and_bodies_without_bound_are_refused() {
 #[tokio::test]
 async fn a_large_answer_passes_in_pieces() {
     let many = service_fn(|_: Request<kube::client::Body>| async {
-        let chunks =
-            (0..2000).map(|_| Ok::<_, Infallible>(http_body::Frame::data(Bytes::from(vec![b' '; 16_384]))));
+        let chunks = (0..2000)
+            .map(|_| Ok::<_, Infallible>(http_body::Frame::data(Bytes::from(vec![b' '; 16_384]))));
         Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(chunks))))
     });
     let proxy = alone(Client::new(many, "default"));

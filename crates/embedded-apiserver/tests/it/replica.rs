@@ -1,4 +1,5 @@
-//! A second API server whose cache lags behind: what is old there, what is not, and that it repeats.
+//! A second API server whose cache lags behind: what is old there, what is not, and that it
+//! repeats.
 
 use std::time::Duration;
 
@@ -56,7 +57,10 @@ async fn a_cache_behind_by_time_shows_the_past_and_quorum_reads_do_not() {
     let replica = server.replica().behind(Duration::from_secs(5));
     maps(server.client()).create(&PostParams::default(), &map("a")).await.unwrap();
     sleep(Duration::from_secs(2)).await;
-    maps(replica.client()).create(&PostParams::default(), &map("b")).await.expect("writes go through");
+    maps(replica.client())
+        .create(&PostParams::default(), &map("b"))
+        .await
+        .expect("writes go through");
     assert_eq!(cached(&replica).await, Vec::<String>::new());
     assert_eq!(newest(&replica).await, ["a", "b"]);
     assert_eq!(maps(replica.client()).get("b").await.unwrap().name_any(), "b");
@@ -95,8 +99,9 @@ async fn a_list_that_is_not_older_than_a_version_waits_for_it_or_says_504() {
 
     replica.behind(Duration::MAX);
     let made = maps(server.client()).create(&PostParams::default(), &map("b")).await.unwrap();
-    let not_older =
-        ListParams::default().at(&made.resource_version().unwrap()).matching(VersionMatch::NotOlderThan);
+    let not_older = ListParams::default()
+        .at(&made.resource_version().unwrap())
+        .matching(VersionMatch::NotOlderThan);
     let start = Instant::now();
     let late = maps(replica.client()).list(&not_older).await.unwrap_err();
     assert!(matches!(&late, kube::Error::Api(status) if status.code == 504), "{late}");
@@ -110,9 +115,15 @@ async fn a_write_of_a_stale_version_conflicts_as_anywhere() {
     let replica = server.replica().behind(Duration::from_secs(60));
     let patch = Patch::Merge(json!({ "data": { "k": "v" } }));
     maps(server.client()).patch("a", &PatchParams::default(), &patch).await.unwrap();
-    let old = maps(replica.client()).list(&ListParams::default().match_any()).await.unwrap().items.remove(0);
+    let old = maps(replica.client())
+        .list(&ListParams::default().match_any())
+        .await
+        .unwrap()
+        .items
+        .remove(0);
     assert_eq!(old.data, None, "from before the patch");
-    let refused = maps(replica.client()).replace("a", &PostParams::default(), &old).await.unwrap_err();
+    let refused =
+        maps(replica.client()).replace("a", &PostParams::default(), &old).await.unwrap_err();
     assert!(matches!(&refused, kube::Error::Api(status) if status.code == 409), "{refused}");
 }
 
@@ -133,8 +144,11 @@ async fn a_reflector_on_it_sees_everything_once_and_late() {
     let mut seen = Vec::new();
     let reading = async {
         while seen.len() < 3 {
-            let object =
-                timeout(Duration::from_secs(60), events.next()).await.expect("an event").unwrap().unwrap();
+            let object = timeout(Duration::from_secs(60), events.next())
+                .await
+                .expect("an event")
+                .unwrap()
+                .unwrap();
             seen.push((object.name_any(), start.elapsed().as_secs()));
         }
     };
@@ -150,16 +164,21 @@ async fn a_cache_that_fell_too_far_behind_begins_anew_and_watches_get_410() {
     let replica = server.replica().behind(Duration::from_secs(5));
     let from = replica.revision();
     for number in 0..9 {
-        maps(server.client()).create(&PostParams::default(), &map(&format!("m{number}"))).await.unwrap();
+        maps(server.client())
+            .create(&PostParams::default(), &map(&format!("m{number}")))
+            .await
+            .unwrap();
     }
     sleep(Duration::from_secs(6)).await;
     assert_eq!(cached(&replica).await.len(), 9);
     let path = format!("/api/v1/configmaps?watch=true&resourceVersion={from}");
-    let request = http::Request::get(path).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
+    let request =
+        http::Request::get(path).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
     let response = tower::ServiceExt::oneshot(replica.service(), request).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
     let mut lines = response.into_body().into_stream();
-    let line: serde_json::Value = serde_json::from_slice(&lines.next().await.unwrap().unwrap()).unwrap();
+    let line: serde_json::Value =
+        serde_json::from_slice(&lines.next().await.unwrap().unwrap()).unwrap();
     assert_eq!((&line["type"], &line["object"]["code"]), (&json!("ERROR"), &json!(410)));
 }
 
@@ -170,7 +189,10 @@ async fn the_same_requests_get_the_same_answers() {
         let replica = server.replica().behind(Duration::from_millis(150));
         let mut seen = Vec::new();
         for number in 0..20 {
-            maps(server.client()).create(&PostParams::default(), &map(&format!("m{number}"))).await.unwrap();
+            maps(server.client())
+                .create(&PostParams::default(), &map(&format!("m{number}")))
+                .await
+                .unwrap();
             if number == 10 {
                 replica.behind_revisions(3);
             }
@@ -192,20 +214,29 @@ async fn its_log_and_its_kinds() {
     assert_eq!(replica.requests().all().writes().count(), 1);
     assert_eq!(server.requests().all().writes().count(), 0);
     server
-        .register_kind(embedded_apiserver::Kind::namespaced("example.com", "v1", "Widget", "widgets"))
+        .register_kind(embedded_apiserver::Kind::namespaced(
+            "example.com",
+            "v1",
+            "Widget",
+            "widgets",
+        ))
         .unwrap();
     let discovered = replica.client().list_api_group_resources("example.com/v1").await.unwrap();
     assert_eq!(discovered.resources[0].name, "widgets");
 }
 
-/// Writes one ConfigMap of many names every 100 ms, for so long; says how far the cache was behind, at most.
+/// Writes one ConfigMap of many names every 100 ms, for so long; says how far the cache was behind,
+/// at most.
 async fn steady_writes(server: &EmbeddedApiServer, replica: &Replica, seconds: u64) -> u64 {
     let writer = maps(server.client());
     let mut behind = 0;
     for number in 0..seconds * 10 {
         let patch = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("m{}", number % 3) }, "data": { "n": number.to_string() } });
         let params = PatchParams::apply("writer");
-        writer.patch(&format!("m{}", number % 3), &params, &Patch::Apply(patch)).await.expect("a write");
+        writer
+            .patch(&format!("m{}", number % 3), &params, &Patch::Apply(patch))
+            .await
+            .expect("a write");
         sleep(Duration::from_millis(100)).await;
         behind = behind.max(server.revision() - replica.revision());
     }
@@ -226,7 +257,8 @@ async fn a_compaction_planned_at_a_replica_is_one_of_the_objects_too() {
     maps(server.client()).create(&PostParams::default(), &map("d")).await.unwrap();
     let rule = Rule::new(Match::any().verb(Verb::List), Fault::Compact).calls(1..=1);
     replica.faults().set_plan(FaultPlan::none().rule(rule));
-    let next = maps(replica.client()).list(&ListParams::default().limit(1).continue_token(&token)).await;
+    let next =
+        maps(replica.client()).list(&ListParams::default().limit(1).continue_token(&token)).await;
     assert_eq!(crate::objects::code(next.unwrap_err()), (410, "Expired".to_owned()));
 }
 
@@ -256,7 +288,8 @@ async fn a_watch_hears_410_of_what_came_and_went_in_a_leap() {
     let replica = server.replica().behind(Duration::from_secs(5));
     let path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=";
     let open = async |selector: &str| {
-        let request = http::Request::builder().uri(format!("{path}{}{selector}", replica.revision()));
+        let request =
+            http::Request::builder().uri(format!("{path}{}{selector}", replica.revision()));
         let request = request.body(http_body_util::Full::<bytes::Bytes>::default()).unwrap();
         let response = tower::ServiceExt::oneshot(replica.service(), request).await.unwrap();
         response.into_body().into_stream()
@@ -272,7 +305,10 @@ async fn a_watch_hears_410_of_what_came_and_went_in_a_leap() {
         let mut events = Vec::new();
         while let Ok(Some(line)) = timeout(Duration::from_secs(1), watch.next()).await {
             let event: serde_json::Value = serde_json::from_slice(&line.unwrap()).unwrap();
-            events.push((event["type"].as_str().unwrap().to_owned(), event["object"]["code"].as_u64()));
+            events.push((
+                event["type"].as_str().unwrap().to_owned(),
+                event["object"]["code"].as_u64(),
+            ));
         }
         assert_eq!(events.last(), Some(&("ERROR".to_owned(), Some(410))), "{events:?}");
     }

@@ -15,7 +15,9 @@ async fn requests_are_counted_by_client_verb_and_kind() {
     for (user, writes) in [("a", 3), ("b", 2)] {
         let maps: Api<ConfigMap> = Api::default_namespaced(server.client_as(user));
         for number in 0..writes {
-            maps.create(&PostParams::default(), &config_map(&format!("{user}{number}"), "1")).await.unwrap();
+            maps.create(&PostParams::default(), &config_map(&format!("{user}{number}"), "1"))
+                .await
+                .unwrap();
         }
         maps.list(&ListParams::default()).await.unwrap();
         drop(maps.watch(&WatchParams::default(), "0").await.unwrap());
@@ -40,14 +42,18 @@ async fn the_first_write_after_a_moment_leaves_leases_out_or_not() {
     tokio::time::advance(Duration::from_secs(1)).await;
     let killed = Instant::now().into_std();
     tokio::time::advance(Duration::from_millis(300)).await;
-    let lease: Lease = serde_json::from_value(serde_json::json!({ "metadata": { "name": "x" } })).unwrap();
+    let lease: Lease =
+        serde_json::from_value(serde_json::json!({ "metadata": { "name": "x" } })).unwrap();
     leases.create(&PostParams::default(), &lease).await.unwrap();
     tokio::time::advance(Duration::from_millis(200)).await;
     maps.create(&PostParams::default(), &config_map("after", "1")).await.unwrap();
 
     let writes = server.requests().by("replica-2").writes();
     let first = writes.first_since(killed).unwrap().unwrap();
-    assert_eq!((first.request.resource.as_str(), first.at - killed), ("leases", Duration::from_millis(300)));
+    assert_eq!(
+        (first.request.resource.as_str(), first.at - killed),
+        ("leases", Duration::from_millis(300))
+    );
     let first = writes.except_resource("leases").first_since(killed).unwrap().unwrap();
     assert_eq!(
         (first.request.resource.as_str(), first.at - killed),

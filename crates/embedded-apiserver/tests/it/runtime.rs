@@ -1,4 +1,5 @@
-//! kube-runtime's own machinery on this server: watcher, reflector, finalizer helper, event recorder.
+//! kube-runtime's own machinery on this server: watcher, reflector, finalizer helper, event
+//! recorder.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -52,7 +53,8 @@ async fn the_watcher_lists_follows_and_resumes_with_both_strategies() {
         assert_eq!(next(&mut stream).await, "Apply d");
         maps.delete("a", &DeleteParams::default()).await.unwrap();
         assert_eq!(next(&mut stream).await, "Delete a");
-        // The watch ends after 290 s; the watcher resumes it from where it was, without listing again.
+        // The watch ends after 290 s; the watcher resumes it from where it was, without listing
+        // again.
         let (maps, ends) = (maps.clone(), tokio::time::sleep(Duration::from_secs(1000)));
         tokio::spawn(async move {
             ends.await;
@@ -97,7 +99,8 @@ async fn the_metadata_watcher_sees_metadata() {
         assert_eq!(first.types.unwrap().kind, "PartialObjectMetadata");
     }
     let labels = json!({ "metadata": { "labels": { "a": "b" } } });
-    let patched = maps.patch_metadata("a", &PatchParams::default(), &Patch::Merge(&labels)).await.unwrap();
+    let patched =
+        maps.patch_metadata("a", &PatchParams::default(), &Patch::Merge(&labels)).await.unwrap();
     assert_eq!(patched.labels()["a"], "b");
     assert_eq!(maps.get_metadata("a").await.unwrap().labels()["a"], "b");
     assert_eq!(maps.list_metadata(&Default::default()).await.unwrap().items.len(), 1);
@@ -157,7 +160,8 @@ async fn the_recorder_publishes_events_and_series() {
     recorder.publish(&event, &of_cluster).await.unwrap();
 }
 
-/// What a cache built from the watcher holds is what a list says, whatever happens to the history in between.
+/// What a cache built from the watcher holds is what a list says, whatever happens to the history
+/// in between.
 #[tokio::test(start_paused = true)]
 async fn a_cache_fed_by_the_watcher_converges() {
     let server = EmbeddedApiServer::builder().seed(7).history(50).build();

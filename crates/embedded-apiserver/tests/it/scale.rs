@@ -32,8 +32,12 @@ async fn owners(server: &EmbeddedApiServer) -> Vec<(String, bool)> {
     let entries = found["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let text = |entry: &Value, member: &str| entry[member].as_str().unwrap_or_default().to_owned();
     let said = |entry: &Value| {
-        let who =
-            format!("{} {} {}", text(entry, "manager"), text(entry, "operation"), text(entry, "subresource"));
+        let who = format!(
+            "{} {} {}",
+            text(entry, "manager"),
+            text(entry, "operation"),
+            text(entry, "subresource")
+        );
         (who.trim().to_owned(), entry["fieldsV1"]["f:spec"].get("f:replicas").is_some())
     };
     entries.iter().map(said).collect()
@@ -47,18 +51,28 @@ async fn a_scale_is_written_and_owned() {
     let path = of("d/scale", "sc");
     let scaled = wire::patch(&server, &path, MERGE, &json!({ "spec": { "replicas": 3 } })).await;
     assert_eq!((scaled.code.as_u16(), scaled.json()["spec"]["replicas"].clone()), (200, json!(3)));
-    assert_eq!(owners(&server).await, [("m Apply".to_owned(), false), ("sc Update scale".to_owned(), true)]);
+    assert_eq!(
+        owners(&server).await,
+        [("m Apply".to_owned(), false), ("sc Update scale".to_owned(), true)]
+    );
     let refused = wire::patch(&server, &of("d", "m"), APPLY, &deployment()).await.json();
     let message = "Apply failed with 1 conflict: conflict with \"sc\" with subresource \"scale\" using apps/v1: .spec.replicas";
     assert_eq!(refused["message"], message);
     let refused = wire::patch(&server, &of("d/scale", "hpa"), APPLY, &scale(5)).await.json();
     assert_eq!(refused["message"], message.replace("apps/v1", "autoscaling/v1"));
     let forced =
-        wire::patch(&server, &format!("{}&force=true", of("d/scale", "hpa")), APPLY, &scale(5)).await;
+        wire::patch(&server, &format!("{}&force=true", of("d/scale", "hpa")), APPLY, &scale(5))
+            .await;
     assert_eq!(forced.code, 200, "{}", forced.json());
-    assert_eq!(owners(&server).await, [("hpa Apply scale".to_owned(), true), ("m Apply".to_owned(), false)]);
+    assert_eq!(
+        owners(&server).await,
+        [("hpa Apply scale".to_owned(), true), ("m Apply".to_owned(), false)]
+    );
     let found = wire::get(&server, &format!("{DEPLOYMENTS}/d")).await.json();
-    assert_eq!((&found["spec"]["replicas"], &found["metadata"]["generation"]), (&json!(5), &json!(3)));
+    assert_eq!(
+        (&found["spec"]["replicas"], &found["metadata"]["generation"]),
+        (&json!(5), &json!(3))
+    );
     let put = wire::put(&server, &format!("{DEPLOYMENTS}/d/scale"), &scale(1)).await;
     assert_eq!((put.code.as_u16(), put.json()["spec"]["replicas"].clone()), (200, json!(1)));
 }

@@ -1,4 +1,5 @@
-//! Snapshots: what is saved comes back as it was, manifests by hand do as well, and what is wrong names file and field.
+//! Snapshots: what is saved comes back as it was, manifests by hand do as well, and what is wrong
+//! names file and field.
 
 use std::fs;
 use std::path::Path;
@@ -17,10 +18,13 @@ async fn create(server: &EmbeddedApiServer, path: &str, object: &Value) -> Value
     made.json()
 }
 
-/// A server with something of everything: an object that is being deleted, a role-like name, a status, custom kinds.
+/// A server with something of everything: an object that is being deleted, a role-like name, a
+/// status, custom kinds.
 async fn full() -> EmbeddedApiServer {
     let server = EmbeddedApiServer::builder().seed(3).namespace("other").build();
-    server.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true)).unwrap();
+    server
+        .register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true))
+        .unwrap();
     for (path, object) in [
         (
             MAPS,
@@ -85,7 +89,9 @@ async fn what_is_saved_comes_back_as_it_was() {
     }
 
     let other = EmbeddedApiServer::builder().seed(4).build();
-    other.register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true)).unwrap();
+    other
+        .register_kind(Kind::namespaced("example.com", "v1", "Widget", "widgets").status(true))
+        .unwrap();
     assert_eq!(other.load(&first).unwrap(), count);
     assert_eq!(other.revision(), server.revision());
     for path in [
@@ -95,7 +101,11 @@ async fn what_is_saved_comes_back_as_it_was() {
         "/apis/example.com/v1/namespaces/default/widgets/w".to_owned(),
         "/api/v1/namespaces/default".to_owned(),
     ] {
-        assert_eq!(wire::get(&other, &path).await.json(), wire::get(&server, &path).await.json(), "{path}");
+        assert_eq!(
+            wire::get(&other, &path).await.json(),
+            wire::get(&server, &path).await.json(),
+            "{path}"
+        );
     }
     other.save(&second).unwrap();
     assert_eq!(files(&first), files(&second));
@@ -135,14 +145,18 @@ async fn manifests_written_by_hand_get_what_they_lack() {
 async fn what_is_wrong_is_said_with_file_and_field_and_changes_nothing() {
     let server = EmbeddedApiServer::new();
     let revision = server.revision();
-    let map = |rest: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{rest}");
+    let map =
+        |rest: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\n{rest}");
     for (text, words) in [
         ("a: [".to_owned(), "wrong.yaml"),
         ("- a".to_owned(), "no object"),
         (map("data: {k: 1}\n"), "ConfigMap a: "),
         (map("datum: {}\n"), "datum"),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_B}\n".to_owned(), "metadata.name"),
-        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: missing}\n".to_owned(), "missing"),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: missing}\n".to_owned(),
+            "missing",
+        ),
         (
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, resourceVersion: x}\n".to_owned(),
             "metadata.resourceVersion",
@@ -159,8 +173,11 @@ async fn what_is_wrong_is_said_with_file_and_field_and_changes_nothing() {
         (format!("{}---\n{}", map(""), map("")), "already exists"),
     ] {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("fine.yaml"), "apiVersion: v1\nkind: Secret\nmetadata: {name: fine}\n")
-            .unwrap();
+        fs::write(
+            folder.path().join("fine.yaml"),
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: fine}\n",
+        )
+        .unwrap();
         fs::write(folder.path().join("wrong.yaml"), &text).unwrap();
         let refused = server.load(folder.path()).unwrap_err().to_string();
         assert!(refused.contains("wrong.yaml") && refused.contains(words), "{words}: {refused}");
@@ -195,8 +212,11 @@ async fn a_snapshot_replaces_a_snapshot_and_nothing_else() {
 #[tokio::test]
 async fn watches_of_what_was_loaded_begin_anew() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
-        .unwrap();
+    fs::write(
+        folder.path().join("a.yaml"),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    )
+    .unwrap();
     let server = EmbeddedApiServer::new();
     let mut maps = wire::Lines::open(&server, "/api/v1/configmaps?watch=true").await;
     let mut secrets = wire::Lines::open(&server, "/api/v1/secrets?watch=true").await;
@@ -237,13 +257,18 @@ async fn what_goes_without_saying_still_does_after_a_snapshot() {
     let server = EmbeddedApiServer::new();
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] });
-    create(&server, jobs, &json!({ "metadata": { "name": "a" }, "spec": { "template": { "spec": pod } } }))
-        .await;
+    create(
+        &server,
+        jobs,
+        &json!({ "metadata": { "name": "a" }, "spec": { "template": { "spec": pod } } }),
+    )
+    .await;
     let snapshot = folder.path().join("state");
     server.save(&snapshot).unwrap();
     let other = EmbeddedApiServer::new();
     other.load(&snapshot).unwrap();
-    // A write that changes nothing says it, and so makes another version, on either server; the next one does not.
+    // A write that changes nothing says it, and so makes another version, on either server; the
+    // next one does not.
     let made = saved_version(&snapshot);
     for server in [&server, &other] {
         let path = format!("{jobs}/a");
@@ -263,13 +288,14 @@ async fn what_goes_without_saying_still_does_after_a_snapshot() {
 
 /// The version of the one Job of a snapshot.
 fn saved_version(snapshot: &Path) -> String {
-    let (_, text) = files(snapshot).into_iter().find(|(name, _)| name.starts_with("jobs.batch/")).unwrap();
+    let (_, text) =
+        files(snapshot).into_iter().find(|(name, _)| name.starts_with("jobs.batch/")).unwrap();
     let line = text.lines().find_map(|line| line.trim().strip_prefix("resourceVersion: ")).unwrap();
     line.trim_matches(['"', '\'']).to_owned()
 }
 
-/// An object of every kind that a snapshot may find harder than its manifest: what is allocated, filled in from the uid,
-/// counted, owned, held to a rule that it broke before.
+/// An object of every kind that a snapshot may find harder than its manifest: what is allocated,
+/// filled in from the uid, counted, owned, held to a rule that it broke before.
 const HARD: &[(&str, &str)] = &[
     (
         "/apis/batch/v1/namespaces/default/jobs",
@@ -341,7 +367,8 @@ async fn every_kind_comes_back_as_it_was() {
         create(&server, path, &serde_json::from_str(object).unwrap()).await;
     }
     // Held, and counted.
-    let (pod, job) = ("/api/v1/namespaces/default/pods/pod", "/apis/batch/v1/namespaces/default/jobs/job");
+    let (pod, job) =
+        ("/api/v1/namespaces/default/pods/pod", "/apis/batch/v1/namespaces/default/jobs/job");
     for (path, patch) in [
         (pod, json!({ "metadata": { "finalizers": ["example.com/f"] } })),
         (job, json!({ "spec": { "suspend": true } })),

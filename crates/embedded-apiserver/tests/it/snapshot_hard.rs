@@ -1,5 +1,5 @@
-//! Snapshots of what is hard to write down or to take back: odd names, versions, objects older than their schema, ends
-//! of objects, numbers that lead nowhere.
+//! Snapshots of what is hard to write down or to take back: odd names, versions, objects older than
+//! their schema, ends of objects, numbers that lead nowhere.
 
 use std::fs;
 use std::path::Path;
@@ -44,7 +44,9 @@ fn text_of(folder: &Path) -> Vec<(String, String)> {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() {
-            all.extend(text_of(&path).into_iter().map(|(below, text)| (format!("{name}/{below}"), text)));
+            all.extend(
+                text_of(&path).into_iter().map(|(below, text)| (format!("{name}/{below}"), text)),
+            );
         } else {
             all.push((name, fs::read_to_string(path).unwrap()));
         }
@@ -122,7 +124,10 @@ async fn objects_of_a_kind_that_is_served_in_no_version_come_back() {
     assert_eq!(wire::get(&server, &format!("{WIDGETS}/w")).await.code, StatusCode::NOT_FOUND);
     let other = comes_back(&server, &[]).await;
     assert_eq!(wire::patch(&other, &path, wire::MERGE, &served(true)).await.code, StatusCode::OK);
-    assert_eq!(wire::get(&other, &format!("{WIDGETS}/w")).await.json()["spec"], json!({ "m": "x" }));
+    assert_eq!(
+        wire::get(&other, &format!("{WIDGETS}/w")).await.json()["spec"],
+        json!({ "m": "x" })
+    );
 }
 
 #[tokio::test]
@@ -131,8 +136,7 @@ async fn an_object_older_than_its_schema_comes_back_unless_it_was_edited() {
     create(&server, DEFINITIONS, &definition(json!([version("v1", true, true, "m")]))).await;
     create(&server, WIDGETS, &widget(json!({ "m": "x" }))).await;
     let mut strict = version("v1", true, true, "m");
-    strict["schema"]["openAPIV3Schema"]["properties"]["spec"] =
-        json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
+    strict["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
     let patch = json!({ "spec": { "versions": [strict] } });
     let path = format!("{DEFINITIONS}/widgets.example.com");
     assert_eq!(wire::patch(&server, &path, wire::MERGE, &patch).await.code, StatusCode::OK);
@@ -152,8 +156,12 @@ async fn an_object_older_than_its_schema_comes_back_unless_it_was_edited() {
 async fn what_is_empty_stays_empty_and_what_is_no_map_stays() {
     let server = EmbeddedApiServer::new();
     // A namespace that has nothing in it and is held by somebody else.
-    create(&server, "/api/v1/namespaces", &json!({ "metadata": { "name": "n", "finalizers": ["a.io/f"] } }))
-        .await;
+    create(
+        &server,
+        "/api/v1/namespaces",
+        &json!({ "metadata": { "name": "n", "finalizers": ["a.io/f"] } }),
+    )
+    .await;
     wire::delete(&server, "/api/v1/namespaces/n", &json!({})).await;
     let mut namespace = wire::get(&server, "/api/v1/namespaces/n").await.json();
     namespace["spec"] = json!({});
@@ -187,7 +195,9 @@ async fn a_number_at_the_end_of_all_numbers_is_refused() {
         ),
         (
             "a.yaml",
-            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, resourceVersion: \"{last}\"}}\n"),
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a, resourceVersion: \"{last}\"}}\n"
+            ),
             "metadata.resourceVersion: 18446744073709551615 is more than",
         ),
     ] {
@@ -214,7 +224,10 @@ async fn managed_fields_of_a_manifest_are_looked_at() {
     };
     for (wrong, words) in [
         (json!("x"), "managedFields"),
-        (json!([{ "operation": "Guess" }]), "metadata.managedFields: operation must be `Apply` or `Update`"),
+        (
+            json!([{ "operation": "Guess" }]),
+            "metadata.managedFields: operation must be `Apply` or `Update`",
+        ),
         (entry(json!({ "nonsense": {} })), "metadata.managedFields"),
         (
             json!([{ "manager": "m".repeat(129), "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {} }]),
@@ -260,7 +273,8 @@ async fn a_kind_registered_in_rust_comes_back_with_an_empty_status() {
     };
     let server = new();
     create(&server, WIDGETS, &widget(json!({}))).await;
-    wire::patch(&server, &format!("{WIDGETS}/w/status"), wire::MERGE, &json!({ "status": {} })).await;
+    wire::patch(&server, &format!("{WIDGETS}/w/status"), wire::MERGE, &json!({ "status": {} }))
+        .await;
     server.save(&state).unwrap();
     let other = new();
     other.load(&state).unwrap();
@@ -271,7 +285,8 @@ async fn a_kind_registered_in_rust_comes_back_with_an_empty_status() {
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 
 fn service(name: &str, spec: Value) -> Value {
-    let mut service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
+    let mut service =
+        json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
     service["spec"] = spec;
     service
 }
@@ -307,17 +322,18 @@ async fn a_service_of_a_folder_takes_nothing_from_those_that_stay() {
     // What is handed out is none of what the others have, and the one of the name is replaced.
     let folder = manifest(&service("there", spec.clone()));
     assert_eq!(server.load(folder.path()).unwrap(), 1);
-    let folder = manifest(&service("new", json!({ "type": "NodePort", "ports": [{ "port": 80 }] })));
+    let folder =
+        manifest(&service("new", json!({ "type": "NodePort", "ports": [{ "port": 80 }] })));
     assert_eq!(server.load(folder.path()).unwrap(), 1);
 
     // Nor from each other, although one of them is as it was saved.
-    let second =
-        json!({ "type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{ "port": 80, "nodePort": 30_090 }] });
+    let second = json!({ "type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{ "port": 80, "nodePort": 30_090 }] });
     wire::post(&server, SERVICES, &service("a-first", second)).await;
     let above = tempfile::tempdir().unwrap();
     let two = above.path().join("saved");
     server.save(&two).unwrap();
-    let (name, text) = text_of(&two).into_iter().find(|(name, _)| name.contains("a-first")).unwrap();
+    let (name, text) =
+        text_of(&two).into_iter().find(|(name, _)| name.contains("a-first")).unwrap();
     fs::write(two.join(name), text.replace("30090", "30080")).unwrap();
     let fresh = EmbeddedApiServer::builder().seed(3).build();
     let refused = fresh.load(&two).unwrap_err().to_string();
@@ -328,7 +344,10 @@ async fn a_service_of_a_folder_takes_nothing_from_those_that_stay() {
     let there = wire::post(&other, SERVICES, &service("elsewhere", spec)).await;
     assert_eq!(there.code, StatusCode::CREATED, "{}", there.text);
     let refused = other.load(&saved).unwrap_err().to_string();
-    assert!(refused.contains("Service default/there: spec.clusterIP: 10.0.0.7 is another"), "{refused}");
+    assert!(
+        refused.contains("Service default/there: spec.clusterIP: 10.0.0.7 is another"),
+        "{refused}"
+    );
     assert_eq!(wire::get(&other, &format!("{SERVICES}/there")).await.code, StatusCode::NOT_FOUND);
 }
 

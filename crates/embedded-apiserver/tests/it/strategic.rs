@@ -1,5 +1,5 @@
-//! Strategic merge patches: each case of `strategic.json` was answered so by kube-apiserver v1.36.3, and `verify` asks
-//! it again.
+//! Strategic merge patches: each case of `strategic.json` was answered so by kube-apiserver
+//! v1.36.3, and `verify` asks it again.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::StatusCode;
@@ -13,19 +13,22 @@ fn cases() -> Vec<Value> {
     serde_json::from_str(include_str!("strategic.json")).expect("a list of cases")
 }
 
-/// What of an answer is compared: what the patch may have changed. Members without content count as absent.
+/// What of an answer is compared: what the patch may have changed. Members without content count as
+/// absent.
 fn compared(kind: &str, answer: &Value) -> Value {
     let pick = |from: &Value, names: &[&str]| {
         let members = names.iter().filter_map(|name| Some((*name, from.get(*name)?)));
-        let members =
-            members.filter(|(_, value)| value.as_object().is_none_or(|members| !members.is_empty()));
+        let members = members
+            .filter(|(_, value)| value.as_object().is_none_or(|members| !members.is_empty()));
         Value::Object(members.map(|(name, value)| (name.to_owned(), value.clone())).collect())
     };
     let mut all = pick(answer, &["data", "secrets", "imagePullSecrets"]);
-    all["metadata"] = pick(&answer["metadata"], &["labels", "annotations", "finalizers", "ownerReferences"]);
+    all["metadata"] =
+        pick(&answer["metadata"], &["labels", "annotations", "finalizers", "ownerReferences"]);
     let spec = if kind == "Pod" {
         let containers = answer["spec"]["containers"].as_array().into_iter().flatten();
-        let containers = containers.map(|container| pick(container, &["name", "image", "env", "ports"]));
+        let containers =
+            containers.map(|container| pick(container, &["name", "image", "env", "ports"]));
         // Those that every new Pod is given are not of the case.
         let tolerations = answer["spec"]["tolerations"].as_array().into_iter().flatten();
         let own = |toleration: &&Value| {
@@ -60,8 +63,15 @@ async fn every_recorded_case_is_answered_as_the_real_server_does() {
         };
         let headers = [("content-type", STRATEGIC)];
         let answer =
-            wire::send(&server, http::Method::PATCH, &format!("{path}/{name}"), &headers, patch).await;
-        assert_eq!(u64::from(answer.code.as_u16()), case["code"], "{}: {}", case["name"], answer.text);
+            wire::send(&server, http::Method::PATCH, &format!("{path}/{name}"), &headers, patch)
+                .await;
+        assert_eq!(
+            u64::from(answer.code.as_u16()),
+            case["code"],
+            "{}: {}",
+            case["name"],
+            answer.text
+        );
         let answer = answer.json();
         if case["code"] == 200 {
             assert_eq!(compared(kind, &answer), case["result"], "{}", case["name"]);
@@ -87,10 +97,16 @@ async fn custom_kinds_have_no_strategic_merge_patch_and_a_huge_one_ends_in_time(
     .into_iter()
     .collect();
     let answer =
-        wire::patch(&server, &format!("{maps}/a"), STRATEGIC, &json!({ "metadata": metadata })).await;
+        wire::patch(&server, &format!("{maps}/a"), STRATEGIC, &json!({ "metadata": metadata }))
+            .await;
     assert_eq!(answer.code, StatusCode::OK, "{}", answer.text);
     assert_eq!(answer.json()["metadata"]["finalizers"], json!(["x.io/59999", "x.io/59998"]));
     let nested = (0..120).fold(json!({}), |inner, _| json!({ "a": inner }));
     let answer = wire::patch(&server, &format!("{maps}/a"), STRATEGIC, &nested).await;
-    assert_eq!(answer.code, StatusCode::OK, "an unknown member is dropped with a warning: {}", answer.text);
+    assert_eq!(
+        answer.code,
+        StatusCode::OK,
+        "an unknown member is dropped with a warning: {}",
+        answer.text
+    );
 }

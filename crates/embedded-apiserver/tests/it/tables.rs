@@ -18,8 +18,12 @@ async fn table(server: &EmbeddedApiServer, path: &str) -> Value {
 async fn with_maps() -> EmbeddedApiServer {
     let server = EmbeddedApiServer::new();
     for name in ["a", "b", "c"] {
-        wire::post(&server, MAPS, &json!({ "metadata": { "name": name }, "data": { "k": "1", "l": "2" } }))
-            .await;
+        wire::post(
+            &server,
+            MAPS,
+            &json!({ "metadata": { "name": name }, "data": { "k": "1", "l": "2" } }),
+        )
+        .await;
     }
     server
 }
@@ -29,7 +33,8 @@ async fn an_object_and_a_page_of_a_list_are_tables_with_metadata_of_each_row() {
     let server = with_maps().await;
     let one = table(&server, &format!("{MAPS}/a")).await;
     assert_eq!((&one["kind"], &one["apiVersion"]), (&json!("Table"), &json!("meta.k8s.io/v1")));
-    let heads: Vec<_> = one["columnDefinitions"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
+    let heads: Vec<_> =
+        one["columnDefinitions"].as_array().unwrap().iter().map(|c| &c["name"]).collect();
     assert_eq!(heads, ["Name", "Data", "Age"]);
     assert_eq!(one["rows"][0]["cells"], json!(["a", 2, "0s"]));
     let object = &one["rows"][0]["object"];
@@ -48,8 +53,14 @@ async fn an_object_and_a_page_of_a_list_are_tables_with_metadata_of_each_row() {
     assert_eq!((&object["kind"], &object["data"]["k"]), (&json!("ConfigMap"), &json!("1")));
     let none = table(&server, &format!("{MAPS}?includeObject=None")).await;
     assert_eq!(none["rows"][0]["object"], Value::Null);
-    let wrong =
-        wire::send(&server, Method::GET, &format!("{MAPS}?includeObject=x"), &[("accept", TABLE)], "").await;
+    let wrong = wire::send(
+        &server,
+        Method::GET,
+        &format!("{MAPS}?includeObject=x"),
+        &[("accept", TABLE)],
+        "",
+    )
+    .await;
     assert_eq!(wrong.code, StatusCode::BAD_REQUEST);
 }
 
@@ -63,8 +74,12 @@ async fn a_watch_tells_the_columns_once_and_errors_stay_what_they_are() {
     assert!(lines[1]["object"]["columnDefinitions"].is_null());
     assert_eq!(lines[2]["object"]["rows"][0]["cells"][0], "c");
     let cells = json!(["", 0, "<unknown>"]);
-    assert_eq!((&lines[3]["type"], &lines[3]["object"]["rows"][0]["cells"]), (&json!("BOOKMARK"), &cells));
-    let missing = wire::send(&server, Method::GET, &format!("{MAPS}/x"), &[("accept", TABLE)], "").await;
+    assert_eq!(
+        (&lines[3]["type"], &lines[3]["object"]["rows"][0]["cells"]),
+        (&json!("BOOKMARK"), &cells)
+    );
+    let missing =
+        wire::send(&server, Method::GET, &format!("{MAPS}/x"), &[("accept", TABLE)], "").await;
     assert_eq!((missing.code, &missing.json()["kind"]), (StatusCode::NOT_FOUND, &json!("Status")));
     server.compact();
     let path = format!("{MAPS}?watch=1&resourceVersion=1");
@@ -78,7 +93,8 @@ async fn a_watch_tells_the_columns_once_and_errors_stay_what_they_are() {
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_initial_events_is_a_row_that_says_so() {
     let server = with_maps().await;
-    let watch = "watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+    let watch =
+        "watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
     for include in ["Metadata", "None", "Object"] {
         let path = format!("{MAPS}?{watch}&timeoutSeconds=1&includeObject={include}");
         let answer = wire::send(&server, Method::GET, &path, &[("accept", TABLE)], "").await;
@@ -105,7 +121,8 @@ async fn a_watch_over_websocket_is_not_implemented_and_says_so() {
 async fn custom_kinds_have_a_name_and_an_age_that_the_client_computes() {
     let server = EmbeddedApiServer::new();
     server.register_kind(Kind::cluster_scoped("example.com", "v1", "Widget", "widgets")).unwrap();
-    let widget = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    let widget =
+        json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
     wire::post(&server, "/apis/example.com/v1/widgets", &widget).await;
     let table = table(&server, "/apis/example.com/v1/widgets").await;
     assert_eq!(table["columnDefinitions"][1]["type"], "date");

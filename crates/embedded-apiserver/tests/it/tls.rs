@@ -1,5 +1,6 @@
-//! The listener by TLS: certificates made and given, kube by the kubeconfig, both HTTPs, tokens and roles.
-//! Real sockets need the real clock; nothing here sleeps, and a time limit only ends a test that has failed.
+//! The listener by TLS: certificates made and given, kube by the kubeconfig, both HTTPs, tokens and
+//! roles. Real sockets need the real clock; nothing here sleeps, and a time limit only ends a test
+//! that has failed.
 
 use std::time::Duration;
 
@@ -19,8 +20,9 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).expect("kube reads it");
-    let mut config =
-        Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.expect("usable");
+    let mut config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
+        .await
+        .expect("usable");
     config.default_retry = false;
     config.proxy_url = None;
     Client::try_from(config).expect("a client")
@@ -40,7 +42,11 @@ async fn kube_works_by_the_kubeconfig_with_the_authority_inline() {
     let maps = maps(client(&kubeconfig).await);
     maps.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
     let mut events = maps.watch(&WatchParams::default(), "0").await.unwrap().boxed();
-    timeout(LIMIT, events.next()).await.expect("in time").expect("an event").expect("of a ConfigMap");
+    timeout(LIMIT, events.next())
+        .await
+        .expect("in time")
+        .expect("an event")
+        .expect("of a ConfigMap");
     server.requests().by("alice").assert_exactly(2);
     listener.shutdown().await;
     // A bookmark may be on its way.
@@ -66,11 +72,18 @@ async fn tokens_and_roles_hold_over_tls() {
         .token("bob", "bob-token")
         .build();
     let listener = server.listen_tls("127.0.0.1:0", &Tls::self_signed().unwrap()).await.unwrap();
-    let list = async |text: &str| maps(client(text).await).list(&ListParams::default()).await.map(drop);
+    let list =
+        async |text: &str| maps(client(text).await).list(&ListParams::default()).await.map(drop);
     assert!(list(&listener.kubeconfig("root")).await.is_ok());
-    assert_eq!(code(list(&listener.kubeconfig("bob")).await.unwrap_err()), (403, "Forbidden".to_owned()));
+    assert_eq!(
+        code(list(&listener.kubeconfig("bob")).await.unwrap_err()),
+        (403, "Forbidden".to_owned())
+    );
     // Without a token: anonymous, which the roles know.
-    assert_eq!(code(list(&listener.kubeconfig("nobody")).await.unwrap_err()), (403, "Forbidden".to_owned()));
+    assert_eq!(
+        code(list(&listener.kubeconfig("nobody")).await.unwrap_err()),
+        (403, "Forbidden".to_owned())
+    );
     let wrong = listener.kubeconfig("bob").replace("bob-token", "x");
     assert_eq!(code(list(&wrong).await.unwrap_err()), (401, "Unauthorized".to_owned()));
     server.requests().by("system:anonymous").assert_exactly(2);
@@ -85,7 +98,9 @@ async fn a_client_that_speaks_no_tls_is_sent_away() {
     let mut answer = Vec::new();
     let _ = timeout(LIMIT, socket.read_to_end(&mut answer)).await.expect("the socket is closed");
     assert!(!answer.starts_with(b"HTTP"), "{:?}", String::from_utf8_lossy(&answer));
-    assert!(maps(client(&listener.kubeconfig("x")).await).list(&ListParams::default()).await.is_ok());
+    assert!(
+        maps(client(&listener.kubeconfig("x")).await).list(&ListParams::default()).await.is_ok()
+    );
 }
 
 #[test]
@@ -97,6 +112,9 @@ fn certificates_that_cannot_be_used_are_refused_by_what_is_wrong() {
     assert!(matches!(Tls::from_pem(authority, "", "nothing"), Err(TlsError::Certificates { .. })));
     let broken = authority.replace("-----BEGIN", "-----BEGINS");
     let said = Tls::from_pem(&broken, "", authority).unwrap_err().to_string();
-    assert!(said.starts_with("cannot read the certificates: ") && said.contains("give PEM"), "{said}");
+    assert!(
+        said.starts_with("cannot read the certificates: ") && said.contains("give PEM"),
+        "{said}"
+    );
     assert!(!format!("{own:?}").contains("PRIVATE"));
 }

@@ -1,4 +1,5 @@
-//! One seed, one run: the hash over everything that could be seen, with several clients and all faults on.
+//! One seed, one run: the hash over everything that could be seen, with several clients and all
+//! faults on.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -52,11 +53,20 @@ fn all_faults(seed: u64) -> FaultPlan {
 }
 
 /// Sends one request as `user` and reads the answer to its end, its break, or for two seconds.
-pub(crate) async fn send(server: &EmbeddedApiServer, user: &str, method: Method, path: &str, body: String) {
+pub(crate) async fn send(
+    server: &EmbeddedApiServer,
+    user: &str,
+    method: Method,
+    path: &str,
+    body: String,
+) {
     let request = http::Request::builder()
         .method(method.clone())
         .uri(path)
-        .header("content-type", if method == Method::PATCH { wire::MERGE } else { "application/json" })
+        .header(
+            "content-type",
+            if method == Method::PATCH { wire::MERGE } else { "application/json" },
+        )
         .body(Full::new(body.into()))
         .expect("a request");
     let service = server.service().as_user(user);
@@ -86,18 +96,23 @@ async fn writer(server: EmbeddedApiServer, user: Arc<str>) {
 
 async fn watcher(server: EmbeddedApiServer, user: Arc<str>) {
     for _ in 0..12 {
-        let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=1");
+        let path =
+            format!("{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion=5&timeoutSeconds=1");
         send(&server, &user, Method::GET, &path, String::new()).await;
     }
 }
 
 /// The hash of a run of five clients, and which faults it had.
 fn run(seed: u64) -> (u64, Vec<&'static str>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
-        let server =
-            EmbeddedApiServer::builder().seed(seed).start_time(start).faults(all_faults(seed)).build();
+        let server = EmbeddedApiServer::builder()
+            .seed(seed)
+            .start_time(start)
+            .faults(all_faults(seed))
+            .build();
         server.faults().partition("w2");
         let mut clients = tokio::task::JoinSet::new();
         for user in ["w1", "w2", "w3"] {
@@ -131,7 +146,8 @@ fn the_same_seed_has_the_same_trace_with_several_clients_and_all_faults_on() {
     assert_eq!(hashes.len(), 20, "another seed is another run");
     seen.sort_unstable();
     seen.dedup();
-    let planned = all_faults(0).rules.iter().flat_map(|rule| &rule.faults).map(Fault::as_str).collect();
+    let planned =
+        all_faults(0).rules.iter().flat_map(|rule| &rule.faults).map(Fault::as_str).collect();
     let missing: Vec<&str> = Vec::from_iter::<std::collections::BTreeSet<&str>>(planned)
         .into_iter()
         .filter(|word| !seen.contains(word))
@@ -145,7 +161,9 @@ async fn whatever_can_be_seen_changes_the_trace() {
     let steps: [Step; 9] = [
         |_| Box::pin(async {}),
         |server| Box::pin(async move { drop(wire::get(&server, MAPS).await) }),
-        |server| Box::pin(async move { drop(wire::get(&server, &format!("{MAPS}?limit=1")).await) }),
+        |server| {
+            Box::pin(async move { drop(wire::get(&server, &format!("{MAPS}?limit=1")).await) })
+        },
         |server| {
             Box::pin(async move {
                 drop(wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await);
@@ -162,7 +180,11 @@ async fn whatever_can_be_seen_changes_the_trace() {
                 drop(wire::get(&server, MAPS).await);
             })
         },
-        |server| Box::pin(async move { drop(server.service().as_user("u").oneshot(list_request()).await) }),
+        |server| {
+            Box::pin(
+                async move { drop(server.service().as_user("u").oneshot(list_request()).await) },
+            )
+        },
         |server| {
             Box::pin(async move {
                 let whom = [("impersonate-user", "u"), ("impersonate-extra-a", "b")];
@@ -178,7 +200,8 @@ async fn whatever_can_be_seen_changes_the_trace() {
     ];
     let mut hashes = Vec::new();
     for step in steps {
-        let server = EmbeddedApiServer::builder().seed(1).start_time(SystemTime::UNIX_EPOCH).build();
+        let server =
+            EmbeddedApiServer::builder().seed(1).start_time(SystemTime::UNIX_EPOCH).build();
         step(server.clone()).await;
         hashes.push(server.requests().trace_hash());
     }

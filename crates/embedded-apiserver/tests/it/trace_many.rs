@@ -1,4 +1,5 @@
-//! One seed, one run, where many wait for the same thing: in one process again and again, and in others.
+//! One seed, one run, where many wait for the same thing: in one process again and again, and in
+//! others.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -21,14 +22,16 @@ const ASKED: &str = "EMBEDDED_APISERVER_SAY_TRACE_HASH";
 
 /// The trace hash of a run on a server and a clock of its own.
 fn hash_of<F: Future<Output = EmbeddedApiServer>>(run: &impl Fn(Builder) -> F) -> u64 {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(async {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         run(EmbeddedApiServer::builder().seed(1).start_time(start)).await.requests().trace_hash()
     })
 }
 
-/// Asserts that a run has the same hash each time, here and in processes of their own. `test`: the name of the test.
+/// Asserts that a run has the same hash each time, here and in processes of their own. `test`: the
+/// name of the test.
 #[expect(clippy::print_stdout, reason = "how a process of its own tells its hash")]
 fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl Fn(Builder) -> F) {
     let first = hash_of(&run);
@@ -42,9 +45,13 @@ fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl F
     let said = format!("{ASKED}={first}");
     for _ in 0..size(1, 3) {
         let this = std::env::current_exe().expect("this program");
-        let other = Command::new(this).args(["--exact", test, "--nocapture"]).env(ASKED, "1").output();
+        let other =
+            Command::new(this).args(["--exact", test, "--nocapture"]).env(ASKED, "1").output();
         let output = String::from_utf8(other.expect("the same program").stdout).expect("UTF-8");
-        assert!(output.lines().any(|line| line.ends_with(&said)), "{said}, but another process: {output}");
+        assert!(
+            output.lines().any(|line| line.ends_with(&said)),
+            "{said}, but another process: {output}"
+        );
     }
 }
 
@@ -55,105 +62,119 @@ async fn settle() {
 
 #[test]
 fn requests_that_a_partition_held_go_on_in_one_order() {
-    assert_repeats("trace_many::requests_that_a_partition_held_go_on_in_one_order", |builder| async move {
-        let server = builder.build();
-        server.faults().partition("w");
-        let mut clients = JoinSet::new();
-        for number in 0..MANY {
-            let server = server.clone();
-            clients.spawn(async move {
-                let map = json!({ "metadata": { "name": format!("m{number}") } }).to_string();
-                send(&server, "w", Method::POST, MAPS, map).await;
-            });
-        }
-        settle().await;
-        server.faults().heal("w");
-        clients.join_all().await;
-        assert_eq!(server.requests().by("w").answered_with(201), MANY as u64);
-        server
-    });
+    assert_repeats(
+        "trace_many::requests_that_a_partition_held_go_on_in_one_order",
+        |builder| async move {
+            let server = builder.build();
+            server.faults().partition("w");
+            let mut clients = JoinSet::new();
+            for number in 0..MANY {
+                let server = server.clone();
+                clients.spawn(async move {
+                    let map = json!({ "metadata": { "name": format!("m{number}") } }).to_string();
+                    send(&server, "w", Method::POST, MAPS, map).await;
+                });
+            }
+            settle().await;
+            server.faults().heal("w");
+            clients.join_all().await;
+            assert_eq!(server.requests().by("w").answered_with(201), MANY as u64);
+            server
+        },
+    );
 }
 
 #[test]
 fn watches_that_a_partition_held_go_on_in_one_order() {
-    assert_repeats("trace_many::watches_that_a_partition_held_go_on_in_one_order", |builder| async move {
-        let server = builder.build();
-        let mut clients = JoinSet::new();
-        for _ in 0..MANY {
-            let server = server.clone();
-            clients.spawn(async move {
-                let path = format!("{MAPS}?watch=1&resourceVersion=0&timeoutSeconds=1");
-                send(&server, "w", Method::GET, &path, String::new()).await;
-            });
-        }
-        settle().await;
-        server.faults().partition("w");
-        settle().await;
-        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
-        settle().await;
-        server.faults().heal("w");
-        clients.join_all().await;
-        server
-    });
+    assert_repeats(
+        "trace_many::watches_that_a_partition_held_go_on_in_one_order",
+        |builder| async move {
+            let server = builder.build();
+            let mut clients = JoinSet::new();
+            for _ in 0..MANY {
+                let server = server.clone();
+                clients.spawn(async move {
+                    let path = format!("{MAPS}?watch=1&resourceVersion=0&timeoutSeconds=1");
+                    send(&server, "w", Method::GET, &path, String::new()).await;
+                });
+            }
+            settle().await;
+            server.faults().partition("w");
+            settle().await;
+            wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
+            settle().await;
+            server.faults().heal("w");
+            clients.join_all().await;
+            server
+        },
+    );
 }
 
 #[test]
 fn reads_that_wait_for_a_version_go_on_in_one_order() {
-    assert_repeats("trace_many::reads_that_wait_for_a_version_go_on_in_one_order", |builder| async move {
-        let server = builder.build();
-        let future = server.revision() + 1;
-        let mut clients = JoinSet::new();
-        for number in 0..MANY {
-            let server = server.clone();
-            clients.spawn(async move {
-                let path = format!("{MAPS}?resourceVersion={future}&resourceVersionMatch=NotOlderThan");
-                let path = format!("{path}&labelSelector=n%3D{number}");
-                send(&server, "w", Method::GET, &path, String::new()).await;
-            });
-        }
-        settle().await;
-        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
-        clients.join_all().await;
-        assert_eq!(server.requests().by("w").answered_with(200), MANY as u64);
-        server
-    });
+    assert_repeats(
+        "trace_many::reads_that_wait_for_a_version_go_on_in_one_order",
+        |builder| async move {
+            let server = builder.build();
+            let future = server.revision() + 1;
+            let mut clients = JoinSet::new();
+            for number in 0..MANY {
+                let server = server.clone();
+                clients.spawn(async move {
+                    let path = format!(
+                        "{MAPS}?resourceVersion={future}&resourceVersionMatch=NotOlderThan"
+                    );
+                    let path = format!("{path}&labelSelector=n%3D{number}");
+                    send(&server, "w", Method::GET, &path, String::new()).await;
+                });
+            }
+            settle().await;
+            wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
+            clients.join_all().await;
+            assert_eq!(server.requests().by("w").answered_with(200), MANY as u64);
+            server
+        },
+    );
 }
 
 #[test]
 fn watches_of_a_kind_that_goes_end_in_one_order() {
     const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    assert_repeats("trace_many::watches_of_a_kind_that_goes_end_in_one_order", |builder| async move {
-        let server = builder.build();
-        let definition = json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": "widgets.example.com" },
-            "spec": {
-                "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
-                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
-                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
-                } } }],
-            },
-        });
-        let made = wire::post(&server, DEFINITIONS, &definition).await;
-        assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
-        let mut clients = JoinSet::new();
-        for number in 0..MANY {
-            let server = server.clone();
-            clients.spawn(async move {
+    assert_repeats(
+        "trace_many::watches_of_a_kind_that_goes_end_in_one_order",
+        |builder| async move {
+            let server = builder.build();
+            let definition = json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": { "name": "widgets.example.com" },
+                "spec": {
+                    "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+                    "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                        "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                    } } }],
+                },
+            });
+            let made = wire::post(&server, DEFINITIONS, &definition).await;
+            assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+            let mut clients = JoinSet::new();
+            for number in 0..MANY {
+                let server = server.clone();
+                clients.spawn(async move {
                 let path = "/apis/example.com/v1/namespaces/default/widgets?watch=1&allowWatchBookmarks=true";
                 let path = format!("{path}&resourceVersion=0&labelSelector=n%3D{number}");
                 send(&server, "w", Method::GET, &path, String::new()).await;
             });
-        }
-        settle().await;
-        wire::delete(&server, &format!("{DEFINITIONS}/widgets.example.com"), &json!({})).await;
-        clients.join_all().await;
-        server
-    });
+            }
+            settle().await;
+            wire::delete(&server, &format!("{DEFINITIONS}/widgets.example.com"), &json!({})).await;
+            clients.join_all().await;
+            server
+        },
+    );
 }
 
-/// Many claims are bound under faults, and go while the binder is cut off, so that it learns of all that from one list;
-/// owners go with their dependents; a namespace goes with what is in it.
+/// Many claims are bound under faults, and go while the binder is cut off, so that it learns of all
+/// that from one list; owners go with their dependents; a namespace goes with what is in it.
 #[cfg(feature = "actors")]
 #[test]
 fn the_actors_do_the_same_each_time() {
@@ -184,13 +205,15 @@ fn the_actors_do_the_same_each_time() {
             let mut volume = json!({ "metadata": { "name": format!("v{number}") }, "spec": modes });
             volume["spec"]["capacity"] = json!({ "storage": "1Gi" });
             volume["spec"]["hostPath"] = json!({ "path": "/x" });
-            volume["spec"]["claimRef"] = json!({ "namespace": "default", "name": format!("c{number}") });
+            volume["spec"]["claimRef"] =
+                json!({ "namespace": "default", "name": format!("c{number}") });
             wire::post(&server, "/api/v1/persistentvolumes", &volume).await;
             let owner = json!({
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": claim["metadata"]["name"],
                 "uid": claim["metadata"]["uid"],
             });
-            let map = json!({ "metadata": { "name": format!("m{number}"), "ownerReferences": [owner] } });
+            let map =
+                json!({ "metadata": { "name": format!("m{number}"), "ownerReferences": [owner] } });
             wire::post(&server, MAPS, &map).await;
             wire::post(
                 &server,
@@ -213,11 +236,17 @@ fn the_actors_do_the_same_each_time() {
         server.faults().heal(BINDER);
         sleep(Duration::from_secs(100)).await;
         let volumes = wire::get(&server, "/api/v1/persistentvolumes").await.json();
-        let phases =
-            volumes["items"].as_array().into_iter().flatten().map(|volume| &volume["status"]["phase"]);
+        let phases = volumes["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|volume| &volume["status"]["phase"]);
         assert_eq!(phases.collect::<Vec<_>>(), vec!["Released"; SOME]);
         assert_eq!(wire::get(&server, MAPS).await.json()["items"], json!([]));
-        assert_eq!(wire::get(&server, "/api/v1/namespaces/going").await.code, StatusCode::NOT_FOUND);
+        assert_eq!(
+            wire::get(&server, "/api/v1/namespaces/going").await.code,
+            StatusCode::NOT_FOUND
+        );
         server
     });
 }

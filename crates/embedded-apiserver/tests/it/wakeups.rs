@@ -163,7 +163,11 @@ async fn ten_thousand_idle_watches_cost_no_wake_ups() {
         create(&server, "n7", "m", "1").await;
         assert_eq!(total(&idle), 1, "one namespace, one watch");
         tokio::time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(total(&idle), 1_000, "a bookmark for each watch that asked for some, once an interval");
+        assert_eq!(
+            total(&idle),
+            1_000,
+            "a bookmark for each watch that asked for some, once an interval"
+        );
         let lines: usize = idle.iter_mut().map(|watch| watch.drain().len()).sum();
         assert_eq!(lines, 1_001);
         tokio::time::sleep(Duration::from_secs(2)).await;

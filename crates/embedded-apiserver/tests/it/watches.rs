@@ -32,7 +32,8 @@ async fn a_watch_resumes_from_a_version_and_follows() {
     let server = EmbeddedApiServer::new();
     let first = create(&server, "a", json!({})).await;
     create(&server, "b", json!({})).await;
-    let mut watch = Lines::open(&server, &format!("{MAPS}?watch=true&resourceVersion={first}")).await;
+    let mut watch =
+        Lines::open(&server, &format!("{MAPS}?watch=true&resourceVersion={first}")).await;
     assert_eq!(watch.event().await, "ADDED b");
     assert!(watch.is_silent());
     let changed = label(&server, "a", json!({ "x": "y" })).await;
@@ -51,13 +52,16 @@ async fn a_watch_from_anywhere_begins_with_what_is_there() {
     let server = EmbeddedApiServer::new();
     create(&server, "b", json!({})).await;
     create(&server, "a", json!({})).await;
-    for query in ["watch=1", "watch=true&resourceVersion=0", "watch=yes&resourceVersion=", "watch=True"] {
+    for query in
+        ["watch=1", "watch=true&resourceVersion=0", "watch=yes&resourceVersion=", "watch=True"]
+    {
         let mut watch = Lines::open(&server, &format!("{MAPS}?{query}")).await;
         assert_eq!(watch.event().await, "ADDED a", "{query}");
         assert_eq!(watch.event().await, "ADDED b");
         assert!(watch.is_silent());
     }
-    let other = Lines::open(&server, "/api/v1/namespaces/kube-system/configmaps?watch=1").await.is_silent();
+    let other =
+        Lines::open(&server, "/api/v1/namespaces/kube-system/configmaps?watch=1").await.is_silent();
     assert!(other, "another namespace");
     let mut all = Lines::open(&server, "/api/v1/configmaps?watch=1").await;
     assert_eq!(all.event().await, "ADDED a");
@@ -98,7 +102,8 @@ async fn objects_that_begin_or_cease_to_match_appear_and_disappear() {
 async fn a_watch_from_before_the_history_gets_410_as_an_event_and_ends() {
     let server = EmbeddedApiServer::new();
     let old = create(&server, "a", json!({})).await;
-    let mut following = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={old}")).await;
+    let mut following =
+        Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={old}")).await;
     assert!(following.is_silent());
     create(&server, "b", json!({})).await;
     assert_eq!(following.event().await, "ADDED b");
@@ -128,7 +133,12 @@ async fn an_idle_watch_survives_a_compaction_at_a_revision_of_another_kind() {
     assert!(fresh.is_silent());
     let mut unread = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={begin}")).await;
     let mut behind = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion=1")).await;
-    wire::post(&server, "/api/v1/namespaces/default/secrets", &json!({ "metadata": { "name": "s" } })).await;
+    wire::post(
+        &server,
+        "/api/v1/namespaces/default/secrets",
+        &json!({ "metadata": { "name": "s" } }),
+    )
+    .await;
     server.compact();
     create(&server, "b", json!({})).await;
     assert_eq!(fresh.event().await, "ADDED b", "it had seen all there was of its kind");
@@ -172,8 +182,10 @@ async fn a_watcher_that_falls_behind_the_window_gets_410() {
 async fn a_watch_from_the_future_is_silent_until_then() {
     let server = EmbeddedApiServer::builder().bookmark_interval(Duration::from_secs(1)).build();
     let now = server.revision();
-    let path =
-        format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion={}", now + 2);
+    let path = format!(
+        "{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=30&resourceVersion={}",
+        now + 2
+    );
     let mut watch = Lines::open(&server, &path).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert!(watch.is_silent());
@@ -189,7 +201,8 @@ async fn initial_events_end_with_a_marked_bookmark() {
     create(&server, "a", json!({})).await;
     create(&server, "b", json!({})).await;
     let streaming = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
-    let mut watch = Lines::open(&server, &format!("{MAPS}?{streaming}&allowWatchBookmarks=true")).await;
+    let mut watch =
+        Lines::open(&server, &format!("{MAPS}?{streaming}&allowWatchBookmarks=true")).await;
     assert_eq!(watch.event().await, "ADDED a");
     assert_eq!(watch.event().await, "ADDED b");
     let mark = watch.next().await.unwrap();
@@ -211,9 +224,10 @@ async fn initial_events_end_with_a_marked_bookmark() {
         );
         assert!(Lines::open(&server, &path).await.is_silent(), "{no}");
     }
-    for wrong in
-        ["watch=1&sendInitialEvents=true", "watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1"]
-    {
+    for wrong in [
+        "watch=1&sendInitialEvents=true",
+        "watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1",
+    ] {
         let answer = wire::get(&server, &format!("{MAPS}?{wrong}")).await;
         assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
     }
@@ -223,7 +237,9 @@ async fn initial_events_end_with_a_marked_bookmark() {
 async fn bookmarks_carry_the_revision_of_the_whole_store() {
     let server = EmbeddedApiServer::builder().bookmark_interval(Duration::from_secs(10)).build();
     let begin = server.revision();
-    let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion={begin}&timeoutSeconds=25");
+    let path = format!(
+        "{MAPS}?watch=1&allowWatchBookmarks=true&resourceVersion={begin}&timeoutSeconds=25"
+    );
     let mut watch = Lines::open(&server, &path).await;
     let secret = json!({ "metadata": { "name": "s" } });
     wire::post(&server, "/api/v1/namespaces/default/secrets", &secret).await;
@@ -231,7 +247,8 @@ async fn bookmarks_carry_the_revision_of_the_whole_store() {
     assert_eq!(event["type"], "BOOKMARK");
     assert_eq!(version(&event), (begin + 1).to_string(), "a write to another kind counts");
     server.compact();
-    let resumed = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={}", version(&event))).await;
+    let resumed =
+        Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={}", version(&event))).await;
     assert!({ resumed }.is_silent(), "a bookmark can be resumed from after a compaction");
     assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK");
     assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK", "one before the end");
@@ -287,7 +304,8 @@ async fn the_event_of_a_released_object_shows_it_as_it_was() {
     let marked = watch.next().await.unwrap();
     assert_eq!(marked["type"], "MODIFIED");
     assert!(marked["object"]["metadata"]["deletionTimestamp"].is_string());
-    wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!({ "metadata": { "finalizers": [] } })).await;
+    wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!({ "metadata": { "finalizers": [] } }))
+        .await;
     let gone = watch.next().await.unwrap();
     assert_eq!(gone["type"], "DELETED");
     assert_eq!(gone["object"]["metadata"]["finalizers"][0], "x.io/f");
@@ -298,7 +316,8 @@ async fn the_event_of_a_released_object_shows_it_as_it_was() {
 async fn bookmarks_that_never_come_are_no_reason_to_fail() {
     for never in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 40)] {
         let server = EmbeddedApiServer::builder().bookmark_interval(never).build();
-        let mut watch = Lines::open(&server, "/api/v1/configmaps?watch=1&allowWatchBookmarks=true").await;
+        let mut watch =
+            Lines::open(&server, "/api/v1/configmaps?watch=1&allowWatchBookmarks=true").await;
         assert_eq!(watch.event().await, "BOOKMARK ", "that of the initial events");
         assert!(watch.is_silent());
         let made = json!({ "metadata": { "name": "a" } });

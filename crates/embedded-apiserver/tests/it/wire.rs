@@ -17,7 +17,8 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {:?}", self.text))
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|error| panic!("{error} in {:?}", self.text))
     }
 
     pub(crate) fn lines(&self) -> Vec<Value> {
@@ -60,7 +61,8 @@ pub(crate) async fn get(server: &EmbeddedApiServer, path: &str) -> Answer {
 }
 
 pub(crate) async fn post(server: &EmbeddedApiServer, path: &str, body: &Value) -> Answer {
-    send(server, Method::POST, path, &[("content-type", "application/json")], body.to_string()).await
+    send(server, Method::POST, path, &[("content-type", "application/json")], body.to_string())
+        .await
 }
 
 pub(crate) async fn put(server: &EmbeddedApiServer, path: &str, body: &Value) -> Answer {
@@ -68,10 +70,16 @@ pub(crate) async fn put(server: &EmbeddedApiServer, path: &str, body: &Value) ->
 }
 
 pub(crate) async fn delete(server: &EmbeddedApiServer, path: &str, body: &Value) -> Answer {
-    send(server, Method::DELETE, path, &[("content-type", "application/json")], body.to_string()).await
+    send(server, Method::DELETE, path, &[("content-type", "application/json")], body.to_string())
+        .await
 }
 
-pub(crate) async fn patch(server: &EmbeddedApiServer, path: &str, media: &str, body: &Value) -> Answer {
+pub(crate) async fn patch(
+    server: &EmbeddedApiServer,
+    path: &str,
+    media: &str,
+    body: &Value,
+) -> Answer {
     send(server, Method::PATCH, path, &[("content-type", media)], body.to_string()).await
 }
 
@@ -87,7 +95,8 @@ impl Lines {
         assert_eq!(response.status(), StatusCode::OK, "{path}");
         let lines = response.into_body().into_stream();
         Self(Box::pin(lines.map(|line| {
-            serde_json::from_slice(&line.expect("no fault was planned")).expect("one whole line per chunk")
+            serde_json::from_slice(&line.expect("no fault was planned"))
+                .expect("one whole line per chunk")
         })))
     }
 

@@ -1,5 +1,5 @@
-//! What the server costs, counted by the allocator: the bytes that it holds (objects, history, watches that nobody
-//! reads), and the allocations that requests make.
+//! What the server costs, counted by the allocator: the bytes that it holds (objects, history,
+//! watches that nobody reads), and the allocations that requests make.
 
 #[path = "../it/sizes.rs"]
 mod sizes;
@@ -31,7 +31,8 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(work)
 }
 
@@ -48,8 +49,10 @@ fn server() -> Builder {
 
 async fn open(server: &EmbeddedApiServer, method: Method, path: &str, body: Value) -> Body {
     let body = if body.is_null() { Bytes::new() } else { body.to_string().into() };
-    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
-    let response = server.service().oneshot(request.body(Full::new(body)).expect("a request")).await;
+    let request =
+        Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let response =
+        server.service().oneshot(request.body(Full::new(body)).expect("a request")).await;
     let response = response.expect("no fault was planned");
     assert!(response.status().is_success(), "{path}: {}", response.status());
     response.into_body()
@@ -77,10 +80,14 @@ fn objects_take_at_most_twice_their_json_history_included() {
             let region = Region::new(ALLOCATOR);
             let mut json = 0;
             for number in 0..size(1_250, 5_000) {
-                json += send(&server, Method::POST, MAPS, map(&format!("map-{number:06}"), data)).await;
+                json +=
+                    send(&server, Method::POST, MAPS, map(&format!("map-{number:06}"), data)).await;
             }
             let share = held(&region) as f64 / json as f64;
-            assert!(share <= most, "{share:.2} bytes for a byte of JSON, with {data} bytes of data");
+            assert!(
+                share <= most,
+                "{share:.2} bytes for a byte of JSON, with {data} bytes of data"
+            );
         }
     });
 }
@@ -129,7 +136,10 @@ fn a_watch_that_nobody_reads_holds_no_events() {
             held(&region)
         };
         let (alone, beside) = (grown(0).await, grown(100).await);
-        assert!(beside <= alone + 100_000, "{alone} bytes without watches, {beside} beside a hundred");
+        assert!(
+            beside <= alone + 100_000,
+            "{alone} bytes without watches, {beside} beside a hundred"
+        );
     });
 }
 

@@ -1,4 +1,5 @@
-//! What requests cost: allocations, which are the same in each run, and stand for the work that is done.
+//! What requests cost: allocations, which are the same in each run, and stand for the work that is
+//! done.
 
 use embedded_apiserver::{Body, EmbeddedApiServer};
 use futures::StreamExt as _;
@@ -37,7 +38,8 @@ async fn allocations(work: impl Future<Output = ()>) -> usize {
     region.change().allocations
 }
 
-/// Ten times the objects take about ten times the work; were it their square, it would be a hundred times.
+/// Ten times the objects take about ten times the work; were it their square, it would be a hundred
+/// times.
 fn assert_linear(what: &str, few: usize, many: usize) {
     assert!(many <= few * 12, "{what}: {few} allocations for a tenth, {many} for all");
 }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::location::Location;
 use crate::names::{
-    FINALIZER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, WAITING_MESSAGE,
-    WAITING_REASON, volume_name,
+    FINALIZER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA,
+    WAITING_MESSAGE, WAITING_REASON, volume_name,
 };
 use crate::outcome::{Problem, Reason};
 use crate::parameters::Parameters;
@@ -64,8 +64,8 @@ pub struct Plan {
 
 /// Decides the next step for the claim with this UID.
 ///
-/// `claim` is the claim of that UID (`None`: there is none any more), `class` the StorageClass we serve,
-/// `volume` the volume of the claim's name.
+/// `claim` is the claim of that UID (`None`: there is none any more), `class` the StorageClass we
+/// serve, `volume` the volume of the claim's name.
 #[must_use]
 pub fn decide(
     us: &Us,
@@ -74,11 +74,12 @@ pub fn decide(
     volume: Option<&PersistentVolume>,
 ) -> ClaimStep {
     let Some(claim) = claim else { return ClaimStep::TakeBack };
-    let annotation =
-        |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
+    let annotation = |name: &str| {
+        claim.metadata.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str)
+    };
     let spec = claim.spec.as_ref();
-    let named_class =
-        annotation(CLASS_ANNOTATION).or_else(|| spec.and_then(|spec| spec.storage_class_name.as_deref()));
+    let named_class = annotation(CLASS_ANNOTATION)
+        .or_else(|| spec.and_then(|spec| spec.storage_class_name.as_deref()));
     if named_class != Some(&us.storage_class) {
         return ClaimStep::Idle(Idle::NotOurs);
     }
@@ -121,7 +122,8 @@ pub fn decide(
     }
 }
 
-/// What a bound claim asks to change about its volume, where that volume is ours: nobody would ever answer.
+/// What a bound claim asks to change about its volume, where that volume is ours: nobody would ever
+/// answer.
 fn unsupported_change(
     us: &Us,
     claim: &PersistentVolumeClaim,
@@ -142,7 +144,8 @@ fn unsupported_change(
     }
     let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     let requested = requests.and_then(|all| all.get("storage"))?;
-    let capacity = status.and_then(|status| status.capacity.as_ref()).and_then(|all| all.get("storage"))?;
+    let capacity =
+        status.and_then(|status| status.capacity.as_ref()).and_then(|all| all.get("storage"))?;
     if amount(requested)? <= amount(capacity)? {
         return None;
     }
@@ -201,13 +204,14 @@ pub fn verify(us: &Us, plan: &Plan, volume: &PersistentVolume) -> Result<(), Pro
             ),
         ))
     };
-    let ours =
-        volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY)) == Some(&us.provisioner);
+    let ours = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY))
+        == Some(&us.provisioner);
     if !ours {
         return taken("was not made by this provisioner");
     }
     let spec = volume.spec.as_ref();
-    let claim_uid = spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
+    let claim_uid =
+        spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
     if claim_uid != Some(plan.location.claim_uid()) {
         return taken("belongs to another claim");
     }
@@ -227,14 +231,18 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
         return Err(unusable("the claim has no uid, name, namespace or spec"));
     };
     if spec.volume_mode.as_deref().is_some_and(|mode| mode != "Filesystem") {
-        return Err(unusable("the claim asks for volumeMode Block: a directory can only be a Filesystem"));
+        return Err(unusable(
+            "the claim asks for volumeMode Block: a directory can only be a Filesystem",
+        ));
     }
     if spec.selector.is_some() {
         return Err(unusable(
             "the claim has a selector: a volume that is made for it has no labels to select by",
         ));
     }
-    if let Some(class) = spec.volume_attributes_class_name.as_deref().filter(|name| !name.is_empty()) {
+    if let Some(class) =
+        spec.volume_attributes_class_name.as_deref().filter(|name| !name.is_empty())
+    {
         return Err(unusable(&no_attributes(class)));
     }
     if spec.data_source.is_some() || spec.data_source_ref.is_some() {
@@ -267,8 +275,12 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
     let volume = PersistentVolume {
         metadata: ObjectMeta {
             name: Some(volume_name(uid)),
-            annotations: Some(BTreeMap::from([(PROVISIONED_BY.to_owned(), us.provisioner.clone())])),
-            // Also with Retain: the finalizer goes once the directory has been set apart, so that no sweep takes it for an orphan.
+            annotations: Some(BTreeMap::from([(
+                PROVISIONED_BY.to_owned(),
+                us.provisioner.clone(),
+            )])),
+            // Also with Retain: the finalizer goes once the directory has been set apart, so that
+            // no sweep takes it for an orphan.
             finalizers: Some(vec![FINALIZER.to_owned()]),
             ..ObjectMeta::default()
         },
@@ -360,7 +372,8 @@ pub fn note_patch(claim: &PersistentVolumeClaim, wanted: Option<&Note>) -> Optio
     }))
 }
 
-/// Whether a claim changed in anything but our own note and the server's bookkeeping: what makes it worth another look.
+/// Whether a claim changed in anything but our own note and the server's bookkeeping: what makes it
+/// worth another look.
 #[must_use]
 pub fn changed(old: &PersistentVolumeClaim, new: &PersistentVolumeClaim) -> bool {
     fn told(claim: &PersistentVolumeClaim) -> impl Iterator<Item = (&String, &String)> {

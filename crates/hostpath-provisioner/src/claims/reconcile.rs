@@ -1,4 +1,5 @@
-//! Doing what was decided about a claim. Keyed by UID, so that a claim that was made again under its name is another one.
+//! Doing what was decided about a claim. Keyed by UID, so that a claim that was made again under
+//! its name is another one.
 
 use std::sync::Arc;
 
@@ -32,20 +33,25 @@ impl Reconciler for ClaimReconciler {
         let bound = claim.as_ref().and_then(|claim| claim.spec.as_ref()?.volume_name.clone());
         let name = bound.filter(|name| !name.is_empty()).unwrap_or_else(|| volume_name(uid));
         let volume = context.caches.volumes.get(&ObjectKey::cluster(name));
-        let step = decide(&context.us, claim.as_deref(), context.class().as_deref(), volume.as_deref());
+        let step =
+            decide(&context.us, claim.as_deref(), context.class().as_deref(), volume.as_deref());
         match (step, &claim) {
             (ClaimStep::Idle(_), Some(claim)) => {
                 context.end(uid);
-                // Nothing else may ever bring this claim here again, and it would say that it waits for good.
+                // Nothing else may ever bring this claim here again, and it would say that it waits
+                // for good.
                 self.note(claim, None).await.map_err(failure)?;
                 Ok(Action::await_change())
             }
             (ClaimStep::Wait(problem), Some(claim)) => {
-                // Without the note nobody would know what it waits for, so that is tried again, if nothing else is.
+                // Without the note nobody would know what it waits for, so that is tried again, if
+                // nothing else is.
                 self.tell_failure(&request, claim, &problem).await.map_err(failure)?;
                 Err(failure(problem))
             }
-            (ClaimStep::Provision(plan), Some(claim)) => self.provision(&request, claim, *plan).await,
+            (ClaimStep::Provision(plan), Some(claim)) => {
+                self.provision(&request, claim, *plan).await
+            }
             (_, claim) => self.take_back(&request, claim.as_deref()).await,
         }
     }
@@ -102,8 +108,8 @@ impl ClaimReconciler {
         }
     }
 
-    /// The directory first, then the volume; tells whether it was this run that made the volume. Each step may find that an earlier
-    /// attempt, or an earlier leader, has taken it.
+    /// The directory first, then the volume; tells whether it was this run that made the volume.
+    /// Each step may find that an earlier attempt, or an earlier leader, has taken it.
     async fn make(&self, request: &Request<String>, plan: &Plan) -> Result<bool, Problem> {
         let context = &self.context;
         let term = term_of(request);
@@ -132,29 +138,32 @@ impl ClaimReconciler {
         term.check()?;
         let volumes = context.volumes_api();
         let params = PostParams::default();
-        let created =
-            match context.ask("create the PersistentVolume", volumes.create(&params, &plan.volume)).await {
-                Ok(_) => true,
-                Err(refused) if refused.code == 409 => {
-                    let name = plan.location.name();
-                    match context.look("read the PersistentVolume", volumes.get(name)).await? {
-                        Some(volume) => {
-                            verify(&context.us, plan, &volume)?;
-                            false
-                        }
-                        None => {
-                            let message = "the PersistentVolume existed a moment ago and is gone now";
-                            return Err(Problem::passing(Reason::ApiFailed, message));
-                        }
+        let created = match context
+            .ask("create the PersistentVolume", volumes.create(&params, &plan.volume))
+            .await
+        {
+            Ok(_) => true,
+            Err(refused) if refused.code == 409 => {
+                let name = plan.location.name();
+                match context.look("read the PersistentVolume", volumes.get(name)).await? {
+                    Some(volume) => {
+                        verify(&context.us, plan, &volume)?;
+                        false
+                    }
+                    None => {
+                        let message = "the PersistentVolume existed a moment ago and is gone now";
+                        return Err(Problem::passing(Reason::ApiFailed, message));
                     }
                 }
-                Err(refused) => return Err(refused.problem),
-            };
+            }
+            Err(refused) => return Err(refused.problem),
+        };
         context.end(uid);
         Ok(created)
     }
 
-    /// Takes back the directory of a claim that is gone, if it never became a volume. The server has the last word on both.
+    /// Takes back the directory of a claim that is gone, if it never became a volume. The server
+    /// has the last word on both.
     async fn take_back(
         &self,
         request: &Request<String>,
@@ -182,12 +191,20 @@ impl ClaimReconciler {
         }
     }
 
-    async fn take_back_begun(&self, request: &Request<String>, begun: &Begun) -> Result<(), Problem> {
+    async fn take_back_begun(
+        &self,
+        request: &Request<String>,
+        begun: &Begun,
+    ) -> Result<(), Problem> {
         let context = &self.context;
         let uid = request.key();
         term_of(request).check()?;
         let volume = context.volumes_api();
-        if context.look("read the PersistentVolume", volume.get(begun.location.name())).await?.is_some() {
+        if context
+            .look("read the PersistentVolume", volume.get(begun.location.name()))
+            .await?
+            .is_some()
+        {
             // From here on it is the volume's story.
             return Ok(());
         }
@@ -203,19 +220,25 @@ impl ClaimReconciler {
         context.compare(&term_of(request), request.tracker()).await?;
         let location = begun.location.clone();
         let removed = context
-            .on_disk(request, uid, move |root, term| match root.remove(&location, Authority::Marker, term) {
-                // Whatever stands there, it is not what we made. The sweep counts it.
-                Err(error) if matches!(error.trouble(), Trouble::Foreign | Trouble::InTheWay) => {
-                    Ok(Err(error))
+            .on_disk(request, uid, move |root, term| {
+                match root.remove(&location, Authority::Marker, term) {
+                    // Whatever stands there, it is not what we made. The sweep counts it.
+                    Err(error)
+                        if matches!(error.trouble(), Trouble::Foreign | Trouble::InTheWay) =>
+                    {
+                        Ok(Err(error))
+                    }
+                    other => other.map(Ok),
                 }
-                other => other.map(Ok),
             })
             .await?;
         match removed {
             Ok(removed) => {
                 tracing::info!(claim = %uid, directory = %begun.location, ?removed, "took back what was begun for a claim that is gone");
             }
-            Err(error) => tracing::warn!(claim = %uid, %error, "left alone, though its claim is gone"),
+            Err(error) => {
+                tracing::warn!(claim = %uid, %error, "left alone, though its claim is gone")
+            }
         }
         Ok(())
     }
@@ -247,10 +270,16 @@ impl ClaimReconciler {
         self.note(claim, Some(&note)).await
     }
 
-    /// Makes the claim carry this note. It is no property of the work: that goes on whether it can be written or not.
-    async fn note(&self, claim: &PersistentVolumeClaim, note: Option<&Note>) -> Result<(), Problem> {
+    /// Makes the claim carry this note. It is no property of the work: that goes on whether it can
+    /// be written or not.
+    async fn note(
+        &self,
+        claim: &PersistentVolumeClaim,
+        note: Option<&Note>,
+    ) -> Result<(), Problem> {
         let Some(patch) = note_patch(claim, note) else { return Ok(()) };
-        let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name) else {
+        let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name)
+        else {
             return Ok(());
         };
         let claims = self.context.claims_api(namespace);

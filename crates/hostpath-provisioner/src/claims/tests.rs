@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::decide::{ClaimStep, Idle, Note, changed, decide, note_of, note_patch};
 use crate::names::{
-    FINALIZER, PROVISIONED_BY, PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA,
+    FINALIZER, PROVISIONED_BY, PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER,
+    STORAGE_PROVISIONER_BETA,
 };
 use crate::outcome::{Reason, Retry};
 use crate::us::Us;
@@ -64,7 +65,10 @@ fn planned_volume() -> PersistentVolume {
 #[test]
 fn a_pending_claim_that_asks_us_is_provisioned_with_everything_it_asked_for() {
     let ClaimStep::Provision(plan) = step(|_| {}) else { panic!("not provisioned") };
-    assert_eq!((plan.mode, plan.claim_namespace.as_str(), plan.claim_name.as_str()), (0o777, "shop", "data"));
+    assert_eq!(
+        (plan.mode, plan.claim_namespace.as_str(), plan.claim_name.as_str()),
+        (0o777, "shop", "data")
+    );
     assert_eq!(
         serde_json::to_value(&plan.volume).unwrap(),
         json!({
@@ -86,7 +90,8 @@ fn a_pending_claim_that_asks_us_is_provisioned_with_everything_it_asked_for() {
 #[test]
 fn a_volume_says_on_which_nodes_its_directory_is_if_that_is_known() {
     let us = Us { node_label: Some(("example.com/root".into(), "true".into())), ..us() };
-    let ClaimStep::Provision(plan) = decide(&us, Some(&claim(|_| {})), Some(&class(|_| {})), None) else {
+    let ClaimStep::Provision(plan) = decide(&us, Some(&claim(|_| {})), Some(&class(|_| {})), None)
+    else {
         panic!("not provisioned")
     };
     assert_eq!(
@@ -115,20 +120,35 @@ fn the_class_decides_policy_mode_and_subdir() {
 #[test]
 fn only_claims_that_ask_us_by_class_and_annotation_are_ours() {
     let idle = |edit: fn(&mut Value)| step(edit);
-    assert_eq!(idle(|c| c["spec"]["storageClassName"] = json!("other")), ClaimStep::Idle(Idle::NotOurs));
-    assert_eq!(idle(|c| c["spec"]["storageClassName"] = json!(null)), ClaimStep::Idle(Idle::NotOurs));
-    assert_eq!(idle(|c| c["metadata"]["annotations"] = json!(null)), ClaimStep::Idle(Idle::NotAsked));
+    assert_eq!(
+        idle(|c| c["spec"]["storageClassName"] = json!("other")),
+        ClaimStep::Idle(Idle::NotOurs)
+    );
+    assert_eq!(
+        idle(|c| c["spec"]["storageClassName"] = json!(null)),
+        ClaimStep::Idle(Idle::NotOurs)
+    );
+    assert_eq!(
+        idle(|c| c["metadata"]["annotations"] = json!(null)),
+        ClaimStep::Idle(Idle::NotAsked)
+    );
     assert_eq!(
         idle(|c| c["metadata"]["annotations"] = json!({STORAGE_PROVISIONER: "other"})),
         ClaimStep::Idle(Idle::NotOurs)
     );
-    assert_eq!(idle(|c| c["spec"]["volumeName"] = json!("pvc-u-1")), ClaimStep::Idle(Idle::Settled));
+    assert_eq!(
+        idle(|c| c["spec"]["volumeName"] = json!("pvc-u-1")),
+        ClaimStep::Idle(Idle::Settled)
+    );
     assert!(matches!(
         idle(|c| c["metadata"]["annotations"] = json!({STORAGE_PROVISIONER_BETA: PROVISIONER})),
         ClaimStep::Provision(_)
     ));
     let foreign = class(|c| c["provisioner"] = json!("other"));
-    assert_eq!(decide(&us(), Some(&claim(|_| {})), Some(&foreign), None), ClaimStep::Idle(Idle::NotOurs));
+    assert_eq!(
+        decide(&us(), Some(&claim(|_| {})), Some(&foreign), None),
+        ClaimStep::Idle(Idle::NotOurs)
+    );
 }
 
 #[test]
@@ -156,7 +176,10 @@ fn a_claim_that_is_gone_or_going_has_its_unfinished_work_taken_back() {
 
 #[test]
 fn what_cannot_be_done_waits_for_a_change_and_says_why() {
-    assert_eq!(waits_for(&decide(&us(), Some(&claim(|_| {})), None, None)), Some(Reason::ClassNotFound));
+    assert_eq!(
+        waits_for(&decide(&us(), Some(&claim(|_| {})), None, None)),
+        Some(Reason::ClassNotFound)
+    );
     for edit in [
         (|c| c["spec"]["volumeMode"] = json!("Block")) as fn(&mut Value),
         |c| c["spec"]["selector"] = json!({"matchLabels": {"a": "b"}}),
@@ -181,8 +204,9 @@ fn what_cannot_be_done_waits_for_a_change_and_says_why() {
 
 #[test]
 fn a_volume_that_is_already_there_is_the_claims_or_blocks_it() {
-    let decided =
-        |volume: &PersistentVolume| decide(&us(), Some(&claim(|_| {})), Some(&class(|_| {})), Some(volume));
+    let decided = |volume: &PersistentVolume| {
+        decide(&us(), Some(&claim(|_| {})), Some(&class(|_| {})), Some(volume))
+    };
     assert_eq!(decided(&planned_volume()), ClaimStep::Idle(Idle::Settled));
     let mut others = planned_volume();
     others.metadata.annotations = None;
@@ -258,7 +282,9 @@ fn what_a_claim_asks_for_and_nobody_would_answer_is_refused_on_it() {
     let attributes = |v: &mut Value| v["spec"]["volumeAttributesClassName"] = json!("gold");
     refused(step(attributes), &["volumeAttributesClassName", "gold"]);
     refused(bound(attributes), &["volumeAttributesClassName", "gold"]);
-    for (requested, capacity) in [("2Gi", "1Gi"), ("1025Mi", "1Gi"), ("2G", "1536M"), ("1.5e9", "1Gi")] {
+    for (requested, capacity) in
+        [("2Gi", "1Gi"), ("1025Mi", "1Gi"), ("2G", "1536M"), ("1.5e9", "1Gi")]
+    {
         refused(
             bound(|v| {
                 v["spec"]["resources"]["requests"]["storage"] = json!(requested);

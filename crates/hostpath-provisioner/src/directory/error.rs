@@ -4,7 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The longest path that an error shows, in bytes. The cause and the remedy follow it in a message of limited length.
+/// The longest path that an error shows, in bytes. The cause and the remedy follow it in a message
+/// of limited length.
 const PATH_MAX_BYTES: usize = 768;
 
 /// What kind of trouble it is; decides the reason that is shown and whether trying again can help.
@@ -120,11 +121,21 @@ mod tests {
 
     #[test]
     fn a_long_path_leaves_room_for_what_is_wrong_and_the_remedy() {
-        let path = PathBuf::from(format!("/srv/{}/pvc-u-1/{}/last", "\u{e9}".repeat(900), "x".repeat(2000)));
+        let path = PathBuf::from(format!(
+            "/srv/{}/pvc-u-1/{}/last",
+            "\u{e9}".repeat(900),
+            "x".repeat(2000)
+        ));
         let source = io::Error::from(rustix::io::Errno::PERM);
         let text = DirectoryError::denied(&path, source).to_string();
-        assert!(text.len() <= MESSAGE_MAX_BYTES && shown(&text) == text, "{} bytes: {text}", text.len());
-        assert!(text.starts_with("/srv/") && text.contains("x/last: cannot be removed: Operation not"));
+        assert!(
+            text.len() <= MESSAGE_MAX_BYTES && shown(&text) == text,
+            "{} bytes: {text}",
+            text.len()
+        );
+        assert!(
+            text.starts_with("/srv/") && text.contains("x/last: cannot be removed: Operation not")
+        );
         assert!(text.ends_with("or run with DAC_OVERRIDE and FOWNER"), "{text}");
     }
 }

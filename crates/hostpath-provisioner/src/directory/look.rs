@@ -1,5 +1,6 @@
-//! Looks at the root: lists the directories, and removes the leftovers of earlier terms. A listing or a removal passes over
-//! entries that fail and reports them, so that one bad entry hides nothing else.
+//! Looks at the root: lists the directories, and removes the leftovers of earlier terms. A listing
+//! or a removal passes over entries that fail and reports them, so that one bad entry hides nothing
+//! else.
 
 use std::os::fd::OwnedFd;
 
@@ -46,8 +47,8 @@ pub struct Cleared {
 }
 
 impl Root {
-    /// Removes what earlier terms left in the state folder: half-made directories and half-removed ones. Passes over what it
-    /// cannot remove, and removes nothing while removals are paused.
+    /// Removes what earlier terms left in the state folder: half-made directories and half-removed
+    /// ones. Passes over what it cannot remove, and removes nothing while removals are paused.
     ///
     /// # Errors
     /// When a folder cannot be listed at all, or when the term is over.
@@ -69,7 +70,9 @@ impl Root {
                 }
                 let path = path.join(&*shown);
                 self.check(term, &path)?;
-                match self.step_on("clear-leftover", &path, || remove_leftover(&folder, name, &path)) {
+                match self
+                    .step_on("clear-leftover", &path, || remove_leftover(&folder, name, &path))
+                {
                     Ok(()) => cleared.removed += 1,
                     Err(error) => cleared.stuck.push(error),
                 }
@@ -85,7 +88,8 @@ impl Root {
     pub fn marker(&self, location: &Location) -> Result<Option<Marker>, DirectoryError> {
         let path = location.below(self.path());
         let Some(parent) = self.open_folders(location.subdir(), false)? else { return Ok(None) };
-        let cannot = |error: std::io::Error| DirectoryError::io(&path, "its marker cannot be read", error);
+        let cannot =
+            |error: std::io::Error| DirectoryError::io(&path, "its marker cannot be read", error);
         let directory = match walk::open_folder(&parent, location.name()) {
             Ok(directory) => directory,
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -97,8 +101,8 @@ impl Root {
         }
     }
 
-    /// Lists the directories that are named like ours, wherever a `subdir` may have put them. Passes over folders that it
-    /// cannot look into.
+    /// Lists the directories that are named like ours, wherever a `subdir` may have put them.
+    /// Passes over folders that it cannot look into.
     ///
     /// # Errors
     /// When the root cannot be listed, or when it is not known which directories are retained.
@@ -141,7 +145,11 @@ impl Root {
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                     Err(error) => {
                         let path = path.join(name);
-                        listing.skipped.push(DirectoryError::io(&path, "cannot be opened", error.into()));
+                        listing.skipped.push(DirectoryError::io(
+                            &path,
+                            "cannot be opened",
+                            error.into(),
+                        ));
                         continue;
                     }
                 };
@@ -153,7 +161,11 @@ impl Root {
                     Ok(holds_data) => holds_data,
                     Err(error) => {
                         let path = path.join(name);
-                        listing.skipped.push(DirectoryError::io(&path, "cannot be listed", error.into()));
+                        listing.skipped.push(DirectoryError::io(
+                            &path,
+                            "cannot be listed",
+                            error.into(),
+                        ));
                         continue;
                     }
                 };
@@ -174,11 +186,14 @@ impl Root {
     }
 }
 
-/// Whether an entry is a folder, without opening it: opening it may be refused, and the caller reports that.
+/// Whether an entry is a folder, without opening it: opening it may be refused, and the caller
+/// reports that.
 fn is_folder(parent: &OwnedFd, entry: &rustix::fs::DirEntry) -> bool {
     match entry.file_type() {
-        FileType::Unknown => rustix::fs::statat(parent, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory),
+        FileType::Unknown => {
+            rustix::fs::statat(parent, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+        }
         other => other == FileType::Directory,
     }
 }

@@ -1,4 +1,5 @@
-//! Making a directory: whole, with its marker, and under its name in one step; or adopting the one that an earlier attempt made.
+//! Making a directory: whole, with its marker, and under its name in one step; or adopting the one
+//! that an earlier attempt made.
 
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -21,7 +22,8 @@ impl Root {
     /// Durable when it returns. A directory that was adopted has its mode set again.
     ///
     /// # Errors
-    /// When something else stands there, the disk refuses, or the term is over. Nothing is left outside the state folder then.
+    /// When something else stands there, the disk refuses, or the term is over. Nothing is left
+    /// outside the state folder then.
     pub fn ensure(
         &self,
         location: &Location,
@@ -43,12 +45,17 @@ impl Root {
                 }
                 Err(Errno::NOENT) => {}
                 Err(error) => {
-                    return Err(DirectoryError::io(&path, "the directory cannot be made", error.into()));
+                    return Err(DirectoryError::io(
+                        &path,
+                        "the directory cannot be made",
+                        error.into(),
+                    ));
                 }
             }
             match self.stage_and_publish(&parent, location, mode, marker, term) {
                 Ok(()) => return Ok(Ensured::Created),
-                // Another one was faster, or the empty folder around it has just been removed: look again.
+                // Another one was faster, or the empty folder around it has just been removed: look
+                // again.
                 Err(error) if error.is_not_found() || is_exists(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -68,7 +75,9 @@ impl Root {
             .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?
         {
             Found::Marker(found) if found.claim_uid == wanted.claim_uid => {
-                self.step("chmod", path, || rustix::fs::fchmod(directory, Mode::from_raw_mode(mode)))?;
+                self.step("chmod", path, || {
+                    rustix::fs::fchmod(directory, Mode::from_raw_mode(mode))
+                })?;
                 Ok(Ensured::Adopted(found))
             }
             Found::Marker(found) => foreign(format!(
@@ -112,8 +121,9 @@ impl Root {
             }
             Err(error) => {
                 // The next sweep would find it; but why leave it until then.
-                let _ = self
-                    .step_on("unstage", &entry_path, || remove_tree(&staging, &c_name(&entry), &entry_path));
+                let _ = self.step_on("unstage", &entry_path, || {
+                    remove_tree(&staging, &c_name(&entry), &entry_path)
+                });
                 Err(error)
             }
         }
@@ -127,7 +137,9 @@ impl Root {
         mode: u32,
         marker: &Marker,
     ) -> Result<(), DirectoryError> {
-        self.step("stage", path, || rustix::fs::mkdirat(staging, entry, Mode::from_raw_mode(0o700)))?;
+        self.step("stage", path, || {
+            rustix::fs::mkdirat(staging, entry, Mode::from_raw_mode(0o700))
+        })?;
         let directory = self.step("open-staged", path, || walk::open_folder(staging, entry))?;
         self.step_io("mark", path, || {
             let mut file = create_new(&directory, MARKER_FILE, 0o644)?;

@@ -10,7 +10,8 @@ use super::{DirectoryError, Root, open_root, walk};
 use crate::location::SUBDIR_MAX_DEPTH;
 use crate::names::{RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TRASH_FOLDER, claim_uid_of};
 
-/// A mount, as far as the kernel tells them apart: two mounts of one file system have the same device.
+/// A mount, as far as the kernel tells them apart: two mounts of one file system have the same
+/// device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     /// Linux says it since 5.8.
@@ -32,23 +33,30 @@ impl Mount {
 
     /// [`Mount::of`], with an error that names the folder.
     pub(super) fn of_path(folder: impl AsFd, path: &Path) -> Result<Self, DirectoryError> {
-        Self::of(folder).map_err(|error| DirectoryError::io(path, "its mount is not known", error.into()))
+        Self::of(folder)
+            .map_err(|error| DirectoryError::io(path, "its mount is not known", error.into()))
     }
 
     /// Refuses a folder that is on another mount.
     pub(super) fn check(self, folder: impl AsFd, path: &Path) -> Result<(), DirectoryError> {
-        if Self::of_path(folder, path)? == self { Ok(()) } else { Err(DirectoryError::mounted(path)) }
+        if Self::of_path(folder, path)? == self {
+            Ok(())
+        } else {
+            Err(DirectoryError::mounted(path))
+        }
     }
 }
 
 impl Root {
-    /// Looks for a folder of the root, outside of the volumes' directories, that is on another mount: no rename gets there.
+    /// Looks for a folder of the root, outside of the volumes' directories, that is on another
+    /// mount: no rename gets there.
     ///
     /// # Errors
     /// Naming the first such folder. A folder that cannot be looked into is passed over.
     pub fn check_mounts(&self) -> Result<(), DirectoryError> {
-        let root = open_root(self.path())
-            .map_err(|error| DirectoryError::io(self.path(), "the root cannot be opened", error.into()))?;
+        let root = open_root(self.path()).map_err(|error| {
+            DirectoryError::io(self.path(), "the root cannot be opened", error.into())
+        })?;
         let mount = Mount::of_path(&root, self.path())?;
         if let Ok(state) = walk::open_folder(&root, STATE_FOLDER) {
             let path = self.path().join(STATE_FOLDER);

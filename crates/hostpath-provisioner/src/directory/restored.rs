@@ -1,5 +1,5 @@
-//! Notices an API server that was restored from a backup older than this root. Data of claims that it forgot may be live, so
-//! nothing is removed until an operator removes the file that says so.
+//! Notices an API server that was restored from a backup older than this root. Data of claims that
+//! it forgot may be live, so nothing is removed until an operator removes the file that says so.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -20,8 +20,9 @@ struct Said {
     why: String,
 }
 
-/// Whether a beginning term is older than the recorded one. A later term of one Lease has a greater version and
-/// a greater count of transitions. Revisions of a restored server may have been raised on purpose, so one of both is enough.
+/// Whether a beginning term is older than the recorded one. A later term of one Lease has a greater
+/// version and a greater count of transitions. Revisions of a restored server may have been raised
+/// on purpose, so one of both is enough.
 pub(crate) fn is_older(begins: &Fence, recorded: &Fence) -> bool {
     let number = |fence: &Fence| fence.resource_version.parse::<u64>().ok();
     let version = match (number(begins), number(recorded)) {
@@ -34,7 +35,8 @@ pub(crate) fn is_older(begins: &Fence, recorded: &Fence) -> bool {
 }
 
 impl Root {
-    /// Why nothing is removed on this root, if so, in a sentence that ends in what confirms that it may be again.
+    /// Why nothing is removed on this root, if so, in a sentence that ends in what confirms that it
+    /// may be again.
     ///
     /// # Errors
     /// When that cannot be found out.
@@ -59,7 +61,8 @@ impl Root {
         }
     }
 
-    /// Compares the server's present revision with the greatest that this root has seen, and keeps the greater one.
+    /// Compares the server's present revision with the greatest that this root has seen, and keeps
+    /// the greater one.
     ///
     /// # Errors
     /// When the disk refuses or the term is over.
@@ -67,7 +70,10 @@ impl Root {
         let Some(record) = self.read_term()? else { return Ok(()) };
         self.check(term, self.path())?;
         if revision < record.seen {
-            self.pause(&format!("the API server is at revision {revision} and was at {}", record.seen))?;
+            self.pause(&format!(
+                "the API server is at revision {revision} and was at {}",
+                record.seen
+            ))?;
         }
         if revision == record.seen {
             return Ok(());
@@ -81,9 +87,14 @@ impl Root {
         let said = Said { why: format!("nothing is removed: {what}, so it was restored") };
         self.step_io("pause", &path, || {
             let state = walk::open_folder(open_root(self.path())?, STATE_FOLDER)?;
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let flags = OFlags::WRONLY
+                | OFlags::CREATE
+                | OFlags::TRUNC
+                | OFlags::NOFOLLOW
+                | OFlags::CLOEXEC;
             // Half written it pauses as well.
-            let file = rustix::fs::openat(&state, RESTORED_FILE, flags, Mode::from_raw_mode(0o600))?;
+            let file =
+                rustix::fs::openat(&state, RESTORED_FILE, flags, Mode::from_raw_mode(0o600))?;
             let mut file = fs::File::from(file);
             file.write_all(&serde_json::to_vec(&said)?)?;
             file.sync_all()?;

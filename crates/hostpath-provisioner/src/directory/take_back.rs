@@ -1,4 +1,5 @@
-//! Taking a directory back: one rename into the trash, then the removal, each of which may be found half done.
+//! Taking a directory back: one rename into the trash, then the removal, each of which may be found
+//! half done.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::location::Location;
 use crate::names::{MARKER_FILE, TRASH_FOLDER};
 
 impl Root {
-    /// Looks whether a directory may be taken back: ours, on the root's mount, and nothing on the disk that says no. Changes nothing.
+    /// Looks whether a directory may be taken back: ours, on the root's mount, and nothing on the
+    /// disk that says no. Changes nothing.
     ///
     /// # Errors
     /// As [`Root::remove`].
@@ -32,13 +34,14 @@ impl Root {
         self.open_ours(&parent, &path, location, authority).map(drop)
     }
 
-    /// Takes a directory back: one rename into the trash, then the removal of what is there. Empty subdir folders go with it.
+    /// Takes a directory back: one rename into the trash, then the removal of what is there. Empty
+    /// subdir folders go with it.
     ///
     /// May be called again after it failed or crashed at any point, and goes on where that stopped.
     ///
     /// # Errors
-    /// When what stands there is not this claim's or on another mount, the disk refuses, nothing may be removed now, or the
-    /// term is over.
+    /// When what stands there is not this claim's or on another mount, the disk refuses, nothing
+    /// may be removed now, or the term is over.
     pub fn remove(
         &self,
         location: &Location,
@@ -93,7 +96,11 @@ impl Root {
             Ok(directory) => directory,
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => {
-                return Err(DirectoryError::io(path, "the directory cannot be taken back", error.into()));
+                return Err(DirectoryError::io(
+                    path,
+                    "the directory cannot be taken back",
+                    error.into(),
+                ));
             }
         };
         Mount::of_path(parent, path)?.check(&directory, path)?;
@@ -113,8 +120,9 @@ impl Root {
         let problem = match (found, authority) {
             (Found::Marker(marker), authority) if marker.claim_uid == location.claim_uid() => {
                 let holds_data = authority == Authority::Marker
-                    && walk::holds_data(directory)
-                        .map_err(|error| DirectoryError::io(path, "it cannot be listed", error.into()))?;
+                    && walk::holds_data(directory).map_err(|error| {
+                        DirectoryError::io(path, "it cannot be listed", error.into())
+                    })?;
                 if !holds_data {
                     return Ok(());
                 }
@@ -134,17 +142,20 @@ impl Root {
         ))
     }
 
-    /// Removes the folders of the subdir that have become empty. A failure is no trouble: they are found empty again later.
+    /// Removes the folders of the subdir that have become empty. A failure is no trouble: they are
+    /// found empty again later.
     fn prune(&self, location: &Location) {
         for depth in (1..=location.subdir().len()).rev() {
-            let Some((name, outer)) = location.subdir().get(..depth).and_then(<[String]>::split_last) else {
+            let Some((name, outer)) =
+                location.subdir().get(..depth).and_then(<[String]>::split_last)
+            else {
                 return;
             };
             let Ok(Some(parent)) = self.open_folders(outer, false) else { return };
             let path = self.path().join(outer.join("/")).join(name);
             let _alone = self.shared.folders.write();
-            let pruned =
-                self.step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
+            let pruned = self
+                .step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
             if pruned.is_err() {
                 return;
             }

@@ -1,4 +1,5 @@
-//! The root's own record: whose it is, and which term was begun on it last. A replica of an earlier term reads it before each effect and stops.
+//! The root's own record: whose it is, and which term was begun on it last. A replica of an earlier
+//! term reads it before each effect and stops.
 
 use std::fs;
 use std::io::{self, Write};
@@ -16,7 +17,8 @@ use crate::names::{RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRA
 /// The record of a root that is larger is none.
 const RECORD_MAX_BYTES: u64 = 16 * 1024;
 
-/// Whose root it is. Two provisioners that share none of this must not share a root: each would take the other's directories for orphans.
+/// Whose root it is. Two provisioners that share none of this must not share a root: each would
+/// take the other's directories for orphans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// The provisioner's name.
@@ -84,9 +86,11 @@ impl Root {
         }
     }
 
-    /// Begins a term on this root: makes the root and the state folder if need be, and records the term, which ends every earlier one here.
+    /// Begins a term on this root: makes the root and the state folder if need be, and records the
+    /// term, which ends every earlier one here.
     ///
-    /// A term that is older than the one on record begins too, but nothing is removed from then on; see [`Root::paused`].
+    /// A term that is older than the one on record begins too, but nothing is removed from then on;
+    /// see [`Root::paused`].
     ///
     /// # Errors
     /// When the root belongs to another, the disk refuses, or the term is over.
@@ -111,14 +115,17 @@ impl Root {
                 0
             }
             Some(earlier) if earlier.fence.uid == fence.uid => earlier.seen,
-            // Another Lease, of another cluster for one: its revisions say nothing about this one's.
+            // Another Lease, of another cluster for one: its revisions say nothing about this
+            // one's.
             _ => 0,
         };
         self.write_term(&TermRecord { owner: owner.clone(), fence, seen })
     }
 
     pub(super) fn write_term(&self, record: &TermRecord) -> Result<(), DirectoryError> {
-        self.step_io("record-term", &self.state_path(TERM_FILE), || write_record(self.path(), record))
+        self.step_io("record-term", &self.state_path(TERM_FILE), || {
+            write_record(self.path(), record)
+        })
     }
 }
 

@@ -1,4 +1,5 @@
-//! The directory steps on a real file system, with every crash and every obstacle that can be put in the way.
+//! The directory steps on a real file system, with every crash and every obstacle that can be put
+//! in the way.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,8 +63,14 @@ fn a_directory_of_the_same_claim_is_adopted_and_told_who_made_it() {
     let location = at(&[], "u-1");
     root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
     let second = Marker { identity: "other".into(), ..marker("u-1") };
-    assert_eq!(root.ensure(&location, 0o770, &second, &term).unwrap(), Ensured::Adopted(marker("u-1")));
-    assert_eq!(fs::metadata(location.below(root.path())).unwrap().permissions().mode() & 0o7777, 0o770);
+    assert_eq!(
+        root.ensure(&location, 0o770, &second, &term).unwrap(),
+        Ensured::Adopted(marker("u-1"))
+    );
+    assert_eq!(
+        fs::metadata(location.below(root.path())).unwrap().permissions().mode() & 0o7777,
+        0o770
+    );
 }
 
 #[test]
@@ -92,7 +99,10 @@ fn foreign_things_in_the_way_are_refused_and_left_alone() {
     fs::write(folder.path().join("pvc-file"), "x").unwrap();
     let error = refused("file");
     assert_eq!(error.trouble(), Trouble::InTheWay);
-    assert!(error.to_string().contains("pvc-file") && error.to_string().contains("move it away"), "{error}");
+    assert!(
+        error.to_string().contains("pvc-file") && error.to_string().contains("move it away"),
+        "{error}"
+    );
     let elsewhere = tempfile::tempdir().unwrap();
     symlink(elsewhere.path(), folder.path().join("pvc-link")).unwrap();
     assert_eq!(refused("link").trouble(), Trouble::InTheWay);
@@ -170,7 +180,10 @@ fn a_tenant_that_deleted_the_marker_cannot_keep_the_directory() {
     let location = at(&[], "u-1");
     root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
     fs::remove_file(location.below(root.path()).join(MARKER_FILE)).unwrap();
-    assert_eq!(root.remove(&location, Authority::Marker, &term).unwrap_err().trouble(), Trouble::Foreign);
+    assert_eq!(
+        root.remove(&location, Authority::Marker, &term).unwrap_err().trouble(),
+        Trouble::Foreign
+    );
     assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
 }
 
@@ -184,7 +197,10 @@ fn a_directory_that_holds_data_is_removed_on_the_word_of_its_volume_alone() {
     fs::write(location.below(root.path()).join(".hidden"), "x").unwrap();
     assert!(root.list().unwrap().found[0].holds_data);
     let refused = root.remove(&location, Authority::Marker, &term).unwrap_err();
-    assert!(refused.trouble() == Trouble::Foreign && refused.to_string().contains("holds data"), "{refused}");
+    assert!(
+        refused.trouble() == Trouble::Foreign && refused.to_string().contains("holds data"),
+        "{refused}"
+    );
     assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
 }
 
@@ -196,11 +212,18 @@ fn data_that_is_written_while_an_orphan_is_removed_stays() {
     root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
     let written = location.below(root.path()).join("precious");
     let probe: Probe = Box::new(move |step, moment| {
-        if step == "condemn" && moment == Moment::Before { fs::write(&written, "x") } else { Ok(()) }
+        if step == "condemn" && moment == Moment::Before {
+            fs::write(&written, "x")
+        } else {
+            Ok(())
+        }
     });
     let second = Root::with_probe(folder.path(), probe).unwrap();
     let refused = second.remove(&location, Authority::Marker, &term).unwrap_err();
-    assert!(refused.trouble() == Trouble::Foreign && refused.to_string().contains("by hand"), "{refused}");
+    assert!(
+        refused.trouble() == Trouble::Foreign && refused.to_string().contains("by hand"),
+        "{refused}"
+    );
     let cleared = root.clear_leftovers(&term).unwrap();
     assert_eq!((cleared.removed, cleared.stuck.len()), (0, 1));
     assert!(root.state_path(TRASH_FOLDER).join("orphan-u-1").join("precious").exists());
@@ -213,7 +236,10 @@ fn a_directory_whose_marker_names_another_claim_is_never_removed() {
     root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
     fs::write(location.below(root.path()).join(MARKER_FILE), marker("u-2").to_bytes()).unwrap();
     for authority in [Authority::Marker, Authority::Volume] {
-        assert_eq!(root.remove(&location, authority, &term).unwrap_err().trouble(), Trouble::Foreign);
+        assert_eq!(
+            root.remove(&location, authority, &term).unwrap_err().trouble(),
+            Trouble::Foreign
+        );
     }
     assert!(location.below(root.path()).is_dir());
 }
@@ -233,8 +259,14 @@ fn no_effect_after_the_term_is_over_or_a_later_one_has_begun() {
     for _ in 0..2 {
         let made = root.ensure(&at(&[], "u-2"), 0o700, &marker("u-2"), &old).unwrap_err();
         assert_eq!(made.trouble(), Trouble::Superseded);
-        assert_eq!(root.remove(&kept, Authority::Volume, &old).unwrap_err().trouble(), Trouble::Superseded);
-        assert_eq!(root.set_retained(&kept, true, &old).unwrap_err().trouble(), Trouble::Superseded);
+        assert_eq!(
+            root.remove(&kept, Authority::Volume, &old).unwrap_err().trouble(),
+            Trouble::Superseded
+        );
+        assert_eq!(
+            root.set_retained(&kept, true, &old).unwrap_err().trouble(),
+            Trouble::Superseded
+        );
         alive.store(false, Ordering::SeqCst);
     }
     assert_eq!(root.begin_term(&owner(), &old).unwrap_err().trouble(), Trouble::Superseded);
@@ -248,7 +280,8 @@ fn a_root_of_another_provisioner_is_refused_with_a_remedy() {
     let other = Owner { lease: "other/lease".into(), ..owner() };
     let error = root.check_owner(&other).unwrap_err();
     assert!(
-        error.to_string().contains("ns/l") && error.to_string().contains("give this one a root of its own"),
+        error.to_string().contains("ns/l")
+            && error.to_string().contains("give this one a root of its own"),
         "{error}"
     );
     assert!(root.begin_term(&other, &term).is_err());
@@ -267,7 +300,10 @@ fn listing_finds_ours_at_any_depth_and_says_what_is_retained() {
     root.set_retained(&at(&["a"], "u-2"), true, &term).unwrap();
     let listed = root.list().unwrap().found;
     let names: BTreeSet<String> = listed.iter().map(|found| found.location.to_string()).collect();
-    assert_eq!(names, ["a/b/pvc-u-3", "a/pvc-u-2", "pvc-bare", "pvc-u-1"].map(str::to_owned).into());
+    assert_eq!(
+        names,
+        ["a/b/pvc-u-3", "a/pvc-u-2", "pvc-bare", "pvc-u-1"].map(str::to_owned).into()
+    );
     for found in listed {
         assert_eq!(found.retained, found.location.claim_uid() == "u-2");
         assert_eq!(found.marker.is_none(), found.location.claim_uid() == "bare");
@@ -289,7 +325,8 @@ fn dying(path: &Path, at_step: usize) -> (Root, Arc<AtomicUsize>) {
     (Root::with_probe(path, probe).unwrap(), steps)
 }
 
-/// Runs `work` dying at each step in turn, and lets `after` look at what a second process makes of it. Returns how many steps there were.
+/// Runs `work` dying at each step in turn, and lets `after` look at what a second process makes of
+/// it. Returns how many steps there were.
 fn die_everywhere(
     prepare: impl Fn(&Root, &Term),
     work: impl Fn(&Root, &Term) -> bool,
@@ -343,7 +380,10 @@ fn removal_that_dies_at_any_step_is_finished_by_the_next() {
         |root, term| root.remove(&location, Authority::Volume, term).is_ok(),
         |root, term, step| {
             let path = location.below(root.path());
-            assert!(!path.exists() || path.join("data").exists(), "half removed in place at step {step}");
+            assert!(
+                !path.exists() || path.join("data").exists(),
+                "half removed in place at step {step}"
+            );
             root.remove(&location, Authority::Volume, term).unwrap();
             assert!(!path.exists(), "step {step}");
         },
@@ -376,7 +416,10 @@ fn makers_and_removers_of_one_subdir_do_not_disturb_each_other() {
                     let uid = format!("w{worker}-{round}");
                     let location = at(&["ns", "deep"], &uid);
                     root.ensure(&location, 0o700, &marker(&uid), term).unwrap();
-                    assert_eq!(root.remove(&location, Authority::Volume, term).unwrap(), Removed::Removed);
+                    assert_eq!(
+                        root.remove(&location, Authority::Volume, term).unwrap(),
+                        Removed::Removed
+                    );
                 }
             });
         }
@@ -391,13 +434,16 @@ fn a_sweep_leaves_alone_what_is_being_made_at_that_moment() {
     let sweeper = root.clone();
     let swept = Arc::new(AtomicUsize::new(usize::MAX));
     let seen = Arc::clone(&swept);
-    // The probe runs while the entry is half made; both roots share the process' list of such entries.
+    // The probe runs while the entry is half made; both roots share the process' list of such
+    // entries.
     let slot: Arc<Mutex<Option<Root>>> = Arc::default();
     let inner = Arc::clone(&slot);
     let probe: Probe = Box::new(move |name, moment| {
         if name == "mark" && moment == Moment::After {
-            let making =
-                inner.lock().clone().map(|root| root.clear_leftovers(&Term::unfenced()).unwrap().removed);
+            let making = inner
+                .lock()
+                .clone()
+                .map(|root| root.clear_leftovers(&Term::unfenced()).unwrap().removed);
             seen.store(making.unwrap_or(usize::MAX), Ordering::SeqCst);
         }
         Ok(())
@@ -429,17 +475,24 @@ fn a_term_older_than_the_one_on_record_removes_nothing_until_it_is_confirmed() {
             let error = root.remove(&kept, authority, &old).unwrap_err();
             assert_eq!(error.trouble(), Trouble::Paused);
             assert!(error.to_string().ends_with(RESTORED_FILE), "{error}");
-            assert_eq!(root.inspect(&kept, authority, &old).unwrap_err().trouble(), Trouble::Paused);
+            assert_eq!(
+                root.inspect(&kept, authority, &old).unwrap_err().trouble(),
+                Trouble::Paused
+            );
         }
         assert_eq!(root.clear_leftovers(&old).unwrap().removed, 0);
-        // What is made is lost to nobody; and what was said once stands, whoever begins the same term again.
+        // What is made is lost to nobody; and what was said once stands, whoever begins the same
+        // term again.
         root.ensure(&other, 0o700, &marker("u-2"), &old).unwrap();
         root.begin_term(&owner(), &old).unwrap();
     }
     // Nor does a later term end it.
     let later = fenced("50", 4);
     root.begin_term(&owner(), &later).unwrap();
-    assert_eq!(root.remove(&kept, Authority::Volume, &later).unwrap_err().trouble(), Trouble::Paused);
+    assert_eq!(
+        root.remove(&kept, Authority::Volume, &later).unwrap_err().trouble(),
+        Trouble::Paused
+    );
     assert!(kept.below(root.path()).is_dir() && trash.is_dir());
     fs::remove_file(root.state_path(RESTORED_FILE)).unwrap();
     assert_eq!(root.remove(&kept, Authority::Volume, &later).unwrap(), Removed::Removed);
@@ -459,7 +512,10 @@ fn a_revision_below_one_that_was_seen_pauses_too_and_once() {
     root.begin_term(&owner(), &term).unwrap();
     root.compare_revision(40, &term).unwrap();
     let why = root.paused().unwrap().unwrap();
-    assert!(why.contains("revision 40") && why.contains("91") && why.contains(RESTORED_FILE), "{why}");
+    assert!(
+        why.contains("revision 40") && why.contains("91") && why.contains(RESTORED_FILE),
+        "{why}"
+    );
     fs::remove_file(root.state_path(RESTORED_FILE)).unwrap();
     root.compare_revision(41, &term).unwrap();
     assert_eq!(root.paused().unwrap(), None);

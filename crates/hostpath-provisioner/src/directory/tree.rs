@@ -1,4 +1,5 @@
-//! Removing a tree: one opened folder at a time, links as links, and never beyond the mount on which it begins.
+//! Removing a tree: one opened folder at a time, links as links, and never beyond the mount on
+//! which it begins.
 
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr};
@@ -14,26 +15,36 @@ use super::mount::Mount;
 use super::{DirectoryError, RESTARTS, Trouble, walk};
 use crate::names::MARKER_FILE;
 
-/// The most folders that are open at once, with two descriptors each. A deeper folder is moved to the top before it is removed:
-/// a pod may make folders of any depth.
+/// The most folders that are open at once, with two descriptors each. A deeper folder is moved to
+/// the top before it is removed: a pod may make folders of any depth.
 const DEPTH: usize = 64;
 /// The most passes through a tree: enough for 640,000 levels.
 const PASSES: u64 = 10_000;
 
-/// How the name of an orphan in the trash begins: it is removed only if it holds nothing but its marker.
+/// How the name of an orphan in the trash begins: it is removed only if it holds nothing but its
+/// marker.
 pub(super) const ORPHAN: &str = "orphan-";
 
 /// Removes an entry of the trash or of the half-made directories.
 ///
 /// # Errors
 /// As [`remove_tree`]; of an orphan also if it holds data: a pod can have written it meanwhile.
-pub(super) fn remove_leftover(parent: impl AsFd, name: &CStr, path: &Path) -> Result<(), DirectoryError> {
+pub(super) fn remove_leftover(
+    parent: impl AsFd,
+    name: &CStr,
+    path: &Path,
+) -> Result<(), DirectoryError> {
     if !name.to_bytes().starts_with(ORPHAN.as_bytes()) {
         return remove_tree(parent, name, path);
     }
     let parent = parent.as_fd();
-    let holds_data =
-        || DirectoryError::new(Trouble::Foreign, path, "it holds data: move it out of the trash by hand");
+    let holds_data = || {
+        DirectoryError::new(
+            Trouble::Foreign,
+            path,
+            "it holds data: move it out of the trash by hand",
+        )
+    };
     let directory = match rustix::fs::openat(parent, name, walk::FOLDER, Mode::empty()) {
         Ok(directory) => directory,
         Err(Errno::NOENT) => return Ok(()),
@@ -53,13 +64,18 @@ pub(super) fn remove_leftover(parent: impl AsFd, name: &CStr, path: &Path) -> Re
     }
 }
 
-/// Removes the entry `name` of `parent`, whatever it is, with all that is below it. `path` is what it is called in errors.
+/// Removes the entry `name` of `parent`, whatever it is, with all that is below it. `path` is what
+/// it is called in errors.
 ///
 /// A missing entry is success, and so is one that another call removes at the same time.
 ///
 /// # Errors
 /// At the first entry that cannot be removed, which the error names: a mount, for one.
-pub(super) fn remove_tree(parent: impl AsFd, name: &CStr, path: &Path) -> Result<(), DirectoryError> {
+pub(super) fn remove_tree(
+    parent: impl AsFd,
+    name: &CStr,
+    path: &Path,
+) -> Result<(), DirectoryError> {
     let parent = parent.as_fd();
     let mount = Mount::of(parent).map_err(|error| failed(path, error))?;
     let at = At { mount, top: None, depth: 0, lifted: &Cell::new(0) };
@@ -77,7 +93,12 @@ struct At<'a> {
     lifted: &'a Cell<u64>,
 }
 
-fn remove(parent: BorrowedFd<'_>, name: &CStr, path: &mut PathBuf, at: At<'_>) -> Result<(), DirectoryError> {
+fn remove(
+    parent: BorrowedFd<'_>,
+    name: &CStr,
+    path: &mut PathBuf,
+    at: At<'_>,
+) -> Result<(), DirectoryError> {
     let (mut restarts, mut passes) = (0, 0);
     while restarts < RESTARTS && passes < PASSES {
         let folder = match rustix::fs::openat(parent, name, walk::FOLDER, Mode::empty()) {
@@ -96,7 +117,8 @@ fn remove(parent: BorrowedFd<'_>, name: &CStr, path: &mut PathBuf, at: At<'_>) -
             return Err(DirectoryError::mounted(path));
         }
         let lifted = at.lifted.get();
-        let within = At { top: Some(at.top.unwrap_or_else(|| folder.as_fd())), depth: at.depth + 1, ..at };
+        let within =
+            At { top: Some(at.top.unwrap_or_else(|| folder.as_fd())), depth: at.depth + 1, ..at };
         empty(folder.as_fd(), path, within)?;
         match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(()),

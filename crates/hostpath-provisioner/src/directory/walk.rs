@@ -1,4 +1,5 @@
-//! Opening folders one component at a time, so that no symbolic link below the root is ever followed.
+//! Opening folders one component at a time, so that no symbolic link below the root is ever
+//! followed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -41,9 +42,14 @@ pub(super) fn exists(parent: impl AsFd, name: &str) -> Result<bool, Errno> {
 
 /// Moves a folder to a name that must be free.
 ///
-/// Where the file system has no such call (NFS, for one) a look comes before the move; only an empty folder can then be lost
-/// to somebody who makes one between the two, and no file.
-pub(super) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &str) -> Result<(), Errno> {
+/// Where the file system has no such call (NFS, for one) a look comes before the move; only an
+/// empty folder can then be lost to somebody who makes one between the two, and no file.
+pub(super) fn rename_to_free(
+    from: impl AsFd,
+    old: &str,
+    to: impl AsFd,
+    new: &str,
+) -> Result<(), Errno> {
     let (from, to) = (from.as_fd(), to.as_fd());
     match rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -74,7 +80,8 @@ pub(super) enum Found {
     Invalid(InvalidMarker),
 }
 
-/// Reads the marker of an opened directory, which a tenant may have replaced by anything: a link, a pipe, a huge file.
+/// Reads the marker of an opened directory, which a tenant may have replaced by anything: a link, a
+/// pipe, a huge file.
 pub(super) fn read_marker(directory: impl AsFd) -> io::Result<Found> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let invalid = |why: &str| Ok(Found::Invalid(InvalidMarker::because(why)));

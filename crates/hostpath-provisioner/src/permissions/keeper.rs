@@ -1,5 +1,5 @@
-//! The keeper: asks the server what this account may do, says in log, readiness and metrics what is missing, and has what
-//! waited for a permission try again when it is granted.
+//! The keeper: asks the server what this account may do, says in log, readiness and metrics what is
+//! missing, and has what waited for a permission try again when it is granted.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,16 +23,19 @@ use super::{NoticeRefusalsLayer, PERMISSIONS, Permission, Scope};
 
 /// How often the server is asked while something is missing.
 const UNEASY: Duration = Duration::from_secs(3);
-/// How often it is asked about everything, whether something was refused or not: a standby is refused little.
+/// How often it is asked about everything, whether something was refused or not: a standby is
+/// refused little.
 const EASY: Duration = Duration::from_secs(30);
 /// How often a server is asked that does not know the question.
 const UNABLE: Duration = Duration::from_secs(120);
-/// The longest pause before questions without an answer are asked again; the first is `UNEASY`, and it doubles.
+/// The longest pause before questions without an answer are asked again; the first is `UNEASY`, and
+/// it doubles.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Between two reviews that refusals ask for, at first; doubled by each that explains nothing.
 const GAP: Duration = Duration::from_secs(1);
 const GAP_MAX: Duration = Duration::from_secs(30);
-/// When those that waited are told, after a permission was granted. More than once: of several API servers some hear of a changed role later.
+/// When those that waited are told, after a permission was granted. More than once: of several API
+/// servers some hear of a changed role later.
 const TOLD_AFTER: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(10)];
 /// How often they try on their own, where the server cannot be asked.
 const BLIND: Duration = Duration::from_secs(30);
@@ -130,14 +133,17 @@ impl Permissions {
         if missing.is_empty() {
             return Ok(());
         }
-        let told: Vec<String> = missing.into_iter().map(|permission| self.sentence(permission)).collect();
+        let told: Vec<String> =
+            missing.into_iter().map(|permission| self.sentence(permission)).collect();
         Err(told.join("; "))
     }
 
-    /// Asks the server at the start, when something was refused, and every few seconds while something is missing; says what changed.
+    /// Asks the server at the start, when something was refused, and every few seconds while
+    /// something is missing; says what changed.
     ///
-    /// A server that does not know the question (`selfsubjectaccessreviews`), or has no answer, is asked again ever more rarely; until it
-    /// has one, what it refused in the last minute counts as missing, and what it lets through does not. `longest`: what one question may take.
+    /// A server that does not know the question (`selfsubjectaccessreviews`), or has no answer, is
+    /// asked again ever more rarely; until it has one, what it refused in the last minute
+    /// counts as missing, and what it lets through does not. `longest`: what one question may take.
     ///
     /// # Cancel safety
     /// Dropping the future ends it; what is known stays.
@@ -156,8 +162,8 @@ impl Permissions {
     }
 
     async fn round(&self, rounds: &mut Rounds, client: &Client, longest: Duration) {
-        let places =
-            rounds.places(Instant::now(), |refused_too| self.shared.ledger.lock().questions(refused_too));
+        let places = rounds
+            .places(Instant::now(), |refused_too| self.shared.ledger.lock().questions(refused_too));
         let review = if places.is_empty() {
             None
         } else {
@@ -224,14 +230,24 @@ impl Permissions {
                     tracing::warn!(verb, resource, group, namespace, "{sentence}");
                 } else {
                     let place = self.place(permission);
-                    tracing::info!(verb, resource, group, namespace, "granted: {permission}{place}");
+                    tracing::info!(
+                        verb,
+                        resource,
+                        group,
+                        namespace,
+                        "granted: {permission}{place}"
+                    );
                 }
             }
         }
     }
 
     fn sentence(&self, permission: &Permission) -> String {
-        format!("missing permission: {permission}{}: {}", self.place(permission), permission.remedy())
+        format!(
+            "missing permission: {permission}{}: {}",
+            self.place(permission),
+            permission.remedy()
+        )
     }
 
     fn place(&self, permission: &Permission) -> String {
@@ -305,7 +321,8 @@ impl Rounds {
         self.explained + self.gap
     }
 
-    /// The permissions to ask about now. `some`: those that are missing, and if told so, those that were refused.
+    /// The permissions to ask about now. `some`: those that are missing, and if told so, those that
+    /// were refused.
     fn places(&mut self, now: Instant, some: impl FnOnce(bool) -> Vec<usize>) -> Vec<usize> {
         let news = self.news && now >= self.not_before();
         self.news &= !news;
@@ -320,8 +337,11 @@ impl Rounds {
         if self.asks_refused {
             self.explained = now;
             let news = !changes.began.is_empty() || !changes.ended.is_empty();
-            self.gap =
-                if news || changes.mended.is_empty() { GAP } else { self.gap.saturating_mul(2).min(GAP_MAX) };
+            self.gap = if news || changes.mended.is_empty() {
+                GAP
+            } else {
+                self.gap.saturating_mul(2).min(GAP_MAX)
+            };
         }
         match review {
             Some(Review::NotPossible(_)) => {
@@ -372,7 +392,9 @@ impl Rounds {
             return Some(Mended::Everything);
         }
         let watches = |place: &usize| {
-            PERMISSIONS.get(*place).is_some_and(|permission| matches!(permission.verb, "list" | "watch"))
+            PERMISSIONS
+                .get(*place)
+                .is_some_and(|permission| matches!(permission.verb, "list" | "watch"))
         };
         changes.mended.iter().any(watches).then_some(Mended::Watches)
     }

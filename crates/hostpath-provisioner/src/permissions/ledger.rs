@@ -1,4 +1,5 @@
-//! The ledger: what is known of each permission, from refused requests and from the server's answers. Pure: `now` is an argument.
+//! The ledger: what is known of each permission, from refused requests and from the server's
+//! answers. Pure: `now` is an argument.
 
 use std::time::Duration;
 
@@ -6,7 +7,8 @@ use tokio::time::Instant;
 
 use super::PERMISSIONS;
 
-/// Where the server cannot be asked, a refusal counts this long: it may have had another reason, or may have ended unseen.
+/// Where the server cannot be asked, a refusal counts this long: it may have had another reason, or
+/// may have ended unseen.
 pub(super) const REFUSAL_COUNTS: Duration = Duration::from_secs(60);
 
 /// What is known of all permissions.
@@ -18,7 +20,8 @@ pub(super) struct Ledger {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     missing: bool,
-    /// The server's last word was no, and no request has passed since that the server could not be asked about.
+    /// The server's last word was no, and no request has passed since that the server could not be
+    /// asked about.
     denied: bool,
     /// The server gave no word when it was last asked: its treatment of requests counts.
     unknown: bool,
@@ -91,20 +94,24 @@ impl Ledger {
         }
     }
 
-    /// Where the server gave no word, what it denied before or refused lately is missing, and what it let through is not.
+    /// Where the server gave no word, what it denied before or refused lately is missing, and what
+    /// it let through is not.
     pub(super) fn settle(&mut self, now: Instant, changes: &mut Changes) {
-        for (place, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| entry.unknown) {
-            entry.refused =
-                entry.refused.filter(|refused| now.saturating_duration_since(*refused) < REFUSAL_COUNTS);
+        for (place, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| entry.unknown)
+        {
+            entry.refused = entry
+                .refused
+                .filter(|refused| now.saturating_duration_since(*refused) < REFUSAL_COUNTS);
             changes.turn(entry, place, entry.denied || entry.refused.is_some());
         }
     }
 
-    /// What is worth a question again, of what the server could answer the last time: what is missing, and if asked for,
-    /// what was refused.
+    /// What is worth a question again, of what the server could answer the last time: what is
+    /// missing, and if asked for, what was refused.
     pub(super) fn questions(&self, refused_too: bool) -> Vec<usize> {
-        let asked =
-            |entry: &Entry| !entry.unknown && (entry.missing || (refused_too && entry.refused.is_some()));
+        let asked = |entry: &Entry| {
+            !entry.unknown && (entry.missing || (refused_too && entry.refused.is_some()))
+        };
         let entries = self.entries.iter().enumerate();
         entries.filter(|(_, entry)| asked(entry)).map(|(place, _)| place).collect()
     }
@@ -155,9 +162,15 @@ mod tests {
         ledger.refused(1, now);
         assert_eq!(ledger.reviewed(&[(1, Answer::Allowed)]), places(&[], &[], &[1]));
         assert!(ledger.missing().is_empty() && !ledger.is_uneasy());
-        assert_eq!(ledger.reviewed(&[(1, Answer::Denied), (2, Answer::Denied)]), places(&[1, 2], &[], &[]));
+        assert_eq!(
+            ledger.reviewed(&[(1, Answer::Denied), (2, Answer::Denied)]),
+            places(&[1, 2], &[], &[])
+        );
         assert_eq!(ledger.missing(), [1, 2]);
-        assert_eq!(ledger.reviewed(&[(1, Answer::Allowed), (2, Answer::Unknown)]), places(&[], &[1], &[]));
+        assert_eq!(
+            ledger.reviewed(&[(1, Answer::Allowed), (2, Answer::Unknown)]),
+            places(&[], &[1], &[])
+        );
         assert_eq!(ledger.missing(), [2]);
     }
 
@@ -184,7 +197,10 @@ mod tests {
     #[test]
     fn a_refusal_counts_where_the_server_gave_no_word_and_only_there() {
         let (mut ledger, now) = (Ledger::default(), Instant::now());
-        assert_eq!(ledger.reviewed(&[(1, Answer::Unknown), (2, Answer::Allowed)]), Changes::default());
+        assert_eq!(
+            ledger.reviewed(&[(1, Answer::Unknown), (2, Answer::Allowed)]),
+            Changes::default()
+        );
         ledger.refused(1, now);
         ledger.refused(2, now);
         assert_eq!(settled(&mut ledger, now), places(&[1], &[], &[]));

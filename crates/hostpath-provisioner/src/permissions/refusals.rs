@@ -1,5 +1,5 @@
-//! Refusals: a layer around the client that notices when the server answers 403, remembers for which verb and resource, and
-//! changes nothing.
+//! Refusals: a layer around the client that notices when the server answers 403, remembers for
+//! which verb and resource, and changes nothing.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -71,7 +71,9 @@ where
         let permissions = self.permissions.clone();
         answering
             .inspect(move |answer| match answer {
-                Ok(answer) if answer.status() == StatusCode::FORBIDDEN => permissions.refused(place),
+                Ok(answer) if answer.status() == StatusCode::FORBIDDEN => {
+                    permissions.refused(place)
+                }
                 // Before 403 comes 401; after it come all answers that speak about the object.
                 Ok(answer) if is_beyond_authorization(answer.status()) => permissions.passed(place),
                 _ => {}

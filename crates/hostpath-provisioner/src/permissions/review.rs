@@ -63,15 +63,24 @@ enum Asked {
 ///
 /// # Cancel safety
 /// Nothing is lost: questions change nothing.
-pub(super) async fn review(client: &Client, lease: &TheLease, places: &[usize], longest: Duration) -> Review {
+pub(super) async fn review(
+    client: &Client,
+    lease: &TheLease,
+    places: &[usize],
+    longest: Duration,
+) -> Review {
     let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
     let ask = |place: usize| {
         let api = api.clone();
         let attributes = PERMISSIONS.get(place).map(|permission| lease.attributes(permission));
         async move {
-            let spec = SelfSubjectAccessReviewSpec { resource_attributes: attributes, ..Default::default() };
+            let spec = SelfSubjectAccessReviewSpec {
+                resource_attributes: attributes,
+                ..Default::default()
+            };
             let question = SelfSubjectAccessReview { spec, ..Default::default() };
-            let asked = tokio::time::timeout(longest, api.create(&PostParams::default(), &question)).await;
+            let asked =
+                tokio::time::timeout(longest, api.create(&PostParams::default(), &question)).await;
             let asked = match asked {
                 Ok(Ok(answer)) => verdict(&answer),
                 Ok(Err(Error::Api(status))) if matches!(status.code, 403 | 404 | 405 | 501) => {
@@ -83,10 +92,13 @@ pub(super) async fn review(client: &Client, lease: &TheLease, places: &[usize], 
             (place, asked)
         }
     };
-    let Some((first, rest)) = places.split_first() else { return Review::Answered(Vec::new(), None) };
+    let Some((first, rest)) = places.split_first() else {
+        return Review::Answered(Vec::new(), None);
+    };
     let mut answers = Vec::with_capacity(places.len());
     let mut unknown = None;
-    // One first, so that a server that does not know the question, or cannot answer now, is asked only one.
+    // One first, so that a server that does not know the question, or cannot answer now, is asked
+    // only one.
     match ask(*first).await {
         (_, Asked::NotPossible(why)) => return Review::NotPossible(why),
         (_, Asked::Failed(why)) => {
@@ -101,7 +113,8 @@ pub(super) async fn review(client: &Client, lease: &TheLease, places: &[usize], 
     }
     let mut asked = stream::iter(rest.iter().copied()).map(ask).buffer_unordered(AT_ONCE);
     while let Some((place, asked)) = asked.next().await {
-        // The server knows the question: one that it does not take is one without an answer, and the others count.
+        // The server knows the question: one that it does not take is one without an answer, and
+        // the others count.
         answers.push(match asked {
             Asked::Answer(answer) => (place, answer),
             Asked::Undecided(why) | Asked::Failed(why) | Asked::NotPossible(why) => {

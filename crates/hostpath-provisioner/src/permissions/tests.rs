@@ -11,7 +11,12 @@ use crate::names::{CLUSTER_ROLE_FILE, ROLE_FILE};
 type Granted = (String, String, String, Option<String>);
 
 fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|text| text.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// What the only role of this kind in a file grants.
@@ -23,10 +28,9 @@ fn granted_by(file: &str, text: &str, kind: &str) -> Vec<Granted> {
     let mut granted = Vec::new();
     for rule in role["rules"].as_array().expect("rules") {
         let keys: Vec<&String> = rule.as_object().expect("a rule").keys().collect();
-        assert!(
-            keys.iter()
-                .all(|key| ["apiGroups", "resources", "resourceNames", "verbs"].contains(&key.as_str()))
-        );
+        assert!(keys.iter().all(|key| {
+            ["apiGroups", "resources", "resourceNames", "verbs"].contains(&key.as_str())
+        }));
         let names = texts(&rule["resourceNames"]);
         assert!(names.len() <= 1);
         for group in texts(&rule["apiGroups"]) {
@@ -87,15 +91,16 @@ fn the_table_for_operators_is_the_list() {
         let row = format!("| {verb} | {resource} | {group} | {place} | {used_to} |");
         assert!(text.contains(&row), "docs/operating.md has no row\n{row}");
     }
-    let rows = text
-        .lines()
-        .filter(|line| PERMISSIONS.iter().any(|one| line.starts_with(&format!("| {} |", one.verb))));
+    let rows = text.lines().filter(|line| {
+        PERMISSIONS.iter().any(|one| line.starts_with(&format!("| {} |", one.verb)))
+    });
     assert_eq!(rows.count(), PERMISSIONS.len());
 }
 
 #[test]
 fn no_permission_stands_in_the_list_twice() {
-    let all: BTreeSet<_> = PERMISSIONS.iter().map(|one| (one.verb, one.group, one.resource)).collect();
+    let all: BTreeSet<_> =
+        PERMISSIONS.iter().map(|one| (one.verb, one.group, one.resource)).collect();
     assert_eq!(all.len(), PERMISSIONS.len());
 }
 
@@ -103,7 +108,8 @@ fn no_permission_stands_in_the_list_twice() {
 fn requests_are_read_as_the_server_reads_them() {
     let read = |request: &str| {
         let (method, url) = request.split_once(' ').unwrap();
-        let (path, query) = url.split_once('?').map_or((url, None), |(path, query)| (path, Some(query)));
+        let (path, query) =
+            url.split_once('?').map_or((url, None), |(path, query)| (path, Some(query)));
         let place = Permission::of_request(method, path, query)?;
         let Permission { verb, group, resource, .. } = PERMISSIONS[place];
         Some(format!("{verb} {group}/{resource}"))
@@ -114,11 +120,20 @@ fn requests_are_read_as_the_server_reads_them() {
             "GET /api/v1/persistentvolumeclaims?&watch=true&timeoutSeconds=5",
             Some("watch /persistentvolumeclaims"),
         ),
-        ("GET /api/v1/namespaces/shop/persistentvolumeclaims/data", Some("get /persistentvolumeclaims")),
-        ("PATCH /api/v1/namespaces/shop/persistentvolumeclaims/data?", Some("patch /persistentvolumeclaims")),
+        (
+            "GET /api/v1/namespaces/shop/persistentvolumeclaims/data",
+            Some("get /persistentvolumeclaims"),
+        ),
+        (
+            "PATCH /api/v1/namespaces/shop/persistentvolumeclaims/data?",
+            Some("patch /persistentvolumeclaims"),
+        ),
         ("POST /api/v1/persistentvolumes", Some("create /persistentvolumes")),
         ("DELETE /api/v1/persistentvolumes/pvc-1", Some("delete /persistentvolumes")),
-        ("GET /apis/storage.k8s.io/v1/storageclasses/hostpath", Some("get storage.k8s.io/storageclasses")),
+        (
+            "GET /apis/storage.k8s.io/v1/storageclasses/hostpath",
+            Some("get storage.k8s.io/storageclasses"),
+        ),
         ("POST /apis/events.k8s.io/v1/namespaces/shop/events", Some("create events.k8s.io/events")),
         (
             "PUT /apis/coordination.k8s.io/v1/namespaces/ns/leases/l",

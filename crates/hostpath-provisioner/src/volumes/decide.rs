@@ -1,5 +1,5 @@
-//! What is to be done about a volume, from what is known about it, and the order in which one is taken back. Pure: no clock,
-//! no I/O.
+//! What is to be done about a volume, from what is known about it, and the order in which one is
+//! taken back. Pure: no clock, no I/O.
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -15,11 +15,13 @@ use crate::us::Us;
 pub enum VolumeStep {
     /// Nothing to do.
     Idle,
-    /// Protect it: it will want its directory taken back one day. Its directory is no longer set apart then.
+    /// Protect it: it will want its directory taken back one day. Its directory is no longer set
+    /// apart then.
     AddFinalizer(Location),
     /// The directory shall outlive the volume: set it apart, then let the volume go.
     SetApart(Location),
-    /// It seems to be wanted no more. [`TakingBack`] asks the server, and takes it back if that agrees.
+    /// It seems to be wanted no more. [`TakingBack`] asks the server, and takes it back if that
+    /// agrees.
     TakeBack(Location),
     /// It is being deleted, and its directory is not to be removed with it: take the finalizer off.
     LetGo,
@@ -27,12 +29,15 @@ pub enum VolumeStep {
     Refuse(Problem),
 }
 
-/// Decides the next step for a volume. `claim_known`: whether a claim with the UID of its reference is known to exist.
+/// Decides the next step for a volume. `claim_known`: whether a claim with the UID of its reference
+/// is known to exist.
 #[must_use]
 pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeStep {
     let Some(spec) = volume.spec.as_ref() else { return VolumeStep::Idle };
-    let provisioned_by = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
-    if provisioned_by != Some(&us.provisioner) || spec.storage_class_name.as_ref() != Some(&us.storage_class)
+    let provisioned_by =
+        volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
+    if provisioned_by != Some(&us.provisioner)
+        || spec.storage_class_name.as_ref() != Some(&us.storage_class)
     {
         return VolumeStep::Idle;
     }
@@ -41,7 +46,8 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
     let refused = |problem: Problem| {
         if deleting && protected { VolumeStep::LetGo } else { VolumeStep::Refuse(problem) }
     };
-    let with_location = |step: fn(Location) -> VolumeStep| locate(us, volume).map_or_else(refused, step);
+    let with_location =
+        |step: fn(Location) -> VolumeStep| locate(us, volume).map_or_else(refused, step);
     if spec.persistent_volume_reclaim_policy.as_deref() != Some("Delete") {
         // Whose claim it is does not matter to what stays.
         return match place(us, volume) {
@@ -54,13 +60,18 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
         // Somebody else's finalizer holds what we are done with.
         return VolumeStep::Idle;
     }
-    let claimed =
-        spec.claim_ref.as_ref().is_some_and(|claim| claim.uid.as_deref().is_some_and(|uid| !uid.is_empty()));
+    let claimed = spec
+        .claim_ref
+        .as_ref()
+        .is_some_and(|claim| claim.uid.as_deref().is_some_and(|uid| !uid.is_empty()));
     match phase_of(volume) {
         // Whoever lets go of a claim frees the volume for another one.
         "Released" if claimed => with_location(VolumeStep::TakeBack),
-        "Pending" | "Available" | "" if claimed && !claim_known => with_location(VolumeStep::TakeBack),
-        // One that is used by another claim than it was made for is refused when it is to be taken back, not before.
+        "Pending" | "Available" | "" if claimed && !claim_known => {
+            with_location(VolumeStep::TakeBack)
+        }
+        // One that is used by another claim than it was made for is refused when it is to be taken
+        // back, not before.
         _ if !protected => locate(us, volume).map_or(VolumeStep::Idle, VolumeStep::AddFinalizer),
         // Freed for another claim, and deleted before there was one.
         _ if deleting && !claimed => VolumeStep::LetGo,
@@ -68,12 +79,13 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
     }
 }
 
-/// The directory that is this volume's, if the volume tells a consistent story: its path, its name and its claim must agree,
-/// or a volume made by hand could have another's directory removed.
+/// The directory that is this volume's, if the volume tells a consistent story: its path, its name
+/// and its claim must agree, or a volume made by hand could have another's directory removed.
 fn locate(us: &Us, volume: &PersistentVolume) -> Result<Location, Problem> {
     let location = place(us, volume)?;
     let spec = volume.spec.as_ref();
-    let claim_uid = spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
+    let claim_uid =
+        spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
     if claim_uid.is_some_and(|uid| uid != location.claim_uid()) {
         return Err(left_alone(
             "it was made for another claim than it refers to: delete the volume, and remove the directory by hand",
@@ -87,7 +99,8 @@ fn place(us: &Us, volume: &PersistentVolume) -> Result<Location, Problem> {
     let spec = volume.spec.as_ref();
     let path = spec.and_then(|spec| spec.host_path.as_ref()).map(|source| source.path.as_str());
     let path = path.ok_or_else(|| left_alone("it has no hostPath"))?;
-    let location = Location::of_host_path(&us.root, path).map_err(|error| left_alone(&error.to_string()))?;
+    let location =
+        Location::of_host_path(&us.root, path).map_err(|error| left_alone(&error.to_string()))?;
     if volume.metadata.name.as_deref() != Some(location.name()) {
         return Err(left_alone(&format!("the path {path:?} does not end in the volume's name")));
     }
@@ -123,7 +136,8 @@ pub enum TakingBackStep {
     Inspect(Location),
     /// Put the finalizer on, on condition that the volume has not changed.
     Protect,
-    /// Ask the server to delete the volume, on condition that it has not changed. The finalizer holds it.
+    /// Ask the server to delete the volume, on condition that it has not changed. The finalizer
+    /// holds it.
     DeclareDeletion,
     /// Remove the directory. From here on there is no way back.
     Remove(Location),
@@ -139,10 +153,12 @@ pub enum TakingBackStep {
     Fail(Problem),
 }
 
-/// How far a volume has been taken back: the justification first, then the intention, then what cannot be undone.
+/// How far a volume has been taken back: the justification first, then the intention, then what
+/// cannot be undone.
 ///
-/// Whatever is known comes from the server or the disk in this attempt. A conflict makes all of it unknown, but for a
-/// directory that has been removed. A crash does the same: the server has the deletion, and the disk the trash.
+/// Whatever is known comes from the server or the disk in this attempt. A conflict makes all of it
+/// unknown, but for a directory that has been removed. A crash does the same: the server has the
+/// deletion, and the disk the trash.
 #[derive(Clone, Debug, Default)]
 pub struct TakingBack {
     volume: Option<PersistentVolume>,
@@ -196,7 +212,11 @@ impl TakingBack {
         if !has_finalizer(volume) {
             return TakingBackStep::Protect;
         }
-        if self.declared { TakingBackStep::Remove(location) } else { TakingBackStep::DeclareDeletion }
+        if self.declared {
+            TakingBackStep::Remove(location)
+        } else {
+            TakingBackStep::DeclareDeletion
+        }
     }
 
     /// The volume as the server holds it now.
@@ -216,7 +236,8 @@ impl TakingBack {
         self.volume = Some(volume);
     }
 
-    /// The server's answer to [`TakingBackStep::ReadClaim`]: the UID of the claim of this name, if there is one.
+    /// The server's answer to [`TakingBackStep::ReadClaim`]: the UID of the claim of this name, if
+    /// there is one.
     pub fn claim_read(&mut self, found_uid: Option<&str>) {
         let wanted = self.volume.as_ref().and_then(claim_of);
         self.claim_is_gone = Some(wanted.is_some_and(|wanted| found_uid != Some(&wanted.uid)));
@@ -260,7 +281,8 @@ fn directory_lost() -> TakingBackStep {
 
 fn claim_of(volume: &PersistentVolume) -> Option<ClaimName> {
     let claim = volume.spec.as_ref()?.claim_ref.as_ref()?;
-    let (namespace, name, uid) = (claim.namespace.clone()?, claim.name.clone()?, claim.uid.clone()?);
+    let (namespace, name, uid) =
+        (claim.namespace.clone()?, claim.name.clone()?, claim.uid.clone()?);
     Some(ClaimName { namespace, name, uid })
 }
 
@@ -276,13 +298,15 @@ pub fn has_finalizer(volume: &PersistentVolume) -> bool {
 
 /// The merge patch that puts our finalizer on or takes it off; `None` when it is so already.
 ///
-/// It carries UID and resource version, so that it can neither hit another volume of the name nor undo another's change to the list.
+/// It carries UID and resource version, so that it can neither hit another volume of the name nor
+/// undo another's change to the list.
 #[must_use]
 pub fn finalizer_patch(volume: &PersistentVolume, wanted: bool) -> Option<Value> {
     if has_finalizer(volume) == wanted {
         return None;
     }
-    let others = volume.metadata.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
+    let others =
+        volume.metadata.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
     let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
     if wanted {
         finalizers.push(FINALIZER);

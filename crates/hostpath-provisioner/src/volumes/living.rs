@@ -19,9 +19,9 @@ const PAGE: u32 = 500;
 
 /// The UID of the claim that needs the directory, if the server has it.
 ///
-/// The reference of the volume may have been changed, and the cache may lag behind the server. So the
-/// claim is asked for by the reference's name, by the name that the cache knows, and by the marker's.
-/// Without a marker all claims are listed.
+/// The reference of the volume may have been changed, and the cache may lag behind the server. So
+/// the claim is asked for by the reference's name, by the name that the cache knows, and by the
+/// marker's. Without a marker all claims are listed.
 pub(crate) async fn claim_uid(
     context: &Arc<Context>,
     request: &Request<String>,
@@ -69,7 +69,8 @@ async fn has_claim(context: &Arc<Context>, uid: &str) -> Result<bool, Problem> {
     }
 }
 
-/// Refuses if a volume of another name leads to the directory, to a folder in it, or to one around it.
+/// Refuses if a volume of another name leads to the directory, to a folder in it, or to one around
+/// it.
 pub(crate) fn check_no_other_volume(context: &Context, location: &Location) -> Result<(), Problem> {
     match other_volume(context, location) {
         None => Ok(()),

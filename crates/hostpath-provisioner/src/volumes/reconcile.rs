@@ -34,7 +34,8 @@ impl Reconciler for VolumeReconciler {
 
     async fn reconcile(&self, request: Request<String>) -> Result<Action, Failure> {
         let context = &self.context;
-        let Some(volume) = context.caches.volumes.get(&ObjectKey::cluster(request.key().as_str())) else {
+        let Some(volume) = context.caches.volumes.get(&ObjectKey::cluster(request.key().as_str()))
+        else {
             return Ok(Action::await_change());
         };
         let started = Instant::now();
@@ -111,7 +112,9 @@ impl VolumeReconciler {
             };
             match taken {
                 Err(refused) if refused.code == 409 => {
-                    let Some(fresh) = self.read(request.key()).await? else { return Ok(Settled::Done) };
+                    let Some(fresh) = self.read(request.key()).await? else {
+                        return Ok(Settled::Done);
+                    };
                     step = self.decide(&fresh);
                     volume = fresh;
                 }
@@ -122,7 +125,8 @@ impl VolumeReconciler {
         Err(Problem::passing(Reason::ApiFailed, "the volume changes faster than it can be written"))
     }
 
-    /// Takes a volume back in the order of [`TakingBack`]. A crash between two steps leaves a volume that is still to be taken back.
+    /// Takes a volume back in the order of [`TakingBack`]. A crash between two steps leaves a
+    /// volume that is still to be taken back.
     async fn take_back(
         &self,
         request: &Request<String>,
@@ -156,8 +160,9 @@ impl VolumeReconciler {
                     living::check_no_other_volume(context, &location)?;
                     context.compare(&term_of(request), request.tracker()).await?;
                     let uid = location.claim_uid().to_owned();
-                    let inspect =
-                        move |root: &Root, term: &Term| root.inspect(&location, Authority::Volume, term);
+                    let inspect = move |root: &Root, term: &Term| {
+                        root.inspect(&location, Authority::Volume, term)
+                    };
                     context.on_disk(request, &uid, inspect).await?;
                     taking.inspected();
                     Ok(())
@@ -183,8 +188,9 @@ impl VolumeReconciler {
                 },
                 TakingBackStep::Remove(location) => {
                     let uid = location.claim_uid().to_owned();
-                    let remove =
-                        move |root: &Root, term: &Term| root.remove(&location, Authority::Volume, term);
+                    let remove = move |root: &Root, term: &Term| {
+                        root.remove(&location, Authority::Volume, term)
+                    };
                     if context.on_disk(request, &uid, remove).await? == Removed::Absent {
                         tracing::warn!(volume = %request.key(), "its directory was not there: removed by an earlier attempt, or by hand");
                     }
@@ -218,8 +224,12 @@ impl VolumeReconciler {
         }
     }
 
-    /// Asks the server to delete just this version of the volume. Returns it as it waits for its finalizers; `None` if it is gone.
-    async fn declare_deletion(&self, volume: &PersistentVolume) -> Result<Option<PersistentVolume>, Refused> {
+    /// Asks the server to delete just this version of the volume. Returns it as it waits for its
+    /// finalizers; `None` if it is gone.
+    async fn declare_deletion(
+        &self,
+        volume: &PersistentVolume,
+    ) -> Result<Option<PersistentVolume>, Refused> {
         let preconditions = Preconditions {
             uid: volume.metadata.uid.clone(),
             resource_version: volume.metadata.resource_version.clone(),
@@ -227,7 +237,8 @@ impl VolumeReconciler {
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         let volumes = self.context.volumes_api();
-        let deleted = self.context.ask("delete the PersistentVolume", volumes.delete(name, &params)).await?;
+        let deleted =
+            self.context.ask("delete the PersistentVolume", volumes.delete(name, &params)).await?;
         Ok(deleted.left())
     }
 
@@ -274,7 +285,8 @@ impl VolumeReconciler {
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         let volumes = self.context.volumes_api();
         let params = PatchParams::default();
-        let what = if wanted { "protect the PersistentVolume" } else { "free the PersistentVolume" };
+        let what =
+            if wanted { "protect the PersistentVolume" } else { "free the PersistentVolume" };
         let patch = Patch::Merge(patch);
         let written = self.context.ask(what, volumes.patch_metadata(name, &params, &patch)).await?;
         Ok(Some(written.metadata))

@@ -59,7 +59,10 @@ fn step(edit: impl FnOnce(&mut Value)) -> &'static str {
 fn a_bound_volume_is_left_alone_and_protected() {
     assert_eq!(step(|_| {}), "idle");
     assert_eq!(step(|v| v["metadata"]["finalizers"] = json!(null)), "protect");
-    assert_eq!(step(|v| v["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")), "idle");
+    assert_eq!(
+        step(|v| v["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")),
+        "idle"
+    );
 }
 
 #[test]
@@ -121,7 +124,11 @@ fn a_volume_whose_claim_vanished_before_binding_is_looked_into() {
         assert_eq!(word(&decide(&us(), &volume, false)), "take back", "{phase}");
         assert_eq!(word(&decide(&us(), &volume, true)), "idle", "{phase}");
     }
-    assert_eq!(word(&decide(&us(), &with(|_| {}), false)), "idle", "a bound one is the binder's to release");
+    assert_eq!(
+        word(&decide(&us(), &with(|_| {}), false)),
+        "idle",
+        "a bound one is the binder's to release"
+    );
     let freed = with(|v| {
         v["status"]["phase"] = json!("Available");
         v["spec"]["claimRef"] = json!(null);
@@ -206,7 +213,8 @@ fn at_step(taking: &TakingBack) -> &'static str {
         TakingBackStep::ReadVolume => "read the volume",
         TakingBackStep::ReadClaim(claim, location) => {
             assert_eq!(location.claim_uid(), claim.uid);
-            let wanted = ClaimName { namespace: "shop".into(), name: "data".into(), uid: "u-1".into() };
+            let wanted =
+                ClaimName { namespace: "shop".into(), name: "data".into(), uid: "u-1".into() };
             assert_eq!(claim, wanted);
             "read the claim"
         }
@@ -251,7 +259,8 @@ fn a_volume_is_taken_back_in_one_order() {
 
 #[test]
 fn a_claim_that_exists_stops_it_whatever_the_phase_says() {
-    for (phase, expected) in [("Released", "ClaimExists"), ("Available", "look again"), ("Bound", "instead")]
+    for (phase, expected) in
+        [("Released", "ClaimExists"), ("Available", "look again"), ("Bound", "instead")]
     {
         let mut taking = TakingBack::default();
         taking.volume_read(with(|v| v["status"]["phase"] = json!(phase)));
@@ -323,7 +332,8 @@ enum Other {
 impl Server {
     fn change(&mut self, edit: impl FnOnce(&mut PersistentVolume)) {
         edit(&mut self.volume);
-        let version: u64 = self.volume.metadata.resource_version.as_deref().unwrap().parse().unwrap();
+        let version: u64 =
+            self.volume.metadata.resource_version.as_deref().unwrap().parse().unwrap();
         self.volume.metadata.resource_version = Some((version + 1).to_string());
     }
 
@@ -336,7 +346,8 @@ impl Server {
             Other::SaysReleased => self.change(phase("Released")),
             Other::SaysBound => self.change(phase("Bound")),
             Other::Retains => self.change(|v| {
-                v.spec.get_or_insert_default().persistent_volume_reclaim_policy = Some("Retain".into());
+                v.spec.get_or_insert_default().persistent_volume_reclaim_policy =
+                    Some("Retain".into());
             }),
             Other::DeletesClaim => self.claim = false,
             Other::StripsFinalizers => self.change(|v| v.metadata.finalizers = None),
@@ -373,10 +384,19 @@ fn live(others: &[Other; 12], claim: bool) -> bool {
                 taking.protected(server.volume.metadata.clone());
             }
             TakingBackStep::DeclareDeletion => {
-                let wanted = server.volume.spec.as_ref().unwrap().persistent_volume_reclaim_policy.as_deref();
+                let wanted = server
+                    .volume
+                    .spec
+                    .as_ref()
+                    .unwrap()
+                    .persistent_volume_reclaim_policy
+                    .as_deref();
                 let phase = server.volume.status.as_ref().unwrap().phase.as_deref();
-                declared_on = Some((wanted == Some("Delete"), phase == Some("Released"), server.claim));
-                server.change(|v| v.metadata.deletion_timestamp = deleting().metadata.deletion_timestamp);
+                declared_on =
+                    Some((wanted == Some("Delete"), phase == Some("Released"), server.claim));
+                server.change(|v| {
+                    v.metadata.deletion_timestamp = deleting().metadata.deletion_timestamp
+                });
                 taking.declared(server.volume.clone());
             }
             TakingBackStep::Remove(_) => {
@@ -401,7 +421,8 @@ fn nothing_is_removed_for_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
-    /// Whatever others do and wherever a replica dies, nothing is removed that the server did not justify when it took the deletion.
+    /// Whatever others do and wherever a replica dies, nothing is removed that the server did not
+    /// justify when it took the deletion.
     #[test]
     fn nothing_is_removed_that_the_server_has_not_justified(
         claim: bool,
@@ -417,8 +438,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The data-loss rules, over all states: nothing is taken back unless the policy says Delete and the volume is
-    /// released or abandoned, and only below the root.
+    /// The data-loss rules, over all states: nothing is taken back unless the policy says Delete
+    /// and the volume is released or abandoned, and only below the root.
     #[test]
     fn nothing_is_taken_back_that_may_still_be_wanted(
         phase in prop::sample::select(vec!["", "Pending", "Available", "Bound", "Released", "Failed"]),

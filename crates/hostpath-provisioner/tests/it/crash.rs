@@ -1,5 +1,5 @@
-//! A replica dies between any two of its requests and steps on the disk, all of them in turn, and the next one ends in
-//! the same state as if it had lived.
+//! A replica dies between any two of its requests and steps on the disk, all of them in turn, and
+//! the next one ends in the same state as if it had lived.
 
 use std::fs;
 use std::time::Duration;
@@ -20,7 +20,8 @@ enum Then {
     ClaimDeleted,
 }
 
-/// Lets a first replica die at every point of `story` in turn, and a second one take over. Returns how many points there were.
+/// Lets a first replica die at every point of `story` in turn, and a second one take over. Returns
+/// how many points there were.
 async fn die_everywhere(
     class: serde_json::Value,
     then: Then,
@@ -60,7 +61,10 @@ async fn nothing_is_left(world: &World, what: &str) {
     until(&format!("nothing is left: {what}"), async || {
         let volumes = world.volumes().list(&Default::default()).await.unwrap().items;
         let claims = world.claims().list(&Default::default()).await.unwrap().items;
-        volumes.is_empty() && claims.is_empty() && world.in_root().is_empty() && world.half_done().is_empty()
+        volumes.is_empty()
+            && claims.is_empty()
+            && world.in_root().is_empty()
+            && world.half_done().is_empty()
     })
     .await;
 }
@@ -102,7 +106,8 @@ async fn a_claim_that_is_deleted_in_the_middle_leaves_nothing() {
             () = bound => false,
         };
         world.delete_claim("data").await;
-        nothing_is_left(&world, &format!("deleted at point {point}: {}", moment.last_point())).await;
+        nothing_is_left(&world, &format!("deleted at point {point}: {}", moment.last_point()))
+            .await;
         replica.stop().await;
         if !reached {
             assert!(point > 20, "{point}");
@@ -145,7 +150,8 @@ mod long {
         assert!(points > 25, "{points}");
     }
 
-    /// A controller says the wrong phase of a bound volume again and again, and a replica dies at any point of its reaction.
+    /// A controller says the wrong phase of a bound volume again and again, and a replica dies at
+    /// any point of its reaction.
     #[tokio::test(start_paused = true)]
     async fn a_wrong_phase_loses_nothing_wherever_a_replica_dies() {
         let points = die_everywhere(
@@ -189,7 +195,8 @@ mod long {
             nothing_is_left,
         )
         .await;
-        // Creation and removal of a directory, three writes and a look, twice each: or the points are not counted any more.
+        // Creation and removal of a directory, three writes and a look, twice each: or the points
+        // are not counted any more.
         assert!(points > 40, "{points}");
     }
 }

@@ -1,4 +1,5 @@
-//! A server that grants less: refuses what it is told to refuse, and answers, if it is told to know the question, what an account may do.
+//! A server that grants less: refuses what it is told to refuse, and answers, if it is told to know
+//! the question, what an account may do.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -105,7 +106,12 @@ fn text(value: &Value) -> &str {
 }
 
 fn answer(code: u16, body: &Value) -> Response<Answer> {
-    let body =
-        Full::from(serde_json::to_vec(body).expect("JSON")).map_err(|never| match never {}).boxed_unsync();
-    Response::builder().status(code).header("content-type", "application/json").body(body).expect("an answer")
+    let body = Full::from(serde_json::to_vec(body).expect("JSON"))
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    Response::builder()
+        .status(code)
+        .header("content-type", "application/json")
+        .body(body)
+        .expect("an answer")
 }

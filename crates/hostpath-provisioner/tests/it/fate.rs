@@ -1,5 +1,5 @@
-//! A replica that dies at a chosen point: between any two of its requests and steps on the disk. From then on nothing it
-//! does has any effect, as after SIGKILL.
+//! A replica that dies at a chosen point: between any two of its requests and steps on the disk.
+//! From then on nothing it does has any effect, as after SIGKILL.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ struct Inner {
 }
 
 impl Fate {
-    /// Dies at this point, counted from 0. Each request and each step has two: before it has an effect, and after.
+    /// Dies at this point, counted from 0. Each request and each step has two: before it has an
+    /// effect, and after.
     pub(crate) fn dies_at(point: usize) -> Self {
         Self::at(point, true)
     }
@@ -98,8 +99,8 @@ impl Fate {
         })
     }
 
-    /// A client whose requests end with the replica. The watches and lists of caches are no points, nor, with `counted`
-    /// false, is anything else.
+    /// A client whose requests end with the replica. The watches and lists of caches are no points,
+    /// nor, with `counted` false, is anything else.
     pub(crate) fn client(
         &self,
         server: &EmbeddedApiServer,
@@ -108,7 +109,8 @@ impl Fate {
         permissions: &Permissions,
         doorman: &Doorman,
     ) -> Client {
-        let (fate, service, doorman) = (self.clone(), server.service().as_user(user), doorman.clone());
+        let (fate, service, doorman) =
+            (self.clone(), server.service().as_user(user), doorman.clone());
         let mortal = tower::service_fn(move |request: Request<kube::client::Body>| {
             let (fate, service, doorman) = (fate.clone(), service.clone(), doorman.clone());
             async move {
@@ -130,6 +132,8 @@ impl Fate {
 
 /// A write, or a read of one object.
 fn is_point(request: &Request<kube::client::Body>) -> bool {
-    let collection = ["/persistentvolumes", "/persistentvolumeclaims", "/storageclasses", "/events"];
-    request.method() != Method::GET || !collection.iter().any(|end| request.uri().path().ends_with(end))
+    let collection =
+        ["/persistentvolumes", "/persistentvolumeclaims", "/storageclasses", "/events"];
+    request.method() != Method::GET
+        || !collection.iter().any(|end| request.uri().path().ends_with(end))
 }

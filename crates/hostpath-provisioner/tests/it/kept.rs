@@ -1,4 +1,5 @@
-//! Requests that are not supported, and directories that are kept without a claim: a user can see both.
+//! Requests that are not supported, and directories that are kept without a claim: a user can see
+//! both.
 
 use std::fs;
 use std::time::Duration;
@@ -13,7 +14,10 @@ use crate::world::{NAMESPACE, World, pass, until};
 async fn told(world: &World, namespace: &str, reason: &str) -> Vec<String> {
     let api: Api<Event> = Api::namespaced(world.server.client(), namespace);
     let events = api.list(&Default::default()).await.unwrap().items.into_iter();
-    events.filter(|event| event.reason.as_deref() == Some(reason)).filter_map(|event| event.note).collect()
+    events
+        .filter(|event| event.reason.as_deref() == Some(reason))
+        .filter_map(|event| event.note)
+        .collect()
 }
 
 async fn until_refused(world: &World, claim: &str, word: &str) {
@@ -21,7 +25,10 @@ async fn until_refused(world: &World, claim: &str, word: &str) {
         let annotations = world.claim_annotations(claim).await;
         annotations.get(WAITING_REASON).is_some_and(|reason| reason == "ClaimUnusable")
             && annotations[WAITING_MESSAGE].contains(word)
-            && told(world, NAMESPACE, "ProvisioningFailed").await.iter().any(|note| note.contains(word))
+            && told(world, NAMESPACE, "ProvisioningFailed")
+                .await
+                .iter()
+                .any(|note| note.contains(word))
     })
     .await;
 }
@@ -38,7 +45,8 @@ async fn attributes_and_expansion_are_refused_on_the_claim() {
     world.claim("data").await;
     world.until_bound("data").await;
     let request = async |storage: &str| {
-        let patch = Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": storage}}}}));
+        let patch =
+            Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": storage}}}}));
         world.claims().patch("data", &PatchParams::default(), &patch).await
     };
     request("2Gi").await.unwrap();
@@ -74,7 +82,8 @@ async fn a_retained_volume_that_was_reused_is_counted_and_told() {
     assert_eq!(told(&world, "default", "VolumeFailedDelete").await, [""; 0]);
     assert_eq!((replica.metric(refused), replica.metric(failed)), (0.0, 0.0));
     world.delete_claim("second").await;
-    until("it is counted", async || replica.metric(refused) == 1.0 && replica.metric(failed) > 0.0).await;
+    until("it is counted", async || replica.metric(refused) == 1.0 && replica.metric(failed) > 0.0)
+        .await;
     until("it is told what to do", async || {
         let notes = told(&world, "default", "VolumeFailedDelete").await;
         notes.iter().any(|note| note.contains("another claim") && note.contains("by hand"))
@@ -106,7 +115,8 @@ async fn directories_that_are_kept_are_counted_by_reason() {
         fs::write(world.directory(uid).join(MARKER_FILE), marker.to_bytes()).unwrap();
     }
     fs::create_dir(world.directory("u-3")).unwrap();
-    until("they are counted", async || count("other_lease") == 2.0 && count("not_ours") == 1.0).await;
+    until("they are counted", async || count("other_lease") == 2.0 && count("not_ours") == 1.0)
+        .await;
     // What the handbook advises.
     fs::remove_dir_all(world.directory("u-1")).unwrap();
     until("one less is counted", async || count("other_lease") == 1.0).await;

@@ -1,4 +1,5 @@
-//! Several replicas: one works, the next one goes on, and a leader that lost its lease touches nothing.
+//! Several replicas: one works, the next one goes on, and a leader that lost its lease touches
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +15,8 @@ async fn until_leads(world: &World, identity: &str) {
     let leases: Api<Lease> = Api::namespaced(world.server.client(), "default");
     until(&format!("{identity} leads"), async || {
         let lease = leases.get_opt("hostpath-provisioner").await.unwrap();
-        lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity).as_deref() == Some(identity)
+        lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity).as_deref()
+            == Some(identity)
     })
     .await;
 }
@@ -46,8 +48,12 @@ async fn a_leader_that_loses_its_lease_campaigns_again_and_does_not_exit() {
     until_leads(&world, "one").await;
     let leases: Api<Lease> = Api::namespaced(world.server.client(), "default");
     let now = leases.get("hostpath-provisioner").await.unwrap().spec.unwrap().renew_time;
-    let stolen = json!({"spec": {"holderIdentity": "thief", "renewTime": now, "leaseDurationSeconds": 5}});
-    leases.patch("hostpath-provisioner", &PatchParams::default(), &Patch::Merge(stolen)).await.unwrap();
+    let stolen =
+        json!({"spec": {"holderIdentity": "thief", "renewTime": now, "leaseDurationSeconds": 5}});
+    leases
+        .patch("hostpath-provisioner", &PatchParams::default(), &Patch::Merge(stolen))
+        .await
+        .unwrap();
     let uid = world.claim("data").await;
     // The thief never renews: after its lease has run out, ours leads again.
     world.until_bound("data").await;
@@ -58,7 +64,8 @@ async fn a_leader_that_loses_its_lease_campaigns_again_and_does_not_exit() {
     assert!(report.lost_terms >= 1 && report.terms >= 2, "{report:?}");
 }
 
-/// The first leader's renewals do not arrive, its other requests do: nothing of it may have an effect after its term.
+/// The first leader's renewals do not arrive, its other requests do: nothing of it may have an
+/// effect after its term.
 #[tokio::test(start_paused = true)]
 async fn a_leader_cut_off_from_its_lease_stops_working_before_the_next_begins() {
     let world = World::new().await;
@@ -66,7 +73,8 @@ async fn a_leader_cut_off_from_its_lease_stops_working_before_the_next_begins() 
     until_leads(&world, "one").await;
     let second = world.start("two", &[]);
     world.server.faults().set_plan(
-        FaultPlan::none().rule(Rule::new(Match::any().user("one").resource("leases"), Fault::NeverAnswer)),
+        FaultPlan::none()
+            .rule(Rule::new(Match::any().user("one").resource("leases"), Fault::NeverAnswer)),
     );
     let mut uids = Vec::new();
     for index in 0..60 {

@@ -20,7 +20,9 @@ async fn a_claim_gets_a_directory_and_a_volume_and_gives_both_back() {
     world.until_bound("data").await;
     let volume = world.volume(&uid).await.unwrap();
     assert_eq!(volume.metadata.annotations.as_ref().unwrap()[PROVISIONED_BY], PROVISIONER);
-    assert!(volume.metadata.finalizers.as_ref().unwrap().iter().any(|finalizer| finalizer == FINALIZER));
+    assert!(
+        volume.metadata.finalizers.as_ref().unwrap().iter().any(|finalizer| finalizer == FINALIZER)
+    );
     let spec = volume.spec.unwrap();
     assert_eq!(spec.host_path.unwrap().path, world.directory(&uid).to_str().unwrap());
     assert_eq!(spec.persistent_volume_reclaim_policy.as_deref(), Some("Delete"));
@@ -48,8 +50,10 @@ async fn a_claim_gets_a_directory_and_a_volume_and_gives_both_back() {
 
 #[tokio::test(start_paused = true)]
 async fn parameters_of_the_class_shape_the_directory() {
-    let world =
-        World::with_class(json!({"parameters": {"mode": "0750", "subdir": "tenants/${namespace}"}})).await;
+    let world = World::with_class(
+        json!({"parameters": {"mode": "0750", "subdir": "tenants/${namespace}"}}),
+    )
+    .await;
     let _replica = world.start("one", &[]);
     let uid = world.claim("data").await;
     world.until_bound("data").await;
@@ -83,8 +87,10 @@ async fn retain_keeps_volume_and_directory_and_survives_sweeps() {
     replica.stop().await;
     // Nor does the next leader take it for an orphan.
     let _replica = world.start("two", &["--sweep-interval", "10s"]);
-    stays("the directory is there", Duration::from_secs(60), || async { world.directory(&uid).is_dir() })
-        .await;
+    stays("the directory is there", Duration::from_secs(60), || async {
+        world.directory(&uid).is_dir()
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +133,9 @@ async fn events_tell_the_story_in_upstreams_words() {
             .into_iter()
             .filter_map(|e| e.reason)
             .collect();
-        ["Provisioning", "ProvisioningSucceeded"].iter().all(|reason| told.iter().any(|told| told == reason))
+        ["Provisioning", "ProvisioningSucceeded"]
+            .iter()
+            .all(|reason| told.iter().any(|told| told == reason))
     })
     .await;
 }
@@ -167,7 +175,8 @@ async fn many_claims_cost_few_requests_each() {
         world.until_gone(uid).await;
     }
     assert!(world.in_root().is_empty() && world.half_done().is_empty());
-    // And two more take it back, finalizer off and volume deleted, after a last look; the echo of our own writes may cost another.
+    // And two more take it back, finalizer off and volume deleted, after a last look; the echo of
+    // our own writes may cost another.
     mine.clone().resource("persistentvolumes").writes().assert_exactly(150);
     mine.resource("persistentvolumes").verb(Verb::Get).assert_at_most(100);
 }

@@ -1,5 +1,5 @@
-//! What is still needed is not removed, and what holds a volume says so: claims that a cache does not
-//! know, directories that another volume leads to, volumes that were reused.
+//! What is still needed is not removed, and what holds a volume says so: claims that a cache does
+//! not know, directories that another volume leads to, volumes that were reused.
 
 use std::fs;
 use std::path::PathBuf;
@@ -55,7 +55,12 @@ async fn reused(world: &World) -> String {
     pass(Duration::from_secs(5)).await;
     world.delete_claim("first").await;
     pass(Duration::from_secs(5)).await;
-    change(world, &uid, json!({"spec": {"claimRef": null, "persistentVolumeReclaimPolicy": "Delete"}})).await;
+    change(
+        world,
+        &uid,
+        json!({"spec": {"claimRef": null, "persistentVolumeReclaimPolicy": "Delete"}}),
+    )
+    .await;
     pass(Duration::from_secs(5)).await;
     world.claim_with("second", json!({"volumeName": volume_name(&uid)})).await;
     world.until_bound("second").await;
@@ -63,8 +68,8 @@ async fn reused(world: &World) -> String {
     uid
 }
 
-/// P1: the marker names the claim where neither the reference nor the cache does; without it all claims
-/// are listed.
+/// P1: the marker names the claim where neither the reference nor the cache does; without it all
+/// claims are listed.
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_only_the_server_knows_keeps_its_data() {
     for has_marker in [true, false] {
@@ -88,8 +93,10 @@ async fn a_claim_that_only_the_server_knows_keeps_its_data() {
         }
         first.stop().await;
         change(&world, &uid, json!({"spec": {"claimRef": {"name": "dato"}}})).await;
-        stays("the data is there", Duration::from_secs(300), || async { precious(&world, &uid).exists() })
-            .await;
+        stays("the data is there", Duration::from_secs(300), || async {
+            precious(&world, &uid).exists()
+        })
+        .await;
         assert!(world.volume(&uid).await.is_some());
     }
 }
@@ -114,8 +121,10 @@ async fn a_directory_that_another_volume_leads_to_is_not_removed() {
     fs::remove_file(precious(&world, &uid)).unwrap();
     let retained = world.root().join(STATE_FOLDER).join("retained").join(volume_name(&uid));
     let _ = fs::remove_file(retained);
-    stays("the directory is there", Duration::from_secs(120), || async { world.directory(&uid).is_dir() })
-        .await;
+    stays("the directory is there", Duration::from_secs(120), || async {
+        world.directory(&uid).is_dir()
+    })
+    .await;
 }
 
 /// P4, within a term.
@@ -123,13 +132,15 @@ async fn a_directory_that_another_volume_leads_to_is_not_removed() {
 async fn a_server_that_goes_back_within_a_term_is_noticed_before_the_next_removal() {
     let world = World::new().await;
     let replica = world.start("one", &[]);
-    let (uid, waits) = (bound_with_data(&world, "data").await, bound_with_data(&world, "waits").await);
+    let (uid, waits) =
+        (bound_with_data(&world, "data").await, bound_with_data(&world, "waits").await);
     let path = world.root().join(STATE_FOLDER).join(TERM_FILE);
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     record["seen"] = json!(900_000);
     fs::write(path, record.to_string()).unwrap();
     world.delete_claim("data").await;
-    until("it is paused", async || replica.metric("hostpath_provisioner_removals_paused") == 1.0).await;
+    until("it is paused", async || replica.metric("hostpath_provisioner_removals_paused") == 1.0)
+        .await;
     world.delete_claim("waits").await;
     pass(Duration::from_secs(60)).await;
     assert!(precious(&world, &uid).exists() && precious(&world, &waits).exists());
@@ -175,8 +186,12 @@ async fn a_volume_that_was_freed_goes_when_it_is_deleted_and_leaves_its_director
     pass(Duration::from_secs(5)).await;
     world.delete_claim("data").await;
     pass(Duration::from_secs(5)).await;
-    change(&world, &uid, json!({"spec": {"claimRef": null, "persistentVolumeReclaimPolicy": "Delete"}}))
-        .await;
+    change(
+        &world,
+        &uid,
+        json!({"spec": {"claimRef": null, "persistentVolumeReclaimPolicy": "Delete"}}),
+    )
+    .await;
     pass(Duration::from_secs(5)).await;
     let _ = world.volumes().delete(&volume_name(&uid), &DeleteParams::default()).await;
     world.until_gone(&uid).await;
@@ -192,8 +207,10 @@ async fn a_claim_of_a_reused_volume_that_asks_for_more_is_refused() {
     reused(&world).await;
     let patch = Patch::Merge(json!({"spec": {"resources": {"requests": {"storage": "2Gi"}}}}));
     world.claims().patch("second", &PatchParams::default(), &patch).await.unwrap();
-    until("it is refused", async || world.claim_annotations("second").await.contains_key(WAITING_REASON))
-        .await;
+    until("it is refused", async || {
+        world.claim_annotations("second").await.contains_key(WAITING_REASON)
+    })
+    .await;
 }
 
 /// The sweep clears its rest in the trash, and fails afterwards.
@@ -252,5 +269,8 @@ async fn a_kept_directory_is_bound_to_a_claim_again() {
     world.claim_with("data", json!({"volumeName": "again"})).await;
     world.until_bound("data").await;
     until("it is not counted", async || kept(&second, "holds_data") == 0.0).await;
-    stays("the data is there", Duration::from_secs(300), || async { precious(&world, &uid).exists() }).await;
+    stays("the data is there", Duration::from_secs(300), || async {
+        precious(&world, &uid).exists()
+    })
+    .await;
 }

@@ -1,4 +1,5 @@
-//! The provisioner from outside: on an embedded API server and a real file system, in this process and as one of its own.
+//! The provisioner from outside: on an embedded API server and a real file system, in this process
+//! and as one of its own.
 
 mod world;
 mod fate;

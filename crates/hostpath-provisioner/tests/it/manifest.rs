@@ -1,4 +1,5 @@
-//! The manifest, tested for exactly what it needs: its roles, as they are in `deploy/`, on a server where roles decide.
+//! The manifest, tested for exactly what it needs: its roles, as they are in `deploy/`, on a server
+//! where roles decide.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Grant};
 use hostpath_provisioner::{
-    Asked, Assembly, Cli, Events, MARKER_FILE, Marker, Metrics, PERMISSIONS, Permissions, Root, Settings,
-    assemble,
+    Asked, Assembly, Cli, Events, MARKER_FILE, Marker, Metrics, PERMISSIONS, Permissions, Root,
+    Settings, assemble,
 };
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::events::v1::Event;
@@ -50,9 +51,12 @@ impl Replica {
         let client = || server.client_as(ACCOUNT);
         let permissions = Permissions::new(settings.election.namespace(), settings.election.name());
         let store = KubeLeaseStore::new(client(), &settings.election);
-        let elector = LeaderElector::with_clock(store, settings.election.clone(), TokioClock::new(), 7);
-        let metrics = Metrics::new("hostpath", &mut prometheus_client::registry::Registry::default());
-        let (events, writer) = Events::new(client(), &settings.provisioner, identity, metrics.clone());
+        let elector =
+            LeaderElector::with_clock(store, settings.election.clone(), TokioClock::new(), 7);
+        let metrics =
+            Metrics::new("hostpath", &mut prometheus_client::registry::Registry::default());
+        let (events, writer) =
+            Events::new(client(), &settings.provisioner, identity, metrics.clone());
         tokio::spawn(writer);
         let manager = assemble(Assembly {
             settings: &settings,
@@ -89,7 +93,10 @@ impl Replica {
 type Part = (String, String, String);
 
 fn granted(grants: &[Grant]) -> BTreeSet<Part> {
-    grants.iter().map(|grant| (grant.verb.clone(), grant.group.clone(), grant.resource.clone())).collect()
+    grants
+        .iter()
+        .map(|grant| (grant.verb.clone(), grant.group.clone(), grant.resource.clone()))
+        .collect()
 }
 
 fn listed() -> BTreeSet<Part> {
@@ -138,11 +145,13 @@ async fn the_roles_of_the_manifest_grant_exactly_what_a_whole_life_needs() {
         of_odd.map(|event| event.series.map_or(1, |series| series.count)).max() >= Some(times)
     };
     until("the Event is there", async || noted(1).await).await;
-    let again: Patch<Value> = Patch::Merge(json!({ "metadata": { "annotations": { "please": "again" } } }));
+    let again: Patch<Value> =
+        Patch::Merge(json!({ "metadata": { "annotations": { "please": "again" } } }));
     claims.patch("odd", &PatchParams::default(), &again).await.unwrap();
     until("the Event is counted", async || noted(2).await).await;
 
-    // It goes; and a directory is left by a leader that crashed before it had made the volume, for a claim that is gone.
+    // It goes; and a directory is left by a leader that crashed before it had made the volume, for
+    // a claim that is gone.
     let marker = fs::read(folder.path().join(&volume).join(MARKER_FILE)).unwrap();
     let mut orphan = Marker::parse(&marker).unwrap();
     claims.delete("sample", &DeleteParams::default()).await.unwrap();

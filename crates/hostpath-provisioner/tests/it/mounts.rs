@@ -1,5 +1,5 @@
-//! Mounts below the root: nothing behind one is removed, each is named, and the rest goes on. They are made in a mount
-//! namespace of the test's own, where the system allows one.
+//! Mounts below the root: nothing behind one is removed, each is named, and the rest goes on. They
+//! are made in a mount namespace of the test's own, where the system allows one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,7 +17,8 @@ use crate::world::{World, pass, until};
 /// Set for the process that runs in the namespace.
 const INSIDE: &str = "HOSTPATH_PROVISIONER_TEST_INSIDE";
 
-/// Runs this test again in a namespace where it may mount. Whether the caller is that run, and goes on.
+/// Runs this test again in a namespace where it may mount. Whether the caller is that run, and goes
+/// on.
 pub(crate) fn may_mount(test: &str) -> bool {
     is_inside(test, "-rm")
 }
@@ -48,7 +49,11 @@ fn is_inside(test: &str, namespaces: &str) -> bool {
 
 fn run(program: &str, arguments: &[&Path]) {
     let done = Command::new(program).args(arguments).output().unwrap();
-    assert!(done.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 pub(crate) fn bind(from: &Path, to: &Path) {
@@ -91,22 +96,32 @@ async fn what_is_mounted_in_a_directory_is_not_removed_and_is_named() {
         world.delete_claim("data").await;
         let named = if depth.is_empty() { volume_name(&uid) } else { format!("/{depth}: ") };
         until("the mount is named", async || {
-            failures(&world).await.iter().any(|note| note.contains(&named) && note.contains("unmount it"))
+            failures(&world)
+                .await
+                .iter()
+                .any(|note| note.contains(&named) && note.contains("unmount it"))
         })
         .await;
         pass(Duration::from_secs(90)).await;
-        assert!(other.path().join("precious").exists() && other.path().join("folder/deeper").exists());
+        assert!(
+            other.path().join("precious").exists() && other.path().join("folder/deeper").exists()
+        );
         assert!(world.volume(&uid).await.is_some(), "the volume stays");
         // It is tried again by itself.
-        let moved =
-            world.root().join(STATE_FOLDER).join(TRASH_FOLDER).join(format!("gone-{uid}")).join(depth);
+        let moved = world
+            .root()
+            .join(STATE_FOLDER)
+            .join(TRASH_FOLDER)
+            .join(format!("gone-{uid}"))
+            .join(depth);
         unmount(if moved.exists() { &moved } else { &at });
         world.until_gone(&uid).await;
         assert!(world.in_root().is_empty() && other.path().join("precious").exists());
     }
 }
 
-/// P3: one entry that cannot be removed is passed over; the orphan behind it is found, and the entry goes when it can.
+/// P3: one entry that cannot be removed is passed over; the orphan behind it is found, and the
+/// entry goes when it can.
 #[tokio::test(start_paused = true)]
 async fn one_stuck_entry_in_the_trash_does_not_stop_the_sweep() {
     if !may_mount("mounts::one_stuck_entry_in_the_trash_does_not_stop_the_sweep") {
@@ -131,7 +146,8 @@ async fn one_stuck_entry_in_the_trash_does_not_stop_the_sweep() {
     until("the orphan is gone", async || !orphan.exists()).await;
     until("the other leftover is gone", async || !trash.join("zzz").exists()).await;
     assert!(stuck.exists());
-    until("it is counted", async || replica.metric("hostpath_provisioner_leftovers_stuck") == 1.0).await;
+    until("it is counted", async || replica.metric("hostpath_provisioner_leftovers_stuck") == 1.0)
+        .await;
     unmount(&stuck);
     until("it is gone when it can be", async || !trash.join("aaa").exists()).await;
     until("it is not counted any more", async || {
@@ -153,7 +169,9 @@ async fn a_mount_in_the_root_hides_only_what_is_behind_it() {
     world.until_bound("data").await;
     bind(other.path(), &world.root().join("disk"));
     let mut marker = world.marker(&uid);
-    for (uid, folder) in [("u-here", world.root().to_path_buf()), ("u-behind", other.path().to_path_buf())] {
+    for (uid, folder) in
+        [("u-here", world.root().to_path_buf()), ("u-behind", other.path().to_path_buf())]
+    {
         marker.claim_uid = uid.to_owned();
         marker.claim_name = "gone".to_owned();
         let orphan = folder.join(volume_name(uid));
@@ -182,7 +200,8 @@ async fn what_may_not_be_removed_is_named_with_the_remedy() {
     let closed = world.directory(&uid).join("var/closed");
     fs::create_dir_all(&closed).unwrap();
     fs::write(closed.join("file"), "x").unwrap();
-    let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let set_mode =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set_mode(&closed, 0o555);
     world.delete_claim("data").await;
     let words = ["/var/closed/file: ", "Permission denied", "remove it by hand", "DAC_OVERRIDE"];
@@ -194,5 +213,6 @@ async fn what_may_not_be_removed_is_named_with_the_remedy() {
     let trash = world.root().join(STATE_FOLDER).join(TRASH_FOLDER);
     set_mode(&trash.join(format!("gone-{uid}/var/closed")), 0o755);
     world.until_gone(&uid).await;
-    until("nothing is left", async || world.in_root().is_empty() && world.half_done().is_empty()).await;
+    until("nothing is left", async || world.in_root().is_empty() && world.half_done().is_empty())
+        .await;
 }

@@ -9,7 +9,8 @@ use crate::world::{Replica, World, pass, stays, until};
 
 /// The place of a permission in the list.
 fn place(verb: &str, resource: &str) -> usize {
-    let found = |permission: &Permission| (permission.verb, permission.resource) == (verb, resource);
+    let found =
+        |permission: &Permission| (permission.verb, permission.resource) == (verb, resource);
     PERMISSIONS.iter().position(found).expect("a permission of the list")
 }
 
@@ -29,14 +30,18 @@ async fn every_permission_that_is_missing_is_told_and_everything_goes_on_when_it
         world.doorman.deny(index);
         // Three attempts, and the claim is given up: that must not outlast the grant either.
         let replica = world.start("one", &["--provision-threshold", "3"]);
-        until(&format!("{permission} is told"), async || replica.permissions.missing() == [permission]).await;
+        until(&format!("{permission} is told"), async || {
+            replica.permissions.missing() == [permission]
+        })
+        .await;
         let told = replica.permissions.readiness().unwrap_err();
         assert!(told.contains(permission.verb) && told.contains(permission.resource), "{told}");
         assert!(told.contains("deploy/") && told.contains(permission.used_to), "{told}");
         assert_eq!(told.contains("--lease-namespace"), permission.resource == "leases", "{told}");
         assert_eq!(gauge(&replica, index), 1.0);
         let uid = world.claim("data").await;
-        // For one of each kind of waiting long enough for its back-off to be at its longest: a watch's, a key's, the election's.
+        // For one of each kind of waiting long enough for its back-off to be at its longest: a
+        // watch's, a key's, the election's.
         let patient = [
             place("list", "persistentvolumeclaims"),
             place("create", "persistentvolumes"),
@@ -49,7 +54,11 @@ async fn every_permission_that_is_missing_is_told_and_everything_goes_on_when_it
         let granted = Instant::now();
         until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
         world.until_bound("data").await;
-        assert!(granted.elapsed() < Duration::from_secs(10), "{permission}: {:?}", granted.elapsed());
+        assert!(
+            granted.elapsed() < Duration::from_secs(10),
+            "{permission}: {:?}",
+            granted.elapsed()
+        );
         assert_eq!(gauge(&replica, index), 0.0);
         world.delete_claim("data").await;
         world.until_gone(&uid).await;
@@ -69,8 +78,10 @@ async fn a_volume_that_waits_for_a_permission_is_taken_back_when_it_is_granted()
         let needed = place(verb, "persistentvolumes");
         world.doorman.deny(needed);
         world.delete_claim("data").await;
-        until(&format!("{verb} is told"), async || replica.permissions.missing() == [&PERMISSIONS[needed]])
-            .await;
+        until(&format!("{verb} is told"), async || {
+            replica.permissions.missing() == [&PERMISSIONS[needed]]
+        })
+        .await;
         pass(Duration::from_secs(400)).await;
         assert!(world.volume(&uid).await.is_some(), "{verb} was not needed");
         world.doorman.grant(needed);
@@ -118,7 +129,8 @@ mod long {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_knows_no_reviews_is_asked_once_in_a_while_and_what_it_refuses_is_missing() {
+    async fn a_server_that_knows_no_reviews_is_asked_once_in_a_while_and_what_it_refuses_is_missing()
+     {
         let world = World::new().await;
         let create = place("create", "persistentvolumes");
         world.doorman.deny(create);
@@ -126,7 +138,11 @@ mod long {
         world.claim("data").await;
         until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
         pass(Duration::from_secs(3600)).await;
-        assert!(world.doorman.questions() <= 40, "{} questions in an hour", world.doorman.questions());
+        assert!(
+            world.doorman.questions() <= 40,
+            "{} questions in an hour",
+            world.doorman.questions()
+        );
         world.doorman.grant(create);
         let granted = Instant::now();
         world.until_bound("data").await;
@@ -151,8 +167,13 @@ mod long {
             replica.permissions.missing().is_empty()
         })
         .await;
-        let tried =
-            world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count();
+        let tried = world
+            .server
+            .requests()
+            .by("one")
+            .verb(Verb::Create)
+            .resource("persistentvolumes")
+            .count();
         assert!((1..=15).contains(&tried), "{tried} attempts");
         // All of them every 30 s, and after each attempt.
         let questions = world.doorman.questions();
@@ -164,7 +185,8 @@ mod long {
 
     /// From the start, and after it had answered.
     #[tokio::test(start_paused = true)]
-    async fn while_the_server_has_no_answers_its_treatment_of_requests_counts_and_it_is_asked_rarely() {
+    async fn while_the_server_has_no_answers_its_treatment_of_requests_counts_and_it_is_asked_rarely()
+     {
         let create = place("create", "persistentvolumes");
         for out_of_order_first in [true, false] {
             let world = World::new().await;
@@ -173,7 +195,8 @@ mod long {
             world.doorman.deny(create);
             let replica = world.start("one", &[]);
             world.claim("data").await;
-            until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
+            until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]])
+                .await;
             assert_eq!(gauge(&replica, create), 1.0);
             world.doorman.out_of_order(true);
             let before = world.doorman.questions();

@@ -1,4 +1,5 @@
-//! A controller that says the wrong phase, and a server that was restored: a word that is wrong removes nothing.
+//! A controller that says the wrong phase, and a server that was restored: a word that is wrong
+//! removes nothing.
 
 use std::fs;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use crate::world::{NAMESPACE, World, pass, stays, until};
 
 pub(crate) async fn say_phase(world: &World, uid: &str, phase: &str) {
     let patch = Patch::Merge(json!({"status": {"phase": phase}}));
-    let done = world.volumes().patch_status(&volume_name(uid), &PatchParams::default(), &patch).await;
+    let done =
+        world.volumes().patch_status(&volume_name(uid), &PatchParams::default(), &patch).await;
     let _: PersistentVolume = done.unwrap();
 }
 
@@ -25,7 +27,9 @@ pub(crate) async fn notes(world: &World, reason: &str) -> Vec<String> {
         let api: Api<Event> = Api::namespaced(world.server.client(), namespace);
         let events = api.list(&Default::default()).await.unwrap().items.into_iter();
         notes.extend(
-            events.filter(|event| event.reason.as_deref() == Some(reason)).filter_map(|event| event.note),
+            events
+                .filter(|event| event.reason.as_deref() == Some(reason))
+                .filter_map(|event| event.note),
         );
     }
     notes
@@ -52,7 +56,10 @@ async fn a_released_volume_whose_claim_exists_is_not_taken_back_and_says_so() {
         assert!(volume.metadata.deletion_timestamp.is_none(), "{wrong}");
         if wrong == "Released" {
             let told = notes(&world, "VolumeFailedDelete").await;
-            assert!(told.iter().any(|note| note.contains("shop/data") && note.contains(&uid)), "{told:?}");
+            assert!(
+                told.iter().any(|note| note.contains("shop/data") && note.contains(&uid)),
+                "{told:?}"
+            );
         }
         // When the claim is gone, the same phase is right.
         world.delete_claim("data").await;
@@ -102,12 +109,15 @@ async fn a_released_volume_without_a_claim_is_left_alone() {
     world.volumes().patch(&volume_name(&uid), &PatchParams::default(), &freed).await.unwrap();
     world.delete_claim("data").await;
     say_phase(&world, &uid, "Released").await;
-    stays("the directory is there", Duration::from_secs(120), || async { world.directory(&uid).is_dir() })
-        .await;
+    stays("the directory is there", Duration::from_secs(120), || async {
+        world.directory(&uid).is_dir()
+    })
+    .await;
     assert!(world.volume(&uid).await.unwrap().metadata.deletion_timestamp.is_none());
 }
 
-/// Takes claim and volume from the server without the provisioner, as a restored backup that has neither.
+/// Takes claim and volume from the server without the provisioner, as a restored backup that has
+/// neither.
 pub(crate) async fn forget(world: &World, uid: &str) {
     let freed = Patch::Merge(json!({"metadata": {"finalizers": null}}));
     world.volumes().patch(&volume_name(uid), &PatchParams::default(), &freed).await.unwrap();
@@ -120,7 +130,8 @@ pub(crate) async fn forget(world: &World, uid: &str) {
     .await;
 }
 
-/// P4, where no number tells it: revisions were raised, or the backup is younger than what the disk saw.
+/// P4, where no number tells it: revisions were raised, or the backup is younger than what the disk
+/// saw.
 #[tokio::test(start_paused = true)]
 async fn a_restore_that_nobody_notices_takes_no_data() {
     let world = World::new().await;
@@ -171,14 +182,20 @@ async fn a_claim_whose_name_was_changed_in_the_reference_keeps_its_data() {
             world.directory(&uid).join("precious").exists()
         })
         .await;
-        assert!(world.volume(&uid).await.is_some_and(|volume| volume.metadata.deletion_timestamp.is_none()));
+        assert!(
+            world
+                .volume(&uid)
+                .await
+                .is_some_and(|volume| volume.metadata.deletion_timestamp.is_none())
+        );
     }
 }
 
 /// P4: a Lease that is older than what the disk saw.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_removed_for_a_server_that_was_restored_until_it_is_confirmed() {
-    for newer in [json!({"transitions": 7}), json!({"resource_version": "900000"}), json!({"seen": 900_000})]
+    for newer in
+        [json!({"transitions": 7}), json!({"resource_version": "900000"}), json!({"seen": 900_000})]
     {
         let world = World::new().await;
         let first = world.start("one", &["--sweep-interval", "30s"]);
@@ -190,7 +207,8 @@ async fn nothing_is_removed_for_a_server_that_was_restored_until_it_is_confirmed
         first.stop().await;
         forget(&world, &uid).await;
         let state = world.root().join(STATE_FOLDER);
-        let mut record: Value = serde_json::from_slice(&fs::read(state.join(TERM_FILE)).unwrap()).unwrap();
+        let mut record: Value =
+            serde_json::from_slice(&fs::read(state.join(TERM_FILE)).unwrap()).unwrap();
         for (field, value) in newer.as_object().unwrap() {
             let place = if field == "seen" { &mut record } else { &mut record["fence"] };
             place[field] = value.clone();
@@ -229,7 +247,11 @@ async fn nothing_is_removed_for_a_server_that_was_restored_until_it_is_confirmed
         replica.stop().await;
         let replica = world.start("five", &["--sweep-interval", "30s"]);
         pass(Duration::from_secs(60)).await;
-        assert_eq!(replica.metric("hostpath_provisioner_removals_paused"), 0.0, "it is confirmed once");
+        assert_eq!(
+            replica.metric("hostpath_provisioner_removals_paused"),
+            0.0,
+            "it is confirmed once"
+        );
         replica.stop().await;
     }
 }

@@ -1,5 +1,6 @@
-//! The binary, as a process of its own: what it refuses, what it leaves behind, and one whole life over a socket. These
-//! tests run on the real clock, and wait for lines and states, never for a time.
+//! The binary, as a process of its own: what it refuses, what it leaves behind, and one whole life
+//! over a socket. These tests run on the real clock, and wait for lines and states, never for a
+//! time.
 
 use std::fs;
 use std::net::TcpListener;
@@ -37,7 +38,8 @@ impl Site {
         let server = EmbeddedApiServer::builder().volume_binder(true).namespace("shop").build();
         let listener = server.listen("127.0.0.1:0").await.unwrap();
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("kubeconfig"), server.kubeconfig(&listener.url(), "replica")).unwrap();
+        fs::write(folder.path().join("kubeconfig"), server.kubeconfig(&listener.url(), "replica"))
+            .unwrap();
         let class: StorageClass = serde_json::from_value(json!({
             "metadata": {"name": "hostpath"}, "provisioner": PROVISIONER,
         }))
@@ -100,13 +102,15 @@ async fn bad_input_is_one_line_with_status_2_and_nothing_is_written() {
     let site = Site::new().await;
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    // Of the ports that no system gives to anybody; one that was just given back could be somebody's again.
+    // Of the ports that no system gives to anybody; one that was just given back could be
+    // somebody's again.
     let dead = "http://127.0.0.1:1";
     fs::write(site.folder.path().join("dead"), site.server.kubeconfig(dead, "replica")).unwrap();
     fs::write(site.folder.path().join("garbage"), "}{").unwrap();
     fs::write(site.folder.path().join("file"), "").unwrap();
     let foreign: StorageClass =
-        serde_json::from_value(json!({"metadata": {"name": "foreign"}, "provisioner": "other"})).unwrap();
+        serde_json::from_value(json!({"metadata": {"name": "foreign"}, "provisioner": "other"}))
+            .unwrap();
     Api::all(site.server.client()).create(&PostParams::default(), &foreign).await.unwrap();
     for (flag, value, says) in [
         ("--kubeconfig", site.path("missing"), "missing"),
@@ -148,7 +152,9 @@ async fn the_version_is_told() {
 async fn get(address: &str, path: &str) -> String {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     stream
-        .write_all(format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes())
+        .write_all(
+            format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes(),
+        )
         .await
         .unwrap();
     let mut answer = String::new();
@@ -196,7 +202,8 @@ async fn a_whole_life_over_a_socket() {
     let phase = async || claims.get("data").await.unwrap().status.and_then(|status| status.phase);
     until("the claim is bound", async || phase().await.as_deref() == Some("Bound")).await;
     assert!(Path::new(&site.path("root")).join(volume_name(&uid)).is_dir());
-    let counted = "controller_persistentvolumeclaim_provision_total{class=\"hostpath\",source=\"\"} 1";
+    let counted =
+        "controller_persistentvolumeclaim_provision_total{class=\"hostpath\",source=\"\"} 1";
     until("it is counted", async || get(&address, "/metrics").await.contains(counted)).await;
     let metrics = get(&address, "/metrics").await;
     assert!(metrics.contains("workqueue_depth"));
@@ -214,11 +221,17 @@ async fn a_whole_life_over_a_socket() {
     }
     let told = include_str!("../../../../docs/operating.md");
     for name in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
-        assert!(told.contains(&format!("`{name}")), "docs/operating.md does not tell what {name} is");
+        assert!(
+            told.contains(&format!("`{name}")),
+            "docs/operating.md does not tell what {name} is"
+        );
     }
     assert!(get(&address, "/livez").await.starts_with("HTTP/1.1 200"));
     claims.delete("data", &DeleteParams::default()).await.unwrap();
-    until("the volume is gone", async || volumes.get_opt(&volume_name(&uid)).await.unwrap().is_none()).await;
+    until("the volume is gone", async || {
+        volumes.get_opt(&volume_name(&uid)).await.unwrap().is_none()
+    })
+    .await;
     assert!(!Path::new(&site.path("root")).join(volume_name(&uid)).exists());
 
     signal(&child, Signal::TERM);
@@ -230,7 +243,8 @@ async fn a_whole_life_over_a_socket() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_goes_on_when_nobody_reads_its_log_any_more() {
     let site = Site::new().await;
-    let mut child = site.run(&[("--identity", "replica-1"), ("--log-level", "debug")]).spawn().unwrap();
+    let mut child =
+        site.run(&[("--identity", "replica-1"), ("--log-level", "debug")]).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let address = loop {
         let line = lines.next_line().await.unwrap().expect("it ended before it served");
@@ -261,7 +275,10 @@ async fn a_proxy_is_refused_by_the_variable_that_names_it() {
         command
     };
     let line = one_line(&proxied("").output().await.unwrap());
-    assert!(line.contains("HTTPS_PROXY http://127.0.0.1:9") && line.contains("not supported"), "{line}");
+    assert!(
+        line.contains("HTTPS_PROXY http://127.0.0.1:9") && line.contains("not supported"),
+        "{line}"
+    );
     let line = one_line(&proxied("127.0.0.1").output().await.unwrap());
     assert!(line.contains("no such StorageClass"), "{line}");
 }
@@ -276,7 +293,8 @@ async fn a_signal_during_the_checks_ends_it_with_status_0_and_nothing_written() 
     let url = format!("http://{}", mute.local_addr().unwrap());
     fs::write(site.folder.path().join("mute"), site.server.kubeconfig(&url, "replica")).unwrap();
     let kubeconfig = site.path("mute");
-    let mut child = site.run(&[("--kubeconfig", &kubeconfig), ("--connect-timeout", "1h")]).spawn().unwrap();
+    let mut child =
+        site.run(&[("--kubeconfig", &kubeconfig), ("--connect-timeout", "1h")]).spawn().unwrap();
     // Its request has come, so the handlers are in place.
     let _held = mute.accept().await.unwrap();
     signal(&child, Signal::INT);
@@ -311,15 +329,20 @@ async fn a_restored_server_is_said_on_readyz_until_it_is_confirmed() {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let address = loop {
             let line = lines.next_line().await.unwrap().expect("it ended before it served");
-            let line: serde_json::Value = serde_json::from_str(&line).expect("a line that is no JSON");
+            let line: serde_json::Value =
+                serde_json::from_str(&line).expect("a line that is no JSON");
             if let Some(address) = line["fields"]["metrics_addr"].as_str() {
                 break address.to_owned();
             }
         };
-        let drained = tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        let drained =
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         if round == 0 {
             until("its term is on record", async || state.join(TERM_FILE).exists()).await;
-            until("it is ready", async || get(&address, "/readyz").await.starts_with("HTTP/1.1 200")).await;
+            until("it is ready", async || {
+                get(&address, "/readyz").await.starts_with("HTTP/1.1 200")
+            })
+            .await;
         } else {
             until("it says so", async || {
                 let said = get(&address, "/readyz").await;
@@ -331,8 +354,10 @@ async fn a_restored_server_is_said_on_readyz_until_it_is_confirmed() {
             let paused = "hostpath_provisioner_removals_paused 1";
             assert!(get(&address, "/metrics").await.contains(paused));
             fs::remove_file(state.join("restored.json")).unwrap();
-            until("it is ready again", async || get(&address, "/readyz").await.starts_with("HTTP/1.1 200"))
-                .await;
+            until("it is ready again", async || {
+                get(&address, "/readyz").await.starts_with("HTTP/1.1 200")
+            })
+            .await;
         }
         signal(&child, Signal::TERM);
         assert_eq!(child.wait().await.unwrap().code(), Some(0));

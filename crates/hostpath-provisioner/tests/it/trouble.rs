@@ -4,7 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
-use hostpath_provisioner::{PROVISIONER, STORAGE_PROVISIONER, WAITING_MESSAGE, WAITING_REASON, volume_name};
+use hostpath_provisioner::{
+    PROVISIONER, STORAGE_PROVISIONER, WAITING_MESSAGE, WAITING_REASON, volume_name,
+};
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, DeleteParams};
 use serde_json::json;
@@ -24,7 +26,12 @@ async fn events(world: &World) -> Vec<String> {
     for namespace in [NAMESPACE, "default"] {
         let api: Api<Event> = Api::namespaced(world.server.client(), namespace);
         reasons.extend(
-            api.list(&Default::default()).await.unwrap().items.into_iter().filter_map(|event| event.reason),
+            api.list(&Default::default())
+                .await
+                .unwrap()
+                .items
+                .into_iter()
+                .filter_map(|event| event.reason),
         );
     }
     reasons
@@ -50,8 +57,10 @@ async fn a_file_in_the_way_is_told_on_the_claim_and_the_note_goes_when_it_is_bou
     assert!(events(&world).await.contains(&"ProvisioningFailed".to_owned()));
     fs::remove_file(world.directory(&uid)).unwrap();
     world.until_bound("data").await;
-    until("the note is gone", async || !world.claim_annotations("data").await.contains_key(WAITING_REASON))
-        .await;
+    until("the note is gone", async || {
+        !world.claim_annotations("data").await.contains_key(WAITING_REASON)
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,13 +74,21 @@ async fn a_failing_claim_is_tried_by_back_off_and_not_by_its_own_note() {
     world.claim("data").await;
     until_waiting(&world, "data", "ApiFailed").await;
     pass(Duration::from_secs(31)).await;
-    let attempts =
-        world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").entries();
+    let attempts = world
+        .server
+        .requests()
+        .by("one")
+        .verb(Verb::Create)
+        .resource("persistentvolumes")
+        .entries();
     let pauses: Vec<u64> =
         attempts.windows(2).map(|pair| (pair[1].at - pair[0].at).as_millis() as u64).collect();
     for (index, least) in [1000, 2000, 4000, 8000].into_iter().enumerate() {
         // A little of each pause is the disk's and the server's, on whose clocks nothing depends.
-        assert!(pauses.get(index).is_some_and(|pause| (least..least + 500).contains(pause)), "{pauses:?}");
+        assert!(
+            pauses.get(index).is_some_and(|pause| (least..least + 500).contains(pause)),
+            "{pauses:?}"
+        );
     }
     world.server.requests().by("one").resource("persistentvolumeclaims").writes().assert_exactly(1);
 }
@@ -85,7 +102,9 @@ async fn a_claim_is_given_up_at_the_threshold_and_tried_again_when_it_changes() 
     )));
     let _replica = world.start("one", &["--provision-threshold", "3"]);
     world.claim("data").await;
-    let tried = || world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count();
+    let tried = || {
+        world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count()
+    };
     until("three attempts were made", async || tried() == 3).await;
     pass(Duration::from_secs(3600)).await;
     assert_eq!(tried(), 3);
@@ -96,7 +115,8 @@ async fn a_claim_is_given_up_at_the_threshold_and_tried_again_when_it_changes() 
     world.until_bound("data").await;
 }
 
-/// Upstream keeps the count of a claim that was given up and then deleted for ever; a new claim must not inherit, nor the memory grow.
+/// Upstream keeps the count of a claim that was given up and then deleted for ever; a new claim
+/// must not inherit, nor the memory grow.
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_was_given_up_and_deleted_leaves_nothing_behind() {
     let world = World::new().await;
@@ -107,7 +127,8 @@ async fn a_claim_that_was_given_up_and_deleted_leaves_nothing_behind() {
     let _replica = world.start("one", &["--provision-threshold", "2"]);
     let uid = world.claim("data").await;
     until("it was given up", async || {
-        world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count() == 2
+        world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count()
+            == 2
     })
     .await;
     until("its directory is there", async || world.directory(&uid).is_dir()).await;
@@ -138,7 +159,8 @@ async fn what_cannot_be_done_waits_without_retries_until_the_class_is_mended() {
 async fn a_note_that_could_not_be_written_or_taken_off_is_tried_again() {
     let world = World::with_class(json!({"parameters": {"mode": "9"}})).await;
     let notes = Match::any().user("one").verb(Verb::Patch).resource("persistentvolumeclaims");
-    let failing = || FaultPlan::none().rule(Rule::new(notes.clone(), Fault::InternalError).calls(..=4));
+    let failing =
+        || FaultPlan::none().rule(Rule::new(notes.clone(), Fault::InternalError).calls(..=4));
     world.server.faults().set_plan(failing());
     let _replica = world.start("one", &[]);
     world.claim("data").await;
@@ -148,8 +170,10 @@ async fn a_note_that_could_not_be_written_or_taken_off_is_tried_again() {
     world.server.faults().set_plan(failing());
     world.make_class(json!({})).await;
     world.until_bound("data").await;
-    until("the note is gone", async || !world.claim_annotations("data").await.contains_key(WAITING_REASON))
-        .await;
+    until("the note is gone", async || {
+        !world.claim_annotations("data").await.contains_key(WAITING_REASON)
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,12 +185,19 @@ async fn a_volume_of_the_name_that_is_not_ours_is_left_alone() {
         "metadata": {"name": volume_name(&uid)},
         "spec": {"capacity": {"storage": "1Mi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/elsewhere"}},
     });
-    world.volumes().create(&Default::default(), &serde_json::from_value(volume).unwrap()).await.unwrap();
+    world
+        .volumes()
+        .create(&Default::default(), &serde_json::from_value(volume).unwrap())
+        .await
+        .unwrap();
     world.make_class(json!({})).await;
     let message = until_waiting(&world, "data", "VolumeNameTaken").await;
     assert!(message.contains(&volume_name(&uid)), "{message}");
     pass(Duration::from_secs(600)).await;
-    assert_eq!(world.volume(&uid).await.unwrap().spec.unwrap().host_path.unwrap().path, "/elsewhere");
+    assert_eq!(
+        world.volume(&uid).await.unwrap().spec.unwrap().host_path.unwrap().path,
+        "/elsewhere"
+    );
     assert!(world.in_root().is_empty());
     // What the message advises helps at once, and without another change of the claim.
     world.volumes().delete(&volume_name(&uid), &DeleteParams::default()).await.unwrap();
@@ -183,8 +214,10 @@ async fn a_volume_that_cannot_be_taken_back_says_so_and_is_tried_again() {
     fs::rename(world.directory(&uid), &aside).unwrap();
     fs::write(world.directory(&uid), "in the way").unwrap();
     world.delete_claim("data").await;
-    until("the failure is told", async || events(&world).await.contains(&"VolumeFailedDelete".to_owned()))
-        .await;
+    until("the failure is told", async || {
+        events(&world).await.contains(&"VolumeFailedDelete".to_owned())
+    })
+    .await;
     assert!(replica.metric("controller_persistentvolume_delete_failed_total{") >= 1.0);
     assert!(world.volume(&uid).await.is_some());
     fs::remove_file(world.directory(&uid)).unwrap();
@@ -193,7 +226,8 @@ async fn a_volume_that_cannot_be_taken_back_says_so_and_is_tried_again() {
     assert!(world.in_root().is_empty());
 }
 
-/// Every tenth request fails in one of the ways that servers and networks fail; all claims are bound and go, once each.
+/// Every tenth request fails in one of the ways that servers and networks fail; all claims are
+/// bound and go, once each.
 #[tokio::test(start_paused = true)]
 async fn a_faulty_server_delays_but_loses_and_duplicates_nothing() {
     for seed in 1..=3 {
@@ -228,12 +262,16 @@ async fn a_faulty_server_delays_but_loses_and_duplicates_nothing() {
         for uid in &uids {
             world.until_gone(uid).await;
         }
-        until("the root is empty", async || world.in_root().is_empty() && world.half_done().is_empty()).await;
+        until("the root is empty", async || {
+            world.in_root().is_empty() && world.half_done().is_empty()
+        })
+        .await;
         replica.stop().await;
     }
 }
 
-/// Whose claim is gone before anybody bound them is nobody else's; this server has no binder that would call it released.
+/// Whose claim is gone before anybody bound them is nobody else's; this server has no binder that
+/// would call it released.
 #[tokio::test(start_paused = true)]
 async fn an_unbound_volume_goes_with_its_claim_without_a_binder() {
     let world = World::without_binder();
@@ -253,7 +291,8 @@ async fn an_unbound_volume_goes_with_its_claim_without_a_binder() {
 async fn an_event_that_could_not_be_written_is_written_at_the_second_attempt_once() {
     let world = World::new().await;
     let writes = || Match::any().user("one").verb(Verb::Create).resource("events");
-    // The first attempt is applied and its answer lost, so the second finds it there; the third, of the next Event, is not applied.
+    // The first attempt is applied and its answer lost, so the second finds it there; the third, of
+    // the next Event, is not applied.
     let plan = FaultPlan::none()
         .rule(Rule::new(writes(), Fault::DropAfter).calls(1..=1))
         .rule(Rule::new(writes(), Fault::InternalError).calls(3..=3));

@@ -60,7 +60,9 @@ impl Replica {
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &self.registry).unwrap();
         let line = text.lines().find(|line| line.starts_with(line_start));
-        line.and_then(|line| line.rsplit(' ').next()).and_then(|value| value.parse().ok()).unwrap_or(-1.0)
+        line.and_then(|line| line.rsplit(' ').next())
+            .and_then(|value| value.parse().ok())
+            .unwrap_or(-1.0)
     }
 }
 
@@ -76,7 +78,9 @@ pub(crate) fn settings(extra: &[&str]) -> Settings {
         "--lease-namespace",
         "default",
     ];
-    let Ok(Asked::Run(args)) = Cli::read([&base[..], extra].concat()) else { panic!("bad flags: {extra:?}") };
+    let Ok(Asked::Run(args)) = Cli::read([&base[..], extra].concat()) else {
+        panic!("bad flags: {extra:?}")
+    };
     Settings::check(&args).unwrap()
 }
 
@@ -103,7 +107,8 @@ impl World {
     }
 
     fn empty(binder: bool) -> Self {
-        let server = EmbeddedApiServer::builder().seed(7).volume_binder(binder).namespace(NAMESPACE).build();
+        let server =
+            EmbeddedApiServer::builder().seed(7).volume_binder(binder).namespace(NAMESPACE).build();
         Self { server, folder: tempfile::tempdir().unwrap(), doorman: Doorman::default() }
     }
 
@@ -126,7 +131,10 @@ impl World {
     pub(crate) async fn make_class(&self, fields: Value) {
         let mut class = json!({"metadata": {"name": CLASS}, "provisioner": PROVISIONER});
         class.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        self.classes().create(&PostParams::default(), &serde_json::from_value(class).unwrap()).await.unwrap();
+        self.classes()
+            .create(&PostParams::default(), &serde_json::from_value(class).unwrap())
+            .await
+            .unwrap();
     }
 
     /// Makes a claim and returns its UID.
@@ -194,7 +202,10 @@ impl World {
     /// What is half made or half removed.
     pub(crate) fn half_done(&self) -> BTreeSet<String> {
         let state = self.root().join(STATE_FOLDER);
-        [STAGING_FOLDER, TRASH_FOLDER].iter().flat_map(|folder| names_in(&state.join(folder))).collect()
+        [STAGING_FOLDER, TRASH_FOLDER]
+            .iter()
+            .flat_map(|folder| names_in(&state.join(folder)))
+            .collect()
     }
 
     /// Starts a replica that dies by its fate, if at all.
@@ -208,7 +219,8 @@ impl World {
             &settings.election,
         );
         let seed = identity.bytes().fold(1, |seed, byte| seed * 31 + u64::from(byte));
-        let elector = LeaderElector::with_clock(store, settings.election.clone(), TokioClock::new(), seed);
+        let elector =
+            LeaderElector::with_clock(store, settings.election.clone(), TokioClock::new(), seed);
         let mut registry = Registry::default();
         let metrics = Metrics::new(CLASS, &mut registry);
         permissions.register(&mut registry);
@@ -231,8 +243,10 @@ impl World {
         })
         .unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let (asking, keeper) =
-            (fate.client(&self.server, identity, false, &permissions, &self.doorman), permissions.clone());
+        let (asking, keeper) = (
+            fate.client(&self.server, identity, false, &permissions, &self.doorman),
+            permissions.clone(),
+        );
         let task = tokio::spawn(async move {
             let stop = async {
                 let _ = stopped.await;

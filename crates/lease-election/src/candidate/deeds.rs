@@ -36,7 +36,8 @@ pub(crate) struct Write {
 pub(crate) struct Read {
     pub(crate) changes: u64,
     pub(crate) sent: Moment,
-    /// Sent because nothing had been heard for a while, not because something is known to have changed.
+    /// Sent because nothing had been heard for a while, not because something is known to have
+    /// changed.
     pub(crate) routine: bool,
 }
 
@@ -69,7 +70,8 @@ pub(crate) enum News {
 pub(crate) enum Manner {
     /// By the ordinary rule. Nobody else elects.
     Free,
-    /// By a grant of the server's controller. `stands`: it knows this candidate; `impatient`: where nobody is elected for long, this one goes alone.
+    /// By a grant of the server's controller. `stands`: it knows this candidate; `impatient`: where
+    /// nobody is elected for long, this one goes alone.
     Elected { stands: bool, impatient: bool },
     /// There is no controller, but another candidate may see one.
     Alone,
@@ -80,7 +82,8 @@ pub(crate) enum Manner {
 pub(crate) struct Tenure {
     pub(crate) fence: FenceToken,
     pub(crate) acquire_time: Timestamp,
-    /// How long the lease had been anybody's, as far as was seen, when it was known to be this one's.
+    /// How long the lease had been anybody's, as far as was seen, when it was known to be this
+    /// one's.
     pub(crate) vacant_for: Duration,
     /// When the last successful write was sent.
     pub(crate) sent: Moment,

@@ -1,21 +1,23 @@
-//! What a candidate knows beside the Lease where the server's controller elects, or may: whether that is so, and what it asks for.
+//! What a candidate knows beside the Lease where the server's controller elects, or may: whether
+//! that is so, and what it asks for.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
-    Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated, is_grant,
-    is_untouched, prefers_another,
+    Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated,
+    is_grant, is_untouched, prefers_another,
 };
 use crate::decide::{Step, runs_out};
 use crate::observation::Observation;
 use crate::record::{Marks, Record, to_micros};
 
 impl Candidate {
-    /// From now on the lease is got in this manner. Whether nobody is taken to elect: that is concluded while this candidate stands, without a gap, because
-    /// the controller lives in the server that does not answer in one; and once concluded it counts until somebody is seen to elect, whatever becomes of
-    /// the connection or the LeaseCandidate.
+    /// From now on the lease is got in this manner. Whether nobody is taken to elect: that is
+    /// concluded while this candidate stands, without a gap, because the controller lives in
+    /// the server that does not answer in one; and once concluded it counts until somebody is seen
+    /// to elect, whatever becomes of the connection or the LeaseCandidate.
     pub(crate) fn arrange(&mut self, now: Moment, manner: Manner) -> bool {
         let stood = matches!(self.manner, Manner::Elected { stands: true, .. });
         let stands = matches!(manner, Manner::Elected { stands: true, .. });
@@ -31,7 +33,8 @@ impl Candidate {
     pub(crate) fn is_unpreferred(&self) -> bool {
         match &self.observation {
             Observation::Present { lease, .. } => {
-                self.manner != Manner::Free && prefers_another(&lease.record, self.config.identity())
+                self.manner != Manner::Free
+                    && prefers_another(&lease.record, self.config.identity())
             }
             _ => false,
         }
@@ -45,19 +48,22 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
-    /// Whether what this elector has, or may have of an acquisition, is given back because it is not to lead. A grant not while its LeaseCandidate stands: the
-    /// controller would grant it again.
+    /// Whether what this elector has, or may have of an acquisition, is given back because it is
+    /// not to lead. A grant not while its LeaseCandidate stands: the controller would grant it
+    /// again.
     pub(super) fn declines(&self, now: Moment) -> bool {
         let has_what_it_may_give = match self.manner {
-            Manner::Free => self.is_left_behind() || !self.has_given_back() && self.may_forestall(now),
+            Manner::Free => {
+                self.is_left_behind() || !self.has_given_back() && self.may_forestall(now)
+            }
             Manner::Elected { stands: true, .. } => false,
             Manner::Elected { .. } | Manner::Alone => self.is_granted(),
         };
         self.barred && self.config.release_on_stop() && has_what_it_may_give
     }
 
-    /// Whether it may be given back that this elector does not lead under. A grant not while the one who led before it may act: candidates that elect by
-    /// themselves would follow at once.
+    /// Whether it may be given back that this elector does not lead under. A grant not while the
+    /// one who led before it may act: candidates that elect by themselves would follow at once.
     pub(crate) fn may_decline(&self, now: Moment) -> bool {
         let is_own = matches!(&self.observation, Observation::Present { mine: true, .. });
         self.is_granted() && (is_own || now >= self.claim_from())
@@ -74,11 +80,14 @@ impl Candidate {
             Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
                 return None;
             }
-            // However often it is renewed and changes hands: those who lead so were not elected, and it matters only when they go.
+            // However often it is renewed and changes hands: those who lead so were not elected,
+            // and it matters only when they go.
             Observation::Present { lease, .. } if is_untouched(&lease.record) => {
                 (self.untouched_from, SILENCE_UNTOUCHED)
             }
-            Observation::Present { lease, since, .. } if lease.record.is_free() => (*since, SILENCE),
+            Observation::Present { lease, since, .. } if lease.record.is_free() => {
+                (*since, SILENCE)
+            }
             Observation::Present { .. } => (runs_out(&self.observation, &self.config)?, SILENCE),
         };
         Some(unled.max(self.stands_from).after(silence))
@@ -91,7 +100,9 @@ impl Candidate {
             silent_from: if self.unelected { None } else { self.silent_from() },
         };
         match self.manner {
-            Manner::Free => decide_after_grants(&self.observation, &self.config, self.claim_from(), now),
+            Manner::Free => {
+                decide_after_grants(&self.observation, &self.config, self.claim_from(), now)
+            }
             Manner::Elected { .. } if !self.unelected => {
                 decide_coordinated(&self.observation, &self.config, claim, now)
             }
@@ -101,7 +112,8 @@ impl Candidate {
         }
     }
 
-    /// What this record, which takes the place of the one known or of its notes, says of a controller.
+    /// What this record, which takes the place of the one known or of its notes, says of a
+    /// controller.
     pub(super) fn note_hand(&mut self, now: Moment, record: &Record) {
         let known = match &self.observation {
             Observation::Present { lease, .. } => Some(&lease.record),
@@ -121,7 +133,8 @@ impl Candidate {
         }
     }
 
-    /// Whether a controller has left notes on the record under which this elector leads: who leads next is its to say then.
+    /// Whether a controller has left notes on the record under which this elector leads: who leads
+    /// next is its to say then.
     pub(crate) fn is_noted(&self) -> bool {
         matches!(&self.observation, Observation::Present { lease, .. }
             if lease.record.holder == self.config.identity() && !lease.record.strategy.is_empty())
@@ -139,7 +152,8 @@ impl Candidate {
         let (time, seen) = self.servers?;
         let elapsed = SignedDuration::try_from(now.since(seen)).ok()?;
         // Up, because it was later than that when it was seen.
-        let time = time.checked_add(elapsed).ok()?.checked_add(SignedDuration::from_secs(1)).ok()?;
+        let time =
+            time.checked_add(elapsed).ok()?.checked_add(SignedDuration::from_secs(1)).ok()?;
         Some(to_micros(time))
     }
 

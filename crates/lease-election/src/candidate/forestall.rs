@@ -1,4 +1,5 @@
-//! Forestall: what a candidate that is not to lead any more may do about an acquisition of which it does not know what became.
+//! Forestall: what a candidate that is not to lead any more may do about an acquisition of which it
+//! does not know what became.
 
 use super::{Candidate, Purpose, Role, Write};
 use crate::clock::Moment;
@@ -6,7 +7,8 @@ use crate::decide::Step;
 use crate::observation::Observation;
 
 impl Write {
-    /// Whether it is an acquisition that may be applied yet. One that was refused is not waited for.
+    /// Whether it is an acquisition that may be applied yet. One that was refused is not waited
+    /// for.
     pub(super) fn is_awaited(&self) -> bool {
         self.purpose == Purpose::Acquire && !self.refused
     }
@@ -18,18 +20,26 @@ impl Candidate {
         self.is_half_made() || self.pending.iter().any(Write::is_awaited)
     }
 
-    /// Whether a candidate that is stopped, or under maintenance, should write a free record: in the place of what the acquisition found that may still be
-    /// applied, by the same right and on condition of the same version, so that only one of the two ever is; or over that acquisition, applied too late for
-    /// a term; or over what looks as it did before that, and has another version: half of the acquisition may be made in two stores, which see to it that the
-    /// other half is not made beside this. Where there was no Lease there is no version, and a free one might be made beside who leads by then. A grant is
-    /// given back in another way.
+    /// Whether a candidate that is stopped, or under maintenance, should write a free record: in
+    /// the place of what the acquisition found that may still be applied, by the same right and
+    /// on condition of the same version, so that only one of the two ever is; or over that
+    /// acquisition, applied too late for a term; or over what looks as it did before that, and
+    /// has another version: half of the acquisition may be made in two stores, which see to it that
+    /// the other half is not made beside this. Where there was no Lease there is no version,
+    /// and a free one might be made beside who leads by then. A grant is given back in another
+    /// way.
     pub(crate) fn may_forestall(&self, now: Moment) -> bool {
         let is_known = self.observation != Observation::Unknown && !self.must_read;
-        if !is_known || !self.config.release_on_stop() || self.role != Role::Standby || self.is_granted() {
+        if !is_known
+            || !self.config.release_on_stop()
+            || self.role != Role::Standby
+            || self.is_granted()
+        {
             return false;
         }
         let Observation::Present { lease, .. } = &self.observation else { return false };
-        let is_awaited = |write: &Write| write.is_awaited() && write.base.as_ref() == Some(&lease.version);
+        let is_awaited =
+            |write: &Write| write.is_awaited() && write.base.as_ref() == Some(&lease.version);
         let is_late = self.is_left_behind() && now >= self.clear_from();
         // By the right to take it now.
         let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();

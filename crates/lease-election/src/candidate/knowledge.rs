@@ -1,4 +1,5 @@
-//! What a candidate makes of a version of the Lease: its own write, a stranger's, an old one, none. Here terms begin and end.
+//! What a candidate makes of a version of the Lease: its own write, a stranger's, an old one, none.
+//! Here terms begin and end.
 
 use std::cmp::Ordering;
 
@@ -27,25 +28,28 @@ enum Verdict {
     Touched,
     /// The record that is known, with a note of the server's controller.
     Noted,
-    /// Another record under the version that is known: the server went back, and hands out its versions again.
+    /// Another record under the version that is known: the server went back, and hands out its
+    /// versions again.
     Reissued,
     /// Somebody else's.
     Foreign,
 }
 
 impl Candidate {
-    /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was learnt, so that an older version means that the
-    /// server went back.
+    /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was
+    /// learnt, so that an older version means that the server went back.
     pub(super) fn see(&mut self, now: Moment, lease: StoredLease, undisturbed: bool) -> News {
         match self.judge(now, &lease) {
             Verdict::Same => News::Nothing,
             Verdict::Older if !undisturbed => News::Nothing,
             Verdict::Older => {
-                // The Lease as it is now, on a server that went back. What we made there is ours; what we held before only while nobody else can have had it.
+                // The Lease as it is now, on a server that went back. What we made there is ours;
+                // what we held before only while nobody else can have had it.
                 if let (Role::Standby, Some(write)) = (&self.role, self.made(now, &lease)) {
                     return self.applied(now, lease, &write);
                 }
-                let mine = self.own.as_ref() == Some(&lease.record) && self.is_undisputed(now, &lease.record);
+                let mine = self.own.as_ref() == Some(&lease.record)
+                    && self.is_undisputed(now, &lease.record);
                 if !mine {
                     self.own = None;
                 }
@@ -76,12 +80,14 @@ impl Candidate {
                 let loss = self.classify(&lease);
                 let mine = self.is_own(now, &lease);
                 if !mine {
-                    // Another wrote after it: whoever writes our old record back does not make it ours again.
+                    // Another wrote after it: whoever writes our old record back does not make it
+                    // ours again.
                     self.own = None;
                 }
                 let marked = |write: &&Write| write.record.write_id == lease.record.write_id;
                 if let Some(write) = self.pending.iter().find(marked) {
-                    // It was applied, and another has changed it since: the next must name a later second all the same.
+                    // It was applied, and another has changed it since: the next must name a later
+                    // second all the same.
                     self.last_time = self.last_time.max(write.record.renew_time);
                 }
                 self.replace(now, lease, mine);
@@ -101,12 +107,15 @@ impl Candidate {
         self.pending.iter().find(made_it).cloned()
     }
 
-    /// Whether this is the record of our last write, and nobody else can have led since. As another object it is a create that landed once more after what
-    /// it had made was deleted, and maybe what another made in between.
+    /// Whether this is the record of our last write, and nobody else can have led since. As another
+    /// object it is a create that landed once more after what it had made was deleted, and
+    /// maybe what another made in between.
     fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
         let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
         self.own.as_ref() == Some(&lease.record)
-            && (is_same || self.is_undisputed(now, &lease.record) || !self.config.wait_after_deletion())
+            && (is_same
+                || self.is_undisputed(now, &lease.record)
+                || !self.config.wait_after_deletion())
     }
 
     /// Whether an answer about the version that is known may be about another record.
@@ -133,8 +142,10 @@ impl Candidate {
                     (true, false) => Verdict::Reissued,
                 };
             }
-            let order =
-                compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
+            let order = compare_resource_versions(
+                &lease.version.resource_version,
+                &known.version.resource_version,
+            );
             if order == Some(Ordering::Less) {
                 return Verdict::Older;
             }
@@ -154,7 +165,8 @@ impl Candidate {
                 || self.manner != Manner::Free && write.record.differs_in_notes_alone(&lease.record)
         };
         match self.pending.iter().find(is_it) {
-            // A renewal or release that made a new object is none: the Lease it was meant for is gone.
+            // A renewal or release that made a new object is none: the Lease it was meant for is
+            // gone.
             Some(write)
                 if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid)
                     && !self.is_outlived(now, write) =>
@@ -165,7 +177,8 @@ impl Candidate {
         }
     }
 
-    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record that stays in force.
+    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record
+    /// that stays in force.
     fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
         self.note_hand(now, &lease.record);
         if let Observation::Present { lease: known, mine, .. } = &mut self.observation {
@@ -199,7 +212,8 @@ impl Candidate {
         if write.purpose == Purpose::Release {
             self.is_late_in_nobodys_way();
         }
-        // Whether somebody acts under it is for the role to say; the observation is for the time after.
+        // Whether somebody acts under it is for the role to say; the observation is for the time
+        // after.
         self.replace(now, lease, true);
         match (&mut self.role, write.purpose) {
             (Role::Standby, Purpose::Acquire) if now < until => {
@@ -243,17 +257,21 @@ impl Candidate {
         }
     }
 
-    /// Since when the lease has been anybody's, or granted to this one, as far as was seen: given back, run out, gone.
+    /// Since when the lease has been anybody's, or granted to this one, as far as was seen: given
+    /// back, run out, gone.
     fn vacant_since(&self, now: Moment) -> Moment {
         let config = &self.config;
         let since = match &self.observation {
             Observation::Unknown => now,
             Observation::Absent { free_at } => *free_at,
-            Observation::Present { lease, since, .. } if lease.record.is_free() || self.is_granted() => {
+            Observation::Present { lease, since, .. }
+                if lease.record.is_free() || self.is_granted() =>
+            {
                 *since
             }
             Observation::Present { lease, since, .. } => {
-                let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
+                let patience =
+                    lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
                 let ran_out = since.after(patience);
                 self.vacant_from().map_or(ran_out, |vacant| vacant.min(ran_out))
             }
@@ -288,7 +306,9 @@ impl Candidate {
         }
         self.gone = gone.or_else(|| self.last_known().cloned());
         let free_at = match &self.observation {
-            Observation::Present { lease, mine, jitter, .. } if self.config.wait_after_deletion() => {
+            Observation::Present { lease, mine, jitter, .. }
+                if self.config.wait_after_deletion() =>
+            {
                 if told && (*mine || lease.record.is_free())
                     || *mine && self.is_undisputed(now, &lease.record)
                 {
@@ -296,7 +316,8 @@ impl Candidate {
                 } else if told {
                     runs_out(&self.observation, &self.config).unwrap_or(now)
                 } else {
-                    // The holder may have renewed unseen before the deletion, or another may have taken the lease, but not after this moment.
+                    // The holder may have renewed unseen before the deletion, or another may have
+                    // taken the lease, but not after this moment.
                     let own = self.config.lease_duration();
                     let patience = lease.record.patience(own, self.config.foreign_lease_cap());
                     now.after(patience.max(own)).after(*jitter)
@@ -314,13 +335,17 @@ impl Candidate {
         self.lose_if_leading(Loss::Deleted)
     }
 
-    /// There is no Lease, which was known; now the watch tells what was there last. The wait for it goes on, unless it was another's, unseen.
+    /// There is no Lease, which was known; now the watch tells what was there last. The wait for it
+    /// goes on, unless it was another's, unseen.
     fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
         let known = self.gone.as_ref().map(|known| &known.record);
         let unseen = known != Some(&last.record)
             && !self.is_own(now, &last)
             && !last.record.is_free()
-            && !self.pending.iter().any(|write| write.record == last.record && !self.is_outlived(now, write));
+            && !self
+                .pending
+                .iter()
+                .any(|write| write.record == last.record && !self.is_outlived(now, write));
         if unseen {
             self.pending.clear();
             self.own = None;
@@ -336,7 +361,8 @@ impl Candidate {
         self.gone = Some(last);
     }
 
-    /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is, because for how long theirs is was not seen either.
+    /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is,
+    /// because for how long theirs is was not seen either.
     pub(super) fn unseen_may_act_until(&self, now: Moment) -> Moment {
         now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
@@ -379,20 +405,24 @@ impl Candidate {
         self.changes = self.changes.wrapping_add(1);
     }
 
-    /// Another record takes the place of the one known: who led under that one may act until it has run out, unless he gave it back himself. A grant
-    /// to the same name may be to another process of that name.
+    /// Another record takes the place of the one known: who led under that one may act until it has
+    /// run out, unless he gave it back himself. A grant to the same name may be to another
+    /// process of that name.
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
         let may_act_until = match &self.observation {
-            // Another may have made it meanwhile, and led, and it was deleted again: what stands there now is one more.
+            // Another may have made it meanwhile, and led, and it was deleted again: what stands
+            // there now is one more.
             Observation::Absent { free_at }
                 if is_grant(&lease.record)
                     && self.config.wait_after_deletion()
-                    && (self.another_made_it || now.since(self.absent_at) > self.config.lease_duration()) =>
+                    && (self.another_made_it
+                        || now.since(self.absent_at) > self.config.lease_duration()) =>
             {
                 Some(self.unseen_may_act_until(now).max(*free_at))
             }
             Observation::Absent { free_at } => Some(*free_at),
-            // The one known is gone, and nothing told so. Its holder may have renewed unseen before that, or another may have had it.
+            // The one known is gone, and nothing told so. Its holder may have renewed unseen before
+            // that, or another may have had it.
             Observation::Present { lease: known, mine, jitter, .. }
                 if known.version.uid != lease.version.uid
                     && self.config.wait_after_deletion()
@@ -422,7 +452,8 @@ impl Candidate {
     }
 
     fn classify(&self, lease: &StoredLease) -> Loss {
-        let replaced = self.observation.version().is_some_and(|known| known.uid != lease.version.uid);
+        let replaced =
+            self.observation.version().is_some_and(|known| known.uid != lease.version.uid);
         if replaced {
             Loss::Replaced
         } else if lease.record.is_free() {

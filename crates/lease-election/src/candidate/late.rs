@@ -1,5 +1,7 @@
-//! Late: acquisitions that bring no term, or one that cannot be renewed, because what this candidate writes is applied too late. One is repeated at once. Who is
-//! late again lets the others go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for ever.
+//! Late: acquisitions that bring no term, or one that cannot be renewed, because what this
+//! candidate writes is applied too late. One is repeated at once. Who is late again lets the others
+//! go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for
+//! ever.
 
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
@@ -15,7 +17,8 @@ pub(super) struct Late {
 }
 
 impl Candidate {
-    /// An acquisition is found to have been applied when its hold had run out; the lease had been anybody's since then.
+    /// An acquisition is found to have been applied when its hold had run out; the lease had been
+    /// anybody's since then.
     pub(super) fn note_late(&mut self, now: Moment, vacant_since: Moment) {
         self.late.vacant_since.get_or_insert(vacant_since);
         self.late.in_a_row = self.late.in_a_row.saturating_add(1);
@@ -26,7 +29,8 @@ impl Candidate {
         }
     }
 
-    /// The others' wait, of the last rank's too, from when also those who poll have seen what this one has, and time for one of them to write.
+    /// The others' wait, of the last rank's too, from when also those who poll have seen what this
+    /// one has, and time for one of them to write.
     fn let_others_go_first(&mut self, now: Moment) {
         let config = &self.config;
         let last_turn = config.takeover_jitter() * (u32::from(MAX_RANK) + 1);

@@ -1,12 +1,13 @@
-//! Missing: a Lease that was not there, or one half of a Lease in two stores. That is believed for a while only: another may have made it, and led, and it
-//! was deleted again, all of it unseen.
+//! Missing: a Lease that was not there, or one half of a Lease in two stores. That is believed for
+//! a while only: another may have made it, and led, and it was deleted again, all of it unseen.
 
 use super::Candidate;
 use crate::clock::Moment;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 
-/// Whether a half of this Lease is missing, or was until an acquisition of ours made it and no more.
+/// Whether a half of this Lease is missing, or was until an acquisition of ours made it and no
+/// more.
 pub(super) fn lacks_a_half(lease: &StoredLease) -> bool {
     lease.version.lacks_a_half() || lease.version.is_of_two() && lease.record.is_half_made()
 }
@@ -21,19 +22,22 @@ impl Candidate {
         }
     }
 
-    /// From when on another answer is asked for before anything is concluded from what is missing, if something is. Nothing but an answer tells that it still is,
-    /// and before half a lease is over another is asked for, also by who stood still for so long.
+    /// From when on another answer is asked for before anything is concluded from what is missing,
+    /// if something is. Nothing but an answer tells that it still is, and before half a lease
+    /// is over another is asked for, also by who stood still for so long.
     pub(super) fn missing_until(&self) -> Option<Moment> {
         self.is_missing().then(|| self.absent_at.after(self.config.lease_duration() / 2))
     }
 
-    /// Whether something was missing a whole lease before this answer, and nobody has said so since: it tells what is there now, and not what was meanwhile.
+    /// Whether something was missing a whole lease before this answer, and nobody has said so
+    /// since: it tells what is there now, and not what was meanwhile.
     pub(super) fn was_absent_too_long_ago(&self, now: Moment) -> bool {
         self.is_missing() && now.since(self.absent_at) > self.config.lease_duration()
     }
 
-    /// What was missing too long ago may have been made by another, who led, and deleted again. What we sent before begins no term beside theirs; and a half
-    /// that is found beside it is free to nobody yet, whatever it says.
+    /// What was missing too long ago may have been made by another, who led, and deleted again.
+    /// What we sent before begins no term beside theirs; and a half that is found beside it is
+    /// free to nobody yet, whatever it says.
     pub(super) fn doubt_absence(&mut self, now: Moment, found: Option<&StoredLease>) {
         self.another_made_it |= matches!(self.observation, Observation::Absent { .. });
         self.pending.retain(|write| write.base.is_some());
@@ -43,7 +47,8 @@ impl Candidate {
         }
     }
 
-    /// This takes the place of what is known. Of half a Lease nothing follows that does not follow of none.
+    /// This takes the place of what is known. Of half a Lease nothing follows that does not follow
+    /// of none.
     pub(super) fn note_half(&mut self, now: Moment, lease: &StoredLease) {
         if !lacks_a_half(lease) {
             return;
@@ -78,7 +83,8 @@ mod tests {
     use crate::version::Version;
 
     fn candidate() -> Candidate {
-        let config = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
+        let config =
+            Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
         Candidate::new(&config.build().unwrap(), 1)
     }
 
@@ -128,7 +134,11 @@ mod tests {
                     let back = at_ms(silence);
                     read(&mut candidate, back, Some(found.clone()));
                     let from = if waits && silence > 5000 { at_ms(silence + 5000) } else { back };
-                    assert_eq!(takes_at(&candidate, back, &found), from, "{found:?} {silence} {before:?}");
+                    assert_eq!(
+                        takes_at(&candidate, back, &found),
+                        from,
+                        "{found:?} {silence} {before:?}"
+                    );
                 }
             }
         }
@@ -136,17 +146,23 @@ mod tests {
 
     #[test]
     fn v10_a_half_that_is_made_late_is_not_free_before_a_lease_would_be() {
-        for found in [lease("p+", "9+0", Record::half_made()), lease("p+s", "9+8", Record::half_made())] {
+        for found in
+            [lease("p+", "9+0", Record::half_made()), lease("p+s", "9+8", Record::half_made())]
+        {
             for told in [true, false] {
                 let mut candidate = candidate();
                 read(&mut candidate, at_ms(0), None);
                 let late = candidate.begin_write(at_ms(0), Timestamp::UNIX_EPOCH, Purpose::Acquire);
                 let _ = candidate.wrote(at_ms(900), &late, Err(StoreError::unknown("lost")));
-                // One that was made and deleted unseen may be led under until 11 s, and then the create arrives.
+                // One that was made and deleted unseen may be led under until 11 s, and then the
+                // create arrives.
                 read(&mut candidate, at_ms(6000), None);
                 let now = at_ms(6500);
                 if told {
-                    assert_eq!(candidate.heard(now, LeaseEvent::Changed(found.clone())), News::Nothing);
+                    assert_eq!(
+                        candidate.heard(now, LeaseEvent::Changed(found.clone())),
+                        News::Nothing
+                    );
                 } else {
                     read(&mut candidate, now, Some(found.clone()));
                 }

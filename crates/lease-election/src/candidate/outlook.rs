@@ -1,8 +1,10 @@
-//! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the same from now on, which is what
-//! makes the model of the protocol finite. Only in builds of tests.
+//! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the
+//! same from now on, which is what makes the model of the protocol finite. Only in builds of tests.
 //!
-//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id; where wall clocks are trusted, or a
-//! controller elects, its time counts), how often a record changed hands, and the random numbers to come, which only make a wait longer, as any pause does.
+//! Left out, because nothing is decided by it: serial numbers and times of records (a write is
+//! known by its id; where wall clocks are trusted, or a controller elects, its time counts), how
+//! often a record changed hands, and the random numbers to come, which only make a wait longer, as
+//! any pause does.
 
 #![allow(dead_code, reason = "asked by the model, whose program includes this file")]
 
@@ -20,15 +22,17 @@ pub(crate) mod names;
 
 use names::{Names, distance, millis, revision};
 
-/// What stands before that of which there may be none, or more than one: nothing that may follow instead begins so.
+/// What stands before that of which there may be none, or more than one: nothing that may follow
+/// instead begins so.
 const PENDING: u64 = 7;
 const UNPROVEN: u64 = 8;
 const LOST: u64 = 9;
 const EXTRAS: u64 = 1 << 40;
 
 impl Candidate {
-    /// Forgets every wait that is only polite: after failures, and for an event before it reads again. In the model any process may stand still
-    /// for any time, so that one that tries again at once does all that a patient one may do, and more.
+    /// Forgets every wait that is only polite: after failures, and for an event before it reads
+    /// again. In the model any process may stand still for any time, so that one that tries
+    /// again at once does all that a patient one may do, and more.
     pub(crate) fn forget_manners(&mut self) {
         self.read_not_before = ORIGIN;
         self.write_not_before = ORIGIN;
@@ -45,22 +49,26 @@ impl Candidate {
         self.last_heard = now;
     }
 
-    /// Forgets unanswered writes that were lost on their way: their sender does not know that, and will never see them.
+    /// Forgets unanswered writes that were lost on their way: their sender does not know that, and
+    /// will never see them.
     pub(crate) fn forget_lost(&mut self, names: &Names) {
         let last = self.last_lost(names).map(|write| write.serial);
         self.pending.retain(|write| names.is_alive(&write.record) || Some(write.serial) == last);
     }
 
-    /// Of the acquisitions that were lost the one that may be forestalled all the same: one is as good as many.
+    /// Of the acquisitions that were lost the one that may be forestalled all the same: one is as
+    /// good as many.
     fn last_lost(&self, names: &Names) -> Option<&Write> {
-        let may_be_forestalled =
-            |write: &&Write| names.are_forestalled() && write.is_awaited() && !names.is_alive(&write.record);
+        let may_be_forestalled = |write: &&Write| {
+            names.are_forestalled() && write.is_awaited() && !names.is_alive(&write.record)
+        };
         self.pending.iter().rev().find(may_be_forestalled)
     }
 
     /// Whether this write, if it is found applied from now on, would count as its own.
     pub(crate) fn counts_on(&self, now: Moment, write: &Write) -> bool {
-        !self.is_outlived(now, write) && self.pending.iter().any(|pending| pending.serial == write.serial)
+        !self.is_outlived(now, write)
+            && self.pending.iter().any(|pending| pending.serial == write.serial)
     }
 
     /// Whether it knows that another made a Lease which it has not seen.
@@ -83,7 +91,8 @@ impl Candidate {
 
     /// All that decides what this candidate does from `now` on.
     pub(crate) fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
-        // Each field by its name, so that a new one must find its place here. Those of which only some worlds have anything are in `outlook_of_extras`.
+        // Each field by its name, so that a new one must find its place here. Those of which only
+        // some worlds have anything are in `outlook_of_extras`.
         let Self {
             // A node's is the same for ever, and a node is known by its place.
             config,
@@ -128,7 +137,8 @@ impl Candidate {
             write_not_before,
             silent_until,
             last_heard,
-            // By the observation: of a Lease that is not missing it is overwritten before it is asked for.
+            // By the observation: of a Lease that is not missing it is overwritten before it is
+            // asked for.
             absent_at: _,
             failed_reads,
             failed_writes,
@@ -137,8 +147,16 @@ impl Candidate {
         self.outlook_of_observation(observation, now, names, out);
         match role {
             Role::Standby => out.push(0),
-            // What is left out is told once, when it begins, or decides of a wait that is only polite.
-            Role::Leading(Tenure { fence: _, acquire_time: _, vacant_for: _, sent, until, renewed: _ }) => {
+            // What is left out is told once, when it begins, or decides of a wait that is only
+            // polite.
+            Role::Leading(Tenure {
+                fence: _,
+                acquire_time: _,
+                vacant_for: _,
+                sent,
+                until,
+                renewed: _,
+            }) => {
                 out.extend([1, past(until), distance(*sent, now, config.hold())]);
             }
             Role::Leaving => out.push(2),
@@ -154,10 +172,13 @@ impl Candidate {
             }
         }
         out.extend([read_not_before, write_not_before, silent_until, decline_not_before].map(past));
-        out.push(distance(*last_heard, now, config.renew_interval().saturating_mul(3)).min(u64::MAX / 8));
+        out.push(
+            distance(*last_heard, now, config.renew_interval().saturating_mul(3)).min(u64::MAX / 8),
+        );
         // After so many the waits grow no more: see `next_attempt`.
         out.extend([failed_reads, failed_writes].map(|failures| u64::from((*failures).min(6))));
-        // A write that was lost on its way stays unknown to its sender, and means nothing any more but that it may be forestalled.
+        // A write that was lost on its way stays unknown to its sender, and means nothing any more
+        // but that it may be forestalled.
         for write in pending {
             if names.is_alive(&write.record) {
                 out.push(PENDING);
@@ -202,11 +223,14 @@ impl Candidate {
             }
             Observation::Present { lease, since, mine, jitter } => {
                 let record = &lease.record;
-                let runs_out =
-                    record.patience(lease_duration, config.foreign_lease_cap()).saturating_add(*jitter);
+                let runs_out = record
+                    .patience(lease_duration, config.foreign_lease_cap())
+                    .saturating_add(*jitter);
                 let patience = match (record.is_free(), *mine) {
                     // Left alone for a while: to its successor, or to the controller.
-                    (true, _) if record.hint().is_some() => config.hold_back().saturating_add(*jitter),
+                    (true, _) if record.hint().is_some() => {
+                        config.hold_back().saturating_add(*jitter)
+                    }
                     (true, _) if !record.strategy.is_empty() => lease_duration,
                     (false, false) => runs_out,
                     // What is left to run out although it is one's own.
@@ -252,7 +276,8 @@ impl Candidate {
         if self.leaps {
             extra(9, 1);
         }
-        // Nothing is known by it of another version, and no world with evidence hands out versions again.
+        // Nothing is known by it of another version, and no world with evidence hands out versions
+        // again.
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));
         }
@@ -267,7 +292,8 @@ impl Candidate {
             extra(5, u64::from(self.is_cold));
         }
         if self.config.wall_clock_bound().is_some() || self.manner != Manner::Free {
-            let ahead = |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
+            let ahead =
+                |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
             extra(6, ahead(self.last_time));
             extra(14, ahead(self.servers_time(now)));
         }
@@ -281,8 +307,15 @@ impl Candidate {
         }
     }
 
-    /// What decides how an answer to `read` is taken, which finds a Lease for sure or may find that there is none.
-    pub(crate) fn outlook_of_read(&self, read: &Read, finds: bool, now: Moment, out: &mut Vec<u64>) {
+    /// What decides how an answer to `read` is taken, which finds a Lease for sure or may find that
+    /// there is none.
+    pub(crate) fn outlook_of_read(
+        &self,
+        read: &Read,
+        finds: bool,
+        now: Moment,
+        out: &mut Vec<u64>,
+    ) {
         // What it is for is the driver's to know.
         let Read { changes, sent, routine: _ } = read;
         let undisturbed = *changes == self.changes;
@@ -302,7 +335,13 @@ impl Candidate {
     }
 
     /// What decides how an answer to `write` is taken.
-    pub(crate) fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+    pub(crate) fn outlook_of_write(
+        &self,
+        write: &Write,
+        now: Moment,
+        names: &mut Names,
+        out: &mut Vec<u64>,
+    ) {
         // The number only finds it among the pending ones, where it has the same record.
         let Write { serial: _, purpose, base, record, sent, refused } = write;
         // A create is one's own for a lease.

@@ -1,4 +1,5 @@
-//! Remains: what may be left of the work of a term that was not wound up within it, and from when on nothing is.
+//! Remains: what may be left of the work of a term that was not wound up within it, and from when
+//! on nothing is.
 
 use std::time::Duration;
 
@@ -18,7 +19,8 @@ pub(super) enum Remains {
 }
 
 impl Candidate {
-    /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did not see.
+    /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did
+    /// not see.
     pub(crate) fn abdicate(&mut self, now: Moment) {
         if self.deadline().is_some_and(|until| now >= until) {
             self.note_short_term();
@@ -29,13 +31,16 @@ impl Candidate {
         self.role = Role::Standby;
     }
 
-    /// The work is gone, and was not wound up: it panicked, or was dropped. The term may go on, for the sake of the Lease.
+    /// The work is gone, and was not wound up: it panicked, or was dropped. The term may go on, for
+    /// the sake of the Lease.
     pub(crate) fn break_off(&mut self, now: Moment) {
         self.remains = Remains::Requests(now.after(self.config.stop_margin()));
     }
 
-    /// Whether the record known is this elector's own, although it neither leads nor is about to give it back: a release that failed left it, or an acquisition
-    /// that was found too late for a term. (Where the server's controller elects it is a grant, and given back as one.) Others would wait until it has run out.
+    /// Whether the record known is this elector's own, although it neither leads nor is about to
+    /// give it back: a release that failed left it, or an acquisition that was found too late
+    /// for a term. (Where the server's controller elects it is a grant, and given back as one.)
+    /// Others would wait until it has run out.
     pub(crate) fn is_left_behind(&self) -> bool {
         self.role == Role::Standby
             && self.config.release_on_stop()
@@ -48,8 +53,9 @@ impl Candidate {
         matches!(&self.observation, Observation::Present { lease, mine: true, .. } if lease.record.is_free())
     }
 
-    /// From when on nobody's work runs beside what the work of a term that was not wound up within it has sent: that may land for as long as the stop margin
-    /// after that work is gone. Until then the lease is given back to nobody, and this candidate does not lead again.
+    /// From when on nobody's work runs beside what the work of a term that was not wound up within
+    /// it has sent: that may land for as long as the stop margin after that work is gone. Until
+    /// then the lease is given back to nobody, and this candidate does not lead again.
     pub(crate) fn clear_from(&self) -> Moment {
         match self.remains {
             Remains::Nothing => ORIGIN,

@@ -1,4 +1,5 @@
-//! Succession: whether a grant is known to follow on the record known before it, or somebody may have led in between, unseen.
+//! Succession: whether a grant is known to follow on the record known before it, or somebody may
+//! have led in between, unseen.
 
 use super::Candidate;
 use crate::clock::Moment;
@@ -17,8 +18,8 @@ pub(super) struct Unproven {
 }
 
 impl Candidate {
-    /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before it; otherwise it tells all changes since a version that
-    /// was known.
+    /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before
+    /// it; otherwise it tells all changes since a version that was known.
     pub(crate) fn opened(&mut self, leaps: bool) {
         self.leaps = leaps;
     }
@@ -38,14 +39,16 @@ impl Candidate {
             .map_or(self.claim_not_before, |unproven| unproven.until.max(self.claim_not_before))
     }
 
-    /// This grant takes the place of what is known. Only the watch can tell that nothing was in between: a read, the only one after a pause, tells no more
-    /// than the last of all that happened since.
+    /// This grant takes the place of what is known. Only the watch can tell that nothing was in
+    /// between: a read, the only one after a pause, tells no more than the last of all that
+    /// happened since.
     pub(super) fn note_leap(&mut self, now: Moment, grant: &StoredLease) {
         let until = self.unseen_may_act_until(now);
         match &self.observation {
             Observation::Present { lease: known, .. } => {
-                let patience =
-                    known.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
+                let patience = known
+                    .record
+                    .patience(self.config.lease_duration(), self.config.foreign_lease_cap());
                 let until = until.max(now.after(patience).after(self.config.takeover_jitter()));
                 self.unproven = Some(Unproven { before: known.clone(), until });
             }
@@ -56,7 +59,8 @@ impl Candidate {
         }
     }
 
-    /// It stays unknown what was before the grant: another record takes its place, or the watch told of one in between.
+    /// It stays unknown what was before the grant: another record takes its place, or the watch
+    /// told of one in between.
     pub(super) fn give_up_proof(&mut self) {
         self.claim_not_before = self.claim_from();
         self.unproven = None;
@@ -64,12 +68,14 @@ impl Candidate {
 
     /// The watch told this, in its order. `leapt`: not all that came before.
     pub(super) fn told(&mut self, lease: &StoredLease, leapt: bool) {
-        let (Some(unproven), Observation::Present { lease: grant, .. }) = (&self.unproven, &self.observation)
+        let (Some(unproven), Observation::Present { lease: grant, .. }) =
+            (&self.unproven, &self.observation)
         else {
             return;
         };
         let is = |known: &StoredLease| {
-            known.version.uid == lease.version.uid && known.record.differs_in_notes_alone(&lease.record)
+            known.version.uid == lease.version.uid
+                && known.record.differs_in_notes_alone(&lease.record)
         };
         if is(grant) && is_grant(&grant.record) && !leapt {
             self.unproven = None;

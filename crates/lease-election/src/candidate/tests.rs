@@ -1,4 +1,5 @@
-//! The protocol, step by step, without a clock or a server: call sequences of client-go's tests, and what any input may not do.
+//! The protocol, step by step, without a clock or a server: call sequences of client-go's tests,
+//! and what any input may not do.
 
 use proptest::prelude::*;
 
@@ -13,7 +14,12 @@ mod succession;
 mod unwound;
 
 fn config(identity: &str) -> Config {
-    Config::builder("ns", "lease").fast().identity(identity).takeover_jitter(Duration::ZERO).build().unwrap()
+    Config::builder("ns", "lease")
+        .fast()
+        .identity(identity)
+        .takeover_jitter(Duration::ZERO)
+        .build()
+        .unwrap()
 }
 
 const WALL: Timestamp = Timestamp::UNIX_EPOCH;
@@ -32,7 +38,12 @@ struct Bench {
 
 impl Bench {
     fn new(identity: &str) -> Self {
-        Self { candidate: Candidate::new(&config(identity), 1), lease: None, revision: 0, calls: Vec::new() }
+        Self {
+            candidate: Candidate::new(&config(identity), 1),
+            lease: None,
+            revision: 0,
+            calls: Vec::new(),
+        }
     }
 
     fn put(&mut self, record: Record) -> StoredLease {
@@ -52,7 +63,8 @@ impl Bench {
         }
     }
 
-    /// Does what is due at `now`, until nothing is; the write that is sent with `fault` fails so (and is not carried out).
+    /// Does what is due at `now`, until nothing is; the write that is sent with `fault` fails so
+    /// (and is not carried out).
     fn settle(&mut self, now: Moment, mut fault: Option<StoreError>) -> Vec<News> {
         let mut all = Vec::new();
         for _ in 0..20 {
@@ -81,7 +93,11 @@ impl Bench {
     }
 
     fn held_by(&mut self, holder: &str, seconds: i32) {
-        self.put(Record { holder: holder.into(), lease_duration_seconds: seconds, ..Record::default() });
+        self.put(Record {
+            holder: holder.into(),
+            lease_duration_seconds: seconds,
+            ..Record::default()
+        });
     }
 }
 
@@ -171,7 +187,10 @@ fn upstream_renew_already_acquired_object_keeps_acquire_time_and_transitions() {
     let second = bench.lease.unwrap().record;
     assert_eq!(first.acquire_time, second.acquire_time);
     assert_eq!(first.leader_transitions, second.leader_transitions);
-    assert!(first.renew_time < second.renew_time, "strictly later although the wall clock stands still");
+    assert!(
+        first.renew_time < second.renew_time,
+        "strictly later although the wall clock stands still"
+    );
 }
 
 /// Go candidates know a record by its whole seconds.
@@ -205,17 +224,20 @@ fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
     }
 }
 
-/// `fast()` tries again after half a second, and each attempt that is applied is a whole second later than the one before.
+/// `fast()` tries again after half a second, and each attempt that is applied is a whole second
+/// later than the one before.
 #[test]
 fn renewals_that_fail_do_not_move_the_time_ahead() {
     let mut bench = Bench::led("baz");
     let (mut ahead, mut fails) = (SignedDuration::ZERO, true);
     for ms in (10..3_600_000).step_by(10) {
-        let (now, wall) = (at_ms(ms), WALL + SignedDuration::from_millis(i64::try_from(ms).unwrap()));
+        let (now, wall) =
+            (at_ms(ms), WALL + SignedDuration::from_millis(i64::try_from(ms).unwrap()));
         match bench.candidate.action(now, true) {
             Action::Write(purpose) => {
                 let write = bench.candidate.begin_write(now, wall, purpose);
-                let answer = if fails { Err(StoreError::unknown("500")) } else { bench.carry_out(&write) };
+                let answer =
+                    if fails { Err(StoreError::unknown("500")) } else { bench.carry_out(&write) };
                 ahead = write.record.renew_time.unwrap().duration_since(wall);
                 fails = !fails;
                 let _ = bench.candidate.wrote(now, &write, answer);
@@ -253,7 +275,10 @@ fn upstream_release_retries_on_conflict_if_the_record_is_still_ours() {
     // A renewal was applied, and its answer lost.
     let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
     let _ = bench.carry_out(&renewal);
-    assert_eq!(bench.candidate.wrote(at_ms(1900), &renewal, Err(StoreError::unknown("lost"))), News::Nothing);
+    assert_eq!(
+        bench.candidate.wrote(at_ms(1900), &renewal, Err(StoreError::unknown("lost"))),
+        News::Nothing
+    );
     bench.candidate.leave();
     bench.calls.clear();
     // What is due while it leaves: a release that meets the conflict, a read, a release.
@@ -289,7 +314,9 @@ fn the_hold_counts_from_the_sending_also_of_the_acquisition() {
     let _ = bench.candidate.read(at_ms(0), read, Ok(None));
     let write = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
     let answer = bench.carry_out(&write);
-    let News::Acquired(tenure) = bench.candidate.wrote(at_ms(800), &write, answer) else { panic!() };
+    let News::Acquired(tenure) = bench.candidate.wrote(at_ms(800), &write, answer) else {
+        panic!()
+    };
     assert_eq!(tenure.until, at_ms(0).after(config("baz").hold()));
 }
 
@@ -319,7 +346,8 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
     assert_eq!(bench.candidate.wrote(at_ms(4100), &renewal, answer), News::Nothing);
     assert!(!bench.candidate.is_leading());
     bench.candidate.abdicate(at_ms(4100));
-    // It is this candidate's own record, under which nothing runs: it is taken as another term, as soon as nothing is left of the work.
+    // It is this candidate's own record, under which nothing runs: it is taken as another term, as
+    // soon as nothing is left of the work.
     assert_eq!(bench.candidate.action(at_ms(5100), true), Action::Write(Purpose::Acquire));
 }
 
@@ -327,10 +355,14 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
 fn v05_a_write_found_by_reading_counts_from_its_own_sending_and_not_from_a_later_one() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
-    // The first renewal is applied, and its answer lost; the second, on the same version, meets a conflict.
+    // The first renewal is applied, and its answer lost; the second, on the same version, meets a
+    // conflict.
     let first = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
     let _ = bench.carry_out(&first);
-    assert_eq!(bench.candidate.wrote(at_ms(1900), &first, Err(StoreError::unknown("lost"))), News::Nothing);
+    assert_eq!(
+        bench.candidate.wrote(at_ms(1900), &first, Err(StoreError::unknown("lost"))),
+        News::Nothing
+    );
     let second = bench.candidate.begin_write(at_ms(2000), WALL, Purpose::Renew);
     let answer = bench.carry_out(&second);
     assert_eq!(bench.candidate.wrote(at_ms(2100), &second, answer), News::Nothing);
@@ -403,20 +435,23 @@ fn v10_a_lease_given_back_and_deleted_may_have_been_another_s_in_between() {
 }
 
 #[test]
-fn v10_a_lease_whose_release_was_not_answered_and_that_is_deleted_may_have_been_another_s_in_between() {
+fn v10_a_lease_whose_release_was_not_answered_and_that_is_deleted_may_have_been_another_s_in_between()
+ {
     for answer in [StoreError::unknown("lost"), StoreError::NotFound] {
         let mut bench = Bench::new("baz");
         bench.settle(at_ms(0), None);
         bench.candidate.leave();
         let release = bench.candidate.begin_write(at_ms(100), WALL, Purpose::Release);
         let _ = bench.carry_out(&release);
-        // Another took it at once, unseen, and the Lease was deleted, before the release was answered, or came a second time.
+        // Another took it at once, unseen, and the Lease was deleted, before the release was
+        // answered, or came a second time.
         let _ = bench.candidate.wrote(at_ms(200), &release, Err(answer));
         let read = bench.candidate.begin_read(at_ms(500));
         let _ = bench.candidate.read(at_ms(600), read, Ok(None));
         bench.candidate.abdicate(at_ms(600));
         assert!(
-            makes_it_at(&bench.candidate, at_ms(600)) >= at_ms(200).after(config("baz").lease_duration())
+            makes_it_at(&bench.candidate, at_ms(600))
+                >= at_ms(200).after(config("baz").lease_duration())
         );
     }
 }
@@ -482,7 +517,10 @@ fn a_read_that_was_overtaken_by_news_ends_no_term() {
     let read = bench.candidate.begin_read(at_ms(500));
     let renewal = bench.candidate.begin_write(at_ms(501), WALL, Purpose::Renew);
     let lease = bench.carry_out(&renewal).unwrap();
-    assert!(matches!(bench.candidate.heard(at_ms(502), LeaseEvent::Changed(lease)), News::Renewed(_)));
+    assert!(matches!(
+        bench.candidate.heard(at_ms(502), LeaseEvent::Changed(lease)),
+        News::Renewed(_)
+    ));
     assert_eq!(bench.candidate.read(at_ms(503), read, Ok(before)), News::Nothing);
     assert!(bench.candidate.is_leading());
 }
@@ -501,7 +539,8 @@ fn a_leader_honours_retry_after_but_tries_once_before_the_end() {
 
 #[test]
 fn a_release_honours_retry_after() {
-    let asked = |millis| StoreError::TooManyRequests { retry_after: Some(Duration::from_millis(millis)) };
+    let asked =
+        |millis| StoreError::TooManyRequests { retry_after: Some(Duration::from_millis(millis)) };
     // Asked for by the answer to a renewal, and by that to the release.
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
@@ -516,7 +555,8 @@ fn a_release_honours_retry_after() {
     assert_eq!(bench.settle(at_ms(2600), None)[0], News::Released);
 }
 
-/// Somebody changes its record before it is known that it was written: a controller that notes something on the Lease, beside electors that know none.
+/// Somebody changes its record before it is known that it was written: a controller that notes
+/// something on the Lease, beside electors that know none.
 #[test]
 fn a_second_that_was_written_is_not_named_again_although_another_changed_that_record() {
     let mut bench = Bench::new("baz");
@@ -603,25 +643,36 @@ fn the_memory_of_unanswered_writes_is_bounded() {
 
 /// Anything a server, an operator or an enemy may put into a lease.
 fn records() -> impl Strategy<Value = Record> {
-    let text = prop_oneof![Just(String::new()), Just("a".to_owned()), Just("b".to_owned()), ".{0,8}"];
+    let text =
+        prop_oneof![Just(String::new()), Just("a".to_owned()), Just("b".to_owned()), ".{0,8}"];
     let time = prop_oneof![
         Just(None),
         Just(Some(Timestamp::MAX)),
         Just(Some(Timestamp::MIN)),
         (0i64..1000).prop_map(|s| Timestamp::from_second(s).ok())
     ];
-    (text.clone(), any::<i32>(), time.clone(), time, any::<i32>(), text.clone(), proptest::option::of(text))
-        .prop_map(|(holder, seconds, acquire_time, renew_time, transitions, strategy, write_id)| Record {
-            holder,
-            lease_duration_seconds: seconds,
-            acquire_time,
-            renew_time,
-            leader_transitions: transitions,
-            strategy: strategy.clone(),
-            preferred_holder: strategy.clone(),
-            write_id,
-            successor: strategy,
-        })
+    (
+        text.clone(),
+        any::<i32>(),
+        time.clone(),
+        time,
+        any::<i32>(),
+        text.clone(),
+        proptest::option::of(text),
+    )
+        .prop_map(
+            |(holder, seconds, acquire_time, renew_time, transitions, strategy, write_id)| Record {
+                holder,
+                lease_duration_seconds: seconds,
+                acquire_time,
+                renew_time,
+                leader_transitions: transitions,
+                strategy: strategy.clone(),
+                preferred_holder: strategy.clone(),
+                write_id,
+                successor: strategy,
+            },
+        )
 }
 
 fn leases() -> impl Strategy<Value = StoredLease> {
@@ -667,7 +718,8 @@ fn inputs() -> impl Strategy<Value = Input> {
 proptest! {
     #![proptest_config(ProptestConfig::default())]
 
-    /// Whatever the server says: no panic; a term begins only with a write of ours, within its hold, and is never extended beyond a hold from a sending.
+    /// Whatever the server says: no panic; a term begins only with a write of ours, within its
+    /// hold, and is never extended beyond a hold from a sending.
     #[test]
     fn no_content_panics_or_makes_a_leader(script in proptest::collection::vec(inputs(), 1..40)) {
         let mut candidate = Candidate::new(&config("a"), 3);

@@ -11,8 +11,8 @@ use crate::error::StoreError;
 use crate::record::to_micros;
 
 impl Candidate {
-    /// When to try again after so many failures in a row: a leader at its pace, all others soon and then ever more slowly, and all no
-    /// sooner than the server asked for.
+    /// When to try again after so many failures in a row: a leader at its pace, all others soon and
+    /// then ever more slowly, and all no sooner than the server asked for.
     pub(super) fn next_attempt(
         &mut self,
         now: Moment,
@@ -23,7 +23,8 @@ impl Candidate {
         let pace = self.config.pace();
         let asked = error.retry_after().unwrap_or_default();
         if !asked.is_zero() {
-            self.silent_until = self.silent_until.max(now.after(asked.min(self.config.lease_duration())));
+            self.silent_until =
+                self.silent_until.max(now.after(asked.min(self.config.lease_duration())));
         }
         match &self.role {
             Role::Leading(tenure) => {
@@ -32,8 +33,9 @@ impl Candidate {
                 sent.after(pace).max(now.after(asked).min(last))
             }
             Role::Leaving | Role::Standby => {
-                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace; of a release, which has
-                // the time of two requests, from a tenth of a second at most to eight times that.
+                // One fault must not cost a hand-over half a second: from an eighth of the pace to
+                // four times the pace; of a release, which has the time of two
+                // requests, from a tenth of a second at most to eight times that.
                 let (least, most) = match self.role {
                     Role::Leaving => ((pace / 8).min(Duration::from_millis(100)), 3),
                     _ => (pace / 8, 5),
@@ -46,10 +48,12 @@ impl Candidate {
         }
     }
 
-    /// The time to write: the wall clock's, and at least a whole second later than in our last write that counts: of several on one version one is
-    /// applied, and those that fail must not move the time on, or it runs ahead. client-go sees a record change by its whole
-    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often, would look dead to a Go candidate. Under a grant also
-    /// no earlier than it is by the server's clock, or else the controller finds the lease run out.
+    /// The time to write: the wall clock's, and at least a whole second later than in our last
+    /// write that counts: of several on one version one is applied, and those that fail must
+    /// not move the time on, or it runs ahead. client-go sees a record change by its whole
+    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often,
+    /// would look dead to a Go candidate. Under a grant also no earlier than it is by the
+    /// server's clock, or else the controller finds the lease run out.
     pub(super) fn next_time(&self, now: Moment, wall: Timestamp) -> Timestamp {
         let own = to_micros(wall);
         let farthest = own.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
@@ -57,7 +61,8 @@ impl Candidate {
             Some(servers) if servers <= farthest => own.max(servers),
             _ => own,
         };
-        let ahead = |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
+        let ahead =
+            |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
         match self.last_time {
             // A clock that was out by more than that for a moment is not followed for ever.
             Some(last) if last.as_second() >= wall.as_second() && !ahead(last) => {

@@ -1,5 +1,6 @@
-//! Vacancy: a Lease whose holder is taken to be gone before its lease has run out here, by an assumption that the application made:
-//! by the wall clock, once, for the first Lease that a candidate sees; and by evidence about the holder. Both are opt-in.
+//! Vacancy: a Lease whose holder is taken to be gone before its lease has run out here, by an
+//! assumption that the application made: by the wall clock, once, for the first Lease that a
+//! candidate sees; and by evidence about the holder. Both are opt-in.
 
 use std::time::Duration;
 
@@ -20,9 +21,11 @@ pub(crate) struct Vacancy {
 }
 
 impl Candidate {
-    /// After news: judges the first Lease that this candidate sees by the wall clock, if it is configured to. `wall` must have been read
-    /// before `now`: whatever lies between the two then makes it wait longer. Not a grant of the server's controller: its time is the server's, whose clock
-    /// no candidate answers for, and one who led before may act for longer than it says.
+    /// After news: judges the first Lease that this candidate sees by the wall clock, if it is
+    /// configured to. `wall` must have been read before `now`: whatever lies between the two
+    /// then makes it wait longer. Not a grant of the server's controller: its time is the server's,
+    /// whose clock no candidate answers for, and one who led before may act for longer than it
+    /// says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
         if !self.is_cold || self.observation == Observation::Unknown {
             return;
@@ -33,8 +36,9 @@ impl Candidate {
             && !lease.record.is_free()
             && !is_grant(&lease.record)
         {
-            let patience =
-                lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
+            let patience = lease
+                .record
+                .patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             if let Some(left) = left_by_wall(&lease.record, patience, bound, wall) {
                 let from = now.after(left).after(*jitter);
                 self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
@@ -42,8 +46,9 @@ impl Candidate {
         }
     }
 
-    /// The holder of this version is gone, by what the application knows. What it sent last may land for as long as the stop margin. The usual random wait
-    /// stays: all candidates may know it at once.
+    /// The holder of this version is gone, by what the application knows. What it sent last may
+    /// land for as long as the stop margin. The usual random wait stays: all candidates may
+    /// know it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
             && lease.version == *version
@@ -63,12 +68,19 @@ impl Candidate {
     }
 }
 
-/// How long a record still holds by a wall clock that differs from that of its writer by no more than `bound`.
-fn left_by_wall(record: &Record, patience: Duration, bound: Duration, wall: Timestamp) -> Option<Duration> {
+/// How long a record still holds by a wall clock that differs from that of its writer by no more
+/// than `bound`.
+fn left_by_wall(
+    record: &Record,
+    patience: Duration,
+    bound: Duration,
+    wall: Timestamp,
+) -> Option<Duration> {
     let renewed = record.renew_time?;
     // A store that keeps whole seconds has cut off up to one.
     let cut = Duration::from_secs(u64::from(renewed.subsec_nanosecond() == 0));
-    let holds = SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;
+    let holds =
+        SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;
     let ends = renewed.checked_add(holds).ok()?;
     Some(Duration::try_from(ends.duration_since(wall)).unwrap_or_default())
 }
@@ -90,12 +102,14 @@ mod tests {
 
     #[test]
     fn evidence_counts_for_the_version_that_was_asked_about_and_for_no_other() {
-        let config = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
+        let config =
+            Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
         let config = config.build().unwrap();
         let mut candidate = Candidate::new(&config, 1);
         let at = |seconds| Moment::from_origin(Duration::from_secs(seconds));
         for (revision, holder) in [("1", "a"), ("2", "b")] {
-            let record = Record { holder: holder.into(), lease_duration_seconds: 5, ..Record::default() };
+            let record =
+                Record { holder: holder.into(), lease_duration_seconds: 5, ..Record::default() };
             let lease = StoredLease { version: Version::new("u", revision), record };
             let _ = candidate.heard(at(0), LeaseEvent::Changed(lease));
         }
@@ -109,16 +123,19 @@ mod tests {
         assert_eq!(candidate.vacant_from(), Some(from));
     }
 
-    /// Its time is the server's, whose clock may be behind by more than the candidates' differ, and another may have led until then.
+    /// Its time is the server's, whose clock may be behind by more than the candidates' differ, and
+    /// another may have led until then.
     #[test]
     fn a_grant_is_not_judged_by_the_wall_clock() {
-        let config = Config::builder("ns", "lease").fast().identity("baz").trust_wall_clocks_within(BOUND);
+        let config =
+            Config::builder("ns", "lease").fast().identity("baz").trust_wall_clocks_within(BOUND);
         let config = config.build().unwrap();
         let at = Moment::from_origin(Duration::from_secs(100));
         let wall: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
         for (acquire_time, is_judged) in [(Some(wall), true), (None, false)] {
             let renew_time = "2026-01-01T00:00:00Z".parse().ok();
-            let record = Record { holder: "a".into(), renew_time, acquire_time, ..Record::default() };
+            let record =
+                Record { holder: "a".into(), renew_time, acquire_time, ..Record::default() };
             let mut candidate = Candidate::new(&config, 1);
             let lease = StoredLease { version: Version::new("u", "1"), record };
             let _ = candidate.heard(at, LeaseEvent::Changed(lease));

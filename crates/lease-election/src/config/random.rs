@@ -1,9 +1,10 @@
-//! Random bits for the names of electors and of their writes. No two processes may draw the same: everything that tells one elector's writes from another's rests on it.
+//! Random bits for the names of electors and of their writes. No two processes may draw the same:
+//! everything that tells one elector's writes from another's rests on it.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-/// 64 bits that the operating system draws for this call: other ones in each process, also in a copy of this one (a fork, a virtual machine
-/// restored twice from one snapshot).
+/// 64 bits that the operating system draws for this call: other ones in each process, also in a
+/// copy of this one (a fork, a virtual machine restored twice from one snapshot).
 pub(crate) fn random() -> u64 {
     drawn().unwrap_or_else(|| RandomState::new().build_hasher().finish())
 }

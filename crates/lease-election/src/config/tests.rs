@@ -31,8 +31,14 @@ fn each_preset_keeps_the_inequality_with_room_for_three_renewals_without_an_answ
     ];
     for (preset, [lease, renew, request, margin], hold) in presets {
         let config = preset.clone().build().unwrap();
-        assert_eq!((config.lease_duration(), config.renew_interval()), (millis(lease), millis(renew)));
-        assert_eq!((config.request_timeout(), config.stop_margin()), (millis(request), millis(margin)));
+        assert_eq!(
+            (config.lease_duration(), config.renew_interval()),
+            (millis(lease), millis(renew))
+        );
+        assert_eq!(
+            (config.request_timeout(), config.stop_margin()),
+            (millis(request), millis(margin))
+        );
         assert_eq!(config.hold(), Duration::from_nanos(hold));
         assert_eq!((config.attempts_per_hold(), config.warnings()), (3, vec![]));
         // Whatever else was set stays, and what is set afterwards counts.
@@ -94,17 +100,25 @@ fn the_inequality_is_exact() {
 #[test]
 fn v09_leases_of_a_fraction_of_a_second_are_refused() {
     for lease in [0, 900, 1_500, 14_999, 600_001] {
-        let error = builder().fast().lease_duration(Duration::from_millis(lease)).build().unwrap_err();
+        let error =
+            builder().fast().lease_duration(Duration::from_millis(lease)).build().unwrap_err();
         assert_eq!(error.field, "lease_duration", "{lease} ms");
     }
-    assert_eq!(builder().lease_duration(Duration::MAX).build().unwrap_err().field, "lease_duration");
-    assert_eq!(builder().lease_duration(secs(1 << 31)).build().unwrap_err().field, "lease_duration");
+    assert_eq!(
+        builder().lease_duration(Duration::MAX).build().unwrap_err().field,
+        "lease_duration"
+    );
+    assert_eq!(
+        builder().lease_duration(secs(1 << 31)).build().unwrap_err().field,
+        "lease_duration"
+    );
 }
 
 #[test]
 fn upstream_config_validation_cases() {
     // client-go accepts 15/2/1 and rejects an empty identity.
-    let upstream = builder().lease_duration(secs(15)).request_timeout(secs(2)).renew_interval(secs(1));
+    let upstream =
+        builder().lease_duration(secs(15)).request_timeout(secs(2)).renew_interval(secs(1));
     assert!(upstream.clone().identity("foo").build().is_ok());
     assert_eq!(upstream.identity("").build().unwrap_err().field, "identity");
 }
@@ -136,7 +150,8 @@ fn every_value_out_of_range_is_named() {
 
 #[test]
 fn names_are_dns_1123_before_a_url_is_built_of_them() {
-    for bad in ["", "A", "../x", "a/b", "a?b", "%2f", "-a", "a-", "a..b", ".a", "a_b", "ä", "a b"] {
+    for bad in ["", "A", "../x", "a/b", "a?b", "%2f", "-a", "a-", "a..b", ".a", "a_b", "ä", "a b"]
+    {
         assert_eq!(Config::builder("ns", bad).build().unwrap_err().field, "name", "{bad:?}");
         assert_eq!(Config::builder(bad, "n").build().unwrap_err().field, "namespace", "{bad:?}");
     }

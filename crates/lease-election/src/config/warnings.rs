@@ -16,23 +16,27 @@ pub enum ConfigWarning {
         /// The hold.
         hold: Duration,
     },
-    /// Renewals come more often than once a second. Each names another whole second, because Go candidates tell records apart by nothing else, so that
-    /// `renewTime` runs ahead of the clock.
+    /// Renewals come more often than once a second. Each names another whole second, because Go
+    /// candidates tell records apart by nothing else, so that `renewTime` runs ahead of the
+    /// clock.
     RenewTimeRunsAhead {
         /// The interval of the renewals.
         renew_interval: Duration,
-        /// By how much the written time is ahead after an hour as a leader. (After a day ahead it begins again at the clock's time.)
+        /// By how much the written time is ahead after an hour as a leader. (After a day ahead it
+        /// begins again at the clock's time.)
         ahead_after_an_hour: Duration,
     },
-    /// The stop margin is shorter than what a busy machine may take to run a thread: to drop work at its next await, or a watchdog's to end the
-    /// process, which waits half of the margin before it does.
+    /// The stop margin is shorter than what a busy machine may take to run a thread: to drop work
+    /// at its next await, or a watchdog's to end the process, which waits half of the margin
+    /// before it does.
     ThinMargin {
         /// The stop margin.
         stop_margin: Duration,
         /// What is left of it, and so of the lease, after a watchdog has waited its default grace.
         left: Duration,
     },
-    /// Requests are given up that a healthy server may still answer: Kubernetes promises most of its answers to writes within a second.
+    /// Requests are given up that a healthy server may still answer: Kubernetes promises most of
+    /// its answers to writes within a second.
     ShortRequestTimeout {
         /// The time-out of a request.
         request_timeout: Duration,
@@ -44,7 +48,8 @@ pub enum ConfigWarning {
         /// The lease.
         lease_duration: Duration,
     },
-    /// Work has no time to wind up when it is to end: it is dropped, and then the lease runs out and is not given back.
+    /// Work has no time to wind up when it is to end: it is dropped, and then the lease runs out
+    /// and is not given back.
     ShortDrain {
         /// How long work may go on.
         drain_timeout: Duration,
@@ -107,7 +112,8 @@ pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
     }
     let stop_margin = config.stop_margin();
     if stop_margin < THIN {
-        warnings.push(ConfigWarning::ThinMargin { stop_margin, left: stop_margin - stop_margin / 2 });
+        warnings
+            .push(ConfigWarning::ThinMargin { stop_margin, left: stop_margin - stop_margin / 2 });
     }
     let request_timeout = config.request_timeout();
     if request_timeout < PROMPT {
@@ -132,27 +138,40 @@ mod tests {
     fn the_presets_are_warned_of_nothing() {
         assert_eq!(Config::builder("ns", "lease").build().unwrap().warnings(), []);
         assert_eq!(Config::builder("ns", "lease").fast().build().unwrap().warnings(), []);
-        assert_eq!(Config::builder("ns", "lease").client_go_compatible().build().unwrap().warnings(), []);
+        assert_eq!(
+            Config::builder("ns", "lease").client_go_compatible().build().unwrap().warnings(),
+            []
+        );
     }
 
     #[test]
     fn renewals_that_outrun_the_clock_are_warned_of_with_the_numbers() {
-        let config = Config::builder("ns", "lease").fast().renew_interval(Duration::from_millis(500));
+        let config =
+            Config::builder("ns", "lease").fast().renew_interval(Duration::from_millis(500));
         let warnings = config.build().unwrap().warnings();
-        let (renew_interval, ahead_after_an_hour) = (Duration::from_millis(500), Duration::from_secs(3600));
-        assert_eq!(warnings, [ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour }]);
-        assert!(warnings[0].to_string().contains("500ms") && warnings[0].to_string().contains("3600s"));
+        let (renew_interval, ahead_after_an_hour) =
+            (Duration::from_millis(500), Duration::from_secs(3600));
+        assert_eq!(
+            warnings,
+            [ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour }]
+        );
+        assert!(
+            warnings[0].to_string().contains("500ms") && warnings[0].to_string().contains("3600s")
+        );
     }
 
     #[test]
     fn a_thin_stop_margin_is_warned_of_with_what_is_left_to_a_watchdog() {
-        let margin =
-            |millis| Config::builder("ns", "lease").fast().stop_margin(Duration::from_millis(millis));
+        let margin = |millis| {
+            Config::builder("ns", "lease").fast().stop_margin(Duration::from_millis(millis))
+        };
         assert_eq!(margin(100).build().unwrap().warnings(), []);
         let warnings = margin(99).build().unwrap().warnings();
         let (stop_margin, left) = (Duration::from_millis(99), Duration::from_micros(49_500));
         assert_eq!(warnings, [ConfigWarning::ThinMargin { stop_margin, left }]);
-        assert!(warnings[0].to_string().contains("99ms") && warnings[0].to_string().contains("49.5ms"));
+        assert!(
+            warnings[0].to_string().contains("99ms") && warnings[0].to_string().contains("49.5ms")
+        );
     }
 
     #[test]
@@ -167,7 +186,10 @@ mod tests {
         let late = |rank, millis| fast().rank(rank).takeover_jitter(ms(millis));
         assert_eq!(late(5, 500).build().unwrap().warnings(), []);
         let warnings = late(6, 500).build().unwrap().warnings();
-        assert_eq!(warnings, [ConfigWarning::LateTurn { turn: ms(3000), lease_duration: ms(5000) }]);
+        assert_eq!(
+            warnings,
+            [ConfigWarning::LateTurn { turn: ms(3000), lease_duration: ms(5000) }]
+        );
         assert!(warnings[0].to_string().contains("3s") && warnings[0].to_string().contains("5s"));
 
         assert_eq!(fast().drain_timeout(ms(100)).build().unwrap().warnings(), []);
@@ -178,9 +200,13 @@ mod tests {
 
     #[test]
     fn few_attempts_are_warned_of_with_the_numbers() {
-        let config = Config::builder("ns", "lease").request_timeout(Duration::from_secs(5)).build().unwrap();
+        let config =
+            Config::builder("ns", "lease").request_timeout(Duration::from_secs(5)).build().unwrap();
         let warnings = config.warnings();
         assert_eq!(warnings, [ConfigWarning::FewAttempts { attempts: 2, hold: config.hold() }]);
-        assert!(warnings[0].to_string().contains("2 renewals") && warnings[0].to_string().contains("12.98"));
+        assert!(
+            warnings[0].to_string().contains("2 renewals")
+                && warnings[0].to_string().contains("12.98")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Publication: when the LeaseCandidate of a candidate is made, renewed, mended and taken back. Facts in, deeds out: no clock, no I/O, no waiting.
+//! Publication: when the LeaseCandidate of a candidate is made, renewed, mended and taken back.
+//! Facts in, deeds out: no clock, no I/O, no waiting.
 
 use std::time::Duration;
 
@@ -10,22 +11,26 @@ use crate::error::StoreError;
 use crate::record::to_micros;
 use crate::version::compare_resource_versions;
 
-/// How often it is renewed although nobody asks; the server forgets candidates that are silent for half an hour.
+/// How often it is renewed although nobody asks; the server forgets candidates that are silent for
+/// half an hour.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(300);
 
 /// How often the API is looked for where it is not.
 pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
-/// From one making or mending to the next: whoever deletes or changes it as often as it is made is not fought at full speed.
+/// From one making or mending to the next: whoever deletes or changes it as often as it is made is
+/// not fought at full speed.
 const PACE: Duration = Duration::from_secs(1);
 
-/// The longest time between two reads where it is not watched, and between two tries where the next may succeed: the server waits 5 s for an answer.
+/// The longest time between two reads where it is not watched, and between two tries where the next
+/// may succeed: the server waits 5 s for an answer.
 const SOON: Duration = Duration::from_secs(2);
 
 /// The pause after the first failure, less a random part, and the longest: after refusals.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
-/// For how long a server is left alone that asks for it and whose time was not heard: API Priority and Fairness asks for a second, in a header.
+/// For how long a server is left alone that asks for it and whose time was not heard: API Priority
+/// and Fairness asks for a second, in a header.
 const UNSAID: Duration = Duration::from_secs(1);
 
 /// How far a question's time may be ahead of the wall clock to be answered in its own time.
@@ -112,11 +117,13 @@ pub(crate) struct Publication {
     renewed: Option<Moment>,
     /// When it was last made or mended.
     mended: Option<Moment>,
-    /// The last question that was answered: one from the far future stays open whatever is answered, and is answered once.
+    /// The last question that was answered: one from the far future stays open whatever is
+    /// answered, and is answered once.
     answered: Option<Timestamp>,
     /// To be asked whether the API is there.
     doubtful: bool,
-    /// One of this name that stood for another Lease was deleted. If there is one again, somebody keeps it up.
+    /// One of this name that stood for another Lease was deleted. If there is one again, somebody
+    /// keeps it up.
     cleared: bool,
     not_before: Moment,
     /// Until when the server asked to be left alone.
@@ -195,13 +202,16 @@ impl Publication {
 
     /// Whether the server has it as it is to be.
     pub(crate) fn stands(&self) -> bool {
-        matches!(&self.known, Known::Present(seen) if seen.says == self.wanted) && self.renewed.is_some()
+        matches!(&self.known, Known::Present(seen) if seen.says == self.wanted)
+            && self.renewed.is_some()
     }
 
     /// The version from which it is to be watched now, if it is not.
     pub(crate) fn to_watch(&self, now: Moment) -> Option<&str> {
         match self.watch {
-            Watch::Closed { not_before } if now >= not_before && !self.withdrawing => self.version(),
+            Watch::Closed { not_before } if now >= not_before && !self.withdrawing => {
+                self.version()
+            }
             _ => None,
         }
     }
@@ -210,7 +220,8 @@ impl Publication {
         self.watch = Watch::Open(now);
     }
 
-    /// The watch did not open, or has ended: `error` says why, if anything does. It is opened again, ever more slowly if it is of no use.
+    /// The watch did not open, or has ended: `error` says why, if anything does. It is opened
+    /// again, ever more slowly if it is of no use.
     pub(crate) fn unwatched(&mut self, now: Moment, error: Option<&StoreError>) {
         let opened = match self.watch {
             Watch::Open(since) => Some(since),
@@ -248,7 +259,9 @@ impl Publication {
     }
 
     pub(crate) fn next(&self, now: Moment, wall: Timestamp) -> Deed {
-        let done = self.known == Known::Absent || self.api == ApiState::Absent || self.anothers().is_some();
+        let done = self.known == Known::Absent
+            || self.api == ApiState::Absent
+            || self.anothers().is_some();
         if self.withdrawing && done {
             return Deed::Done;
         }
@@ -270,11 +283,14 @@ impl Publication {
         match &self.known {
             Known::Unknown => Deed::Read,
             Known::Absent => mending(Deed::Create(to_micros(wall))),
-            // It stands for another Lease, and that cannot be changed. One that an earlier life left is in the way once.
+            // It stands for another Lease, and that cannot be changed. One that an earlier life
+            // left is in the way once.
             Known::Present(_) if self.taken_by().is_some() => {
                 self.look_again(now, Moment::from_origin(Duration::MAX))
             }
-            Known::Present(seen) if self.anothers().is_some() => mending(Deed::Delete(seen.uid.clone())),
+            Known::Present(seen) if self.anothers().is_some() => {
+                mending(Deed::Delete(seen.uid.clone()))
+            }
             Known::Present(seen) => {
                 let due = self.renewed.map_or(now, |renewed| renewed.after(RENEWAL));
                 let asked = seen.is_asked() && self.answered != seen.ping;
@@ -300,8 +316,8 @@ impl Publication {
         Deed::Wait(due.min(poll).min(watch))
     }
 
-    /// The time to say: the wall clock's, but never before the question, which is of the server's clock: a candidate whose own clock is behind has
-    /// answered all the same.
+    /// The time to say: the wall clock's, but never before the question, which is of the server's
+    /// clock: a candidate whose own clock is behind has answered all the same.
     fn time(&self, seen: &Seen, wall: Timestamp) -> Timestamp {
         let wall = to_micros(wall);
         let farthest = wall.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
@@ -378,7 +394,8 @@ impl Publication {
                     return;
                 }
             }
-            // Where a thing is not there, or not allowed, it may be that there is no such thing at all.
+            // Where a thing is not there, or not allowed, it may be that there is no such thing at
+            // all.
             (StoreError::NotFound | StoreError::Rejected { code: 403 | 404, .. }, _)
                 if *deed != Deed::Probe =>
             {
@@ -388,7 +405,8 @@ impl Publication {
                     return;
                 }
             }
-            // Whether there is such a thing may not be asked: then it is not taken to be absent, and what was refused is tried again.
+            // Whether there is such a thing may not be asked: then it is not taken to be absent,
+            // and what was refused is tried again.
             (StoreError::Rejected { .. }, Deed::Probe) => self.doubtful = false,
             // Whether it was applied is for a read to say.
             (StoreError::Unknown { .. }, Deed::Create(_) | Deed::Update(_) | Deed::Delete(_)) => {
@@ -408,7 +426,8 @@ impl Publication {
         (self.unread, self.undone) = (0, 0);
     }
 
-    /// After so many failures in a row: a random part less than it might be, so that those whom one fault met do not come back together.
+    /// After so many failures in a row: a random part less than it might be, so that those whom one
+    /// fault met do not come back together.
     fn pause(&mut self, failures: u32, longest: Duration) -> Duration {
         let doubled = PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
         doubled.saturating_sub(fraction(doubled / 4, draw(&mut self.random)))

@@ -1,4 +1,5 @@
-//! Publisher: the LeaseCandidate on an API server. It does what the publication says, tells it what came of it, and watches.
+//! Publisher: the LeaseCandidate on an API server. It does what the publication says, tells it what
+//! came of it, and watches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,8 @@ use crate::standing::{Board, Candidacy};
 /// How long the server keeps a watch open.
 const WATCH_SECONDS: u32 = 290;
 
-/// A watch of which nothing is heard for so long is opened anew: a server sends bookmarks each minute.
+/// A watch of which nothing is heard for so long is opened anew: a server sends bookmarks each
+/// minute.
 const SILENCE: Duration = Duration::from_secs(150);
 
 /// The URL of its versions.
@@ -68,7 +70,8 @@ impl Publisher {
         seed: u64,
     ) -> Self {
         let resource = ApiResource::erase::<LeaseCandidate>(&());
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), config.namespace(), &resource);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(client.clone(), config.namespace(), &resource);
         let (name, timeout) = (config.identity().to_owned(), config.request_timeout());
         let url = api.resource_url().to_owned();
         Self {
@@ -85,7 +88,8 @@ impl Publisher {
         }
     }
 
-    /// Publishes while `want` is true, then takes it back, within the time of two requests after the one under way.
+    /// Publishes while `want` is true, then takes it back, within the time of two requests after
+    /// the one under way.
     pub(crate) async fn publish(self, board: Arc<Board>, mut want: watch::Receiver<bool>) {
         board.note(Candidacy::Looking);
         tokio::select! {
@@ -145,8 +149,8 @@ impl Publisher {
                     Err(failure) => {
                         tracing::debug!(candidate = self.name, error = %failure, "the LeaseCandidate is not watched");
                         publication.unwatched(self.clock.now(), Some(&failure));
-                        blind =
-                            Some(failure).filter(|failure| matches!(failure, StoreError::Rejected { .. }));
+                        blind = Some(failure)
+                            .filter(|failure| matches!(failure, StoreError::Rejected { .. }));
                     }
                 }
                 self.tell(&board, &publication, None, blind.as_ref());
@@ -254,11 +258,13 @@ impl Publisher {
         let before = board.candidacy();
         let after = match (publication.api(), error) {
             (ApiState::Absent, _) => Candidacy::ApiAbsent,
-            _ if publication.taken_by().is_some() => {
-                Candidacy::NameTaken { lease: publication.taken_by().unwrap_or_default().to_owned() }
-            }
+            _ if publication.taken_by().is_some() => Candidacy::NameTaken {
+                lease: publication.taken_by().unwrap_or_default().to_owned(),
+            },
             (_, Some(error))
-                if !publication.stands() && !publication.is_in_doubt() && *error != StoreError::Conflict =>
+                if !publication.stands()
+                    && !publication.is_in_doubt()
+                    && *error != StoreError::Conflict =>
             {
                 Candidacy::Refused(error.clone())
             }
@@ -329,7 +335,8 @@ impl Publisher {
                 Err(error) => Err(error),
             },
             Deed::Create(renew) => {
-                let mut made = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
+                let mut made =
+                    DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
                 write(&mut made, &self.wanted, *renew);
                 self.requests.create(&made).await.map(Some)
             }
@@ -370,9 +377,9 @@ impl Publisher {
                 match said {
                     None => Answer::Found(None),
                     Some(Some(seen)) => Answer::Found(Some(seen)),
-                    Some(None) => {
-                        Answer::Failed(StoreError::unknown("a LeaseCandidate without uid or resourceVersion"))
-                    }
+                    Some(None) => Answer::Failed(StoreError::unknown(
+                        "a LeaseCandidate without uid or resourceVersion",
+                    )),
                 }
             }
             Err(error) => Answer::Failed(error),
@@ -389,7 +396,11 @@ fn seen(object: &DynamicObject) -> Option<Seen> {
     let time = |name: &str| text(name).parse::<Timestamp>().ok();
     Some(Seen {
         uid: object.metadata.uid.clone().filter(|uid| !uid.is_empty())?,
-        resource_version: object.metadata.resource_version.clone().filter(|version| !version.is_empty())?,
+        resource_version: object
+            .metadata
+            .resource_version
+            .clone()
+            .filter(|version| !version.is_empty())?,
         says: Wanted {
             lease: text("leaseName"),
             binary_version: text("binaryVersion"),

@@ -1,4 +1,5 @@
-//! The rule of a coordinated candidate that does not lead: the server's controller elects, the candidate only takes what it was given. Pure.
+//! The rule of a coordinated candidate that does not lead: the server's controller elects, the
+//! candidate only takes what it was given. Pure.
 
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use crate::observation::Observation;
 use crate::planted::planted;
 use crate::record::Record;
 
-/// How long nobody may be elected before a candidate concludes that nobody elects: three rounds of the server's controller, which looks at a Lease
-/// every 5 s, and gives candidates 5 s to answer.
+/// How long nobody may be elected before a candidate concludes that nobody elects: three rounds of
+/// the server's controller, which looks at a Lease every 5 s, and gives candidates 5 s to answer.
 pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 
-/// The same where the Lease says that nobody has elected: it was led, or given back, by one who elected alone, and the controller's hand is not on it. A
-/// controller that knows a better candidate, or finds the Lease free, says so when it looks, or when those that it asked have answered: 5 s each.
+/// The same where the Lease says that nobody has elected: it was led, or given back, by one who
+/// elected alone, and the controller's hand is not on it. A controller that knows a better
+/// candidate, or finds the Lease free, says so when it looks, or when those that it asked have
+/// answered: 5 s each.
 pub(crate) const SILENCE_UNTOUCHED: Duration = Duration::from_secs(10);
 
 /// What of a candidate's knowledge the rule needs beside the observation.
@@ -28,12 +31,15 @@ pub(crate) struct Claim {
 
 /// The take-over rule where the server's controller elects.
 ///
-/// - A Lease that is absent is not made, one that is free or another's is not taken: the controller does both.
-/// - A grant, a record that names this candidate and which nobody has renewed yet, is claimed by a write on condition of that very version, and not
-///   before the lease of the one who led until then has run out by this candidate's own observation: the controller goes by wall clocks.
-/// - A grant beside which the controller already prefers another, and a record of this candidate's own from a term that is over, are given back,
-///   because the controller elects nobody over a holder that is its best candidate. The grant not before it may be claimed either: candidates that
-///   elect by themselves take a free Lease at once.
+/// - A Lease that is absent is not made, one that is free or another's is not taken: the controller
+///   does both.
+/// - A grant, a record that names this candidate and which nobody has renewed yet, is claimed by a
+///   write on condition of that very version, and not before the lease of the one who led until
+///   then has run out by this candidate's own observation: the controller goes by wall clocks.
+/// - A grant beside which the controller already prefers another, and a record of this candidate's
+///   own from a term that is over, are given back, because the controller elects nobody over a
+///   holder that is its best candidate. The grant not before it may be claimed either: candidates
+///   that elect by themselves take a free Lease at once.
 /// - So is what another process has written under this identity, when it has run out.
 pub(crate) fn decide_coordinated(
     observation: &Observation,
@@ -67,10 +73,17 @@ pub(crate) fn decide_coordinated(
     }
 }
 
-/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but a grant is a grant, a free Lease that the
-/// controller's hand has been on is left to it for a whole lease, and so is what this candidate left beside the note that another is preferred: it makes
-/// way once each time that it is asked to, and does not take the lease again from under the one it made way for. If nobody comes, it leads again.
-pub(crate) fn decide_alone(observation: &Observation, config: &Config, claim: Claim, now: Moment) -> Step {
+/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but
+/// a grant is a grant, a free Lease that the controller's hand has been on is left to it for a
+/// whole lease, and so is what this candidate left beside the note that another is preferred: it
+/// makes way once each time that it is asked to, and does not take the lease again from under the
+/// one it made way for. If nobody comes, it leads again.
+pub(crate) fn decide_alone(
+    observation: &Observation,
+    config: &Config,
+    claim: Claim,
+    now: Moment,
+) -> Step {
     match observation {
         Observation::Present { lease, mine, .. }
             if lease.record.holder == config.identity()
@@ -89,8 +102,8 @@ pub(crate) fn decide_alone(observation: &Observation, config: &Config, claim: Cl
     }
 }
 
-/// The ordinary rule, of a candidate that may have seen the controller grant a Lease over the head of one who leads on until `not_before`: a grant is
-/// for 5 s, and runs out before that.
+/// The ordinary rule, of a candidate that may have seen the controller grant a Lease over the head
+/// of one who leads on until `not_before`: a grant is for 5 s, and runs out before that.
 pub(crate) fn decide_after_grants(
     observation: &Observation,
     config: &Config,
@@ -105,14 +118,17 @@ pub(crate) fn decide_after_grants(
     }
 }
 
-/// Whether this is the controller's own record, that nobody renewed: it sets no time of acquisition, and a candidate sets one.
+/// Whether this is the controller's own record, that nobody renewed: it sets no time of
+/// acquisition, and a candidate sets one.
 pub(crate) fn is_grant(record: &Record) -> bool {
     !record.is_free() && record.acquire_time.is_none()
 }
 
 /// Whether one that elected alone left this, and no controller has seen to it since.
 pub(crate) fn is_untouched(record: &Record) -> bool {
-    record.strategy.is_empty() && record.preferred_holder.is_empty() && record.acquire_time.is_some()
+    record.strategy.is_empty()
+        && record.preferred_holder.is_empty()
+        && record.acquire_time.is_some()
 }
 
 /// Whether the controller asks the holder to make way.

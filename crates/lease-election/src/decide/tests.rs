@@ -1,4 +1,5 @@
-//! The take-over rule, case by case. The cases of client-go's `leaderelection_test.go` keep their names.
+//! The take-over rule, case by case. The cases of client-go's `leaderelection_test.go` keep their
+//! names.
 
 use std::time::Duration;
 
@@ -24,7 +25,11 @@ fn held(holder: &str, seconds: i32) -> Observation {
     Observation::Present {
         lease: StoredLease {
             version: Version::new("u", "5"),
-            record: Record { holder: holder.into(), lease_duration_seconds: seconds, ..Record::default() },
+            record: Record {
+                holder: holder.into(),
+                lease_duration_seconds: seconds,
+                ..Record::default()
+            },
         },
         since: SEEN,
         mine: false,
@@ -56,13 +61,17 @@ fn upstream_acquire_from_led_object_with_the_lease_duration_seconds() {
     // The record's 3 s count, not our 10 s.
     let lease = held("bing", 3);
     assert!(matches!(decide(&lease, &config(), after(2)), Step::WaitUntil(_)));
-    assert!(matches!(decide(&lease, &config(), after(3)), Step::WaitUntil(_)), "the jitter comes on top");
+    assert!(
+        matches!(decide(&lease, &config(), after(3)), Step::WaitUntil(_)),
+        "the jitter comes on top"
+    );
     assert_eq!(decide(&lease, &config(), after(4)), Step::TakeOver);
 }
 
 #[test]
 fn upstream_acquire_from_led_unacked_object_waits_for_its_own_observation() {
-    // client-go takes a record it observed long ago. So do we; one seen only now is waited for, however old its times are.
+    // client-go takes a record it observed long ago. So do we; one seen only now is waited for,
+    // however old its times are.
     assert_eq!(decide(&held("bing", 10), &config(), after(11)), Step::TakeOver);
     assert!(matches!(decide(&held("bing", 10), &config(), SEEN), Step::WaitUntil(_)));
 }
@@ -82,7 +91,10 @@ fn upstream_do_not_acquire_from_led_acked_object() {
 fn the_boundary_is_exact() {
     let until = after(10).after(Duration::from_millis(150));
     let lease = held("bing", 10);
-    assert_eq!(decide(&lease, &config(), until.before(Duration::from_nanos(1))), Step::WaitUntil(until));
+    assert_eq!(
+        decide(&lease, &config(), until.before(Duration::from_nanos(1))),
+        Step::WaitUntil(until)
+    );
     assert_eq!(decide(&lease, &config(), until), Step::TakeOver);
 }
 
@@ -118,8 +130,11 @@ fn a_deleted_lease_is_made_again_when_it_would_have_run_out() {
 /// A lease that was given back with a hint, as `baz` sees it, whose jitter of 150 ms is drawn.
 fn given_to(successor: &str) -> Observation {
     let Observation::Present { lease, since, mine, jitter } = held("", 1) else { unreachable!() };
-    let record =
-        Record { successor: successor.into(), ..lease.record }.marked("w", 7, crate::record::Marks::All);
+    let record = Record { successor: successor.into(), ..lease.record }.marked(
+        "w",
+        7,
+        crate::record::Marks::All,
+    );
     Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter }
 }
 
@@ -132,14 +147,18 @@ fn a_lease_that_was_handed_over_is_its_successors_at_once_and_everybodys_in_the_
     assert_eq!(decide(&given_to("bing"), &config(), SEEN), Step::WaitUntil(until));
     assert_eq!(decide(&given_to("bing"), &config(), until), Step::TakeOver);
     // Also if we gave it ourselves.
-    let Observation::Present { lease, since, jitter, .. } = given_to("bing") else { unreachable!() };
+    let Observation::Present { lease, since, jitter, .. } = given_to("bing") else {
+        unreachable!()
+    };
     let own = Observation::Present { lease, since, mine: true, jitter };
     assert_eq!(decide(&own, &config(), SEEN), Step::WaitUntil(until));
 }
 
 #[test]
 fn a_hint_is_good_for_the_record_that_it_was_written_in_and_for_no_other() {
-    let Observation::Present { lease, since, mine, jitter } = given_to("bing") else { unreachable!() };
+    let Observation::Present { lease, since, mine, jitter } = given_to("bing") else {
+        unreachable!()
+    };
     let stale: [fn(&mut Record); 4] = [
         |record| record.leader_transitions += 1,
         |record| record.renew_time = jiff::Timestamp::from_second(5).ok(),
@@ -156,9 +175,12 @@ fn a_hint_is_good_for_the_record_that_it_was_written_in_and_for_no_other() {
 
 #[test]
 fn a_hint_on_a_record_that_somebody_holds_is_none() {
-    let Observation::Present { lease, since, mine, jitter } = held("bing", 5) else { unreachable!() };
+    let Observation::Present { lease, since, mine, jitter } = held("bing", 5) else {
+        unreachable!()
+    };
     let record = Record { successor: "baz".into(), ..lease.record };
-    let known = Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter };
+    let known =
+        Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter };
     assert_eq!(decide(&known, &config(), after(1)), decide(&held("bing", 5), &config(), after(1)));
 }
 

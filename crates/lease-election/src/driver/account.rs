@@ -1,4 +1,5 @@
-//! Account: what a campaign tells beside its outcome: how long its term was, and what became of the lease.
+//! Account: what a campaign tells beside its outcome: how long its term was, and what became of the
+//! lease.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,13 +8,15 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Release {
-    /// There was nothing to give back: the elector did not lead, or no longer when the work ended, or the work did not end in time, or the elector is to
-    /// give nothing back ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
+    /// There was nothing to give back: the elector did not lead, or no longer when the work ended,
+    /// or the work did not end in time, or the elector is to give nothing back
+    /// ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     #[default]
     NotDue,
     /// The lease was given back.
     GivenBack,
-    /// The server did not say in time that it took the release, or the lease was another's by then: if not, it runs out.
+    /// The server did not say in time that it took the release, or the lease was another's by then:
+    /// if not, it runs out.
     Failed,
 }
 

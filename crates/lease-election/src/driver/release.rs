@@ -1,4 +1,5 @@
-//! Release: how a lease is given back, and how one is looked for that may have been got unnoticed. When that may be is the candidate's to say.
+//! Release: how a lease is given back, and how one is looked for that may have been got unnoticed.
+//! When that may be is the candidate's to say.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use crate::clock::Moment;
 use crate::error::StoreError;
 use crate::planted::planted;
 
-/// How often a stopped candidate writes in the place of an acquisition that may still be applied, at the most.
+/// How often a stopped candidate writes in the place of an acquisition that may still be applied,
+/// at the most.
 const FORESTALLS: u32 = 3;
 
 /// Why a lease was not given back.
@@ -20,7 +22,8 @@ enum NotReleased {
     Lost,
     /// In time.
     NoAnswer,
-    /// No attempt was due in time, because the server failed or asked to be left alone: waiting that out would only delay the end of the run.
+    /// No attempt was due in time, because the server failed or asked to be left alone: waiting
+    /// that out would only delay the end of the run.
     Silenced,
 }
 
@@ -37,7 +40,8 @@ impl fmt::Display for NotReleased {
 }
 
 impl Driver {
-    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
+    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody
+    /// waits for nobody.
     pub(super) async fn decline_grant(&mut self) {
         if self.shared.config.release_on_stop()
             && self.request.is_none()
@@ -47,8 +51,9 @@ impl Driver {
         }
     }
 
-    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, and one that may still be applied is forestalled, and so is
-    /// what an earlier term left behind, so that nobody waits a whole lease for nobody.
+    /// Stopped before it led: an acquisition that may have been applied is looked for and given
+    /// back, and one that may still be applied is forestalled, and so is what an earlier term
+    /// left behind, so that nobody waits a whole lease for nobody.
     pub(super) async fn give_up(&mut self) {
         if planted("stop-strands") {
             return;
@@ -65,7 +70,9 @@ impl Driver {
         let mut timeout = clock.sleep_until(end);
         let mut not_before = clock.now();
         let mut forestalls = FORESTALLS;
-        while self.request.is_some() || self.candidate.may_have_acquired() || self.candidate.is_left_behind()
+        while self.request.is_some()
+            || self.candidate.may_have_acquired()
+            || self.candidate.is_left_behind()
         {
             if self.request.is_none() {
                 let due = not_before.max(self.candidate.silent_until());
@@ -125,13 +132,15 @@ impl Driver {
         self.candidate.abdicate(self.shared.clock.now());
     }
 
-    /// When two requests may have been answered, or not, after nothing is left of work that was not wound up.
+    /// When two requests may have been answered, or not, after nothing is left of work that was not
+    /// wound up.
     fn two_requests_from_clear(&self) -> Moment {
         let from = self.shared.clock.now().max(self.candidate.clear_from());
         from.after(self.shared.config.request_timeout().saturating_mul(2))
     }
 
-    /// Keeps the lease, renewed, for as long as anything that work which was not wound up has sent may land.
+    /// Keeps the lease, renewed, for as long as anything that work which was not wound up has sent
+    /// may land.
     pub(super) async fn outlast_work(&mut self) {
         let clock = Arc::clone(&self.shared.clock);
         let from = self.candidate.clear_from();
@@ -149,7 +158,8 @@ impl Driver {
         }
     }
 
-    /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
+    /// Gives the lease back, within what is left of the hold and not longer than two requests may
+    /// take.
     pub(super) async fn release(&mut self, until: Moment, successor: Option<String>) {
         self.candidate.name_successor(successor);
         let shared = Arc::clone(&self.shared);
@@ -173,7 +183,8 @@ impl Driver {
         self.withdraw(until).await;
         let end = until.min(self.two_requests_from_clear());
         let mut timeout = clock.sleep_until(end);
-        // An answer under way is waited for first: the release is conditional on the version it brings.
+        // An answer under way is waited for first: the release is conditional on the version it
+        // brings.
         while self.request.is_some() {
             tokio::select! {
                 biased;
@@ -209,7 +220,8 @@ impl Driver {
         }
     }
 
-    /// In a coordinated election one that goes for good takes its candidate back before the lease: the controller would grant it the lease once more.
+    /// In a coordinated election one that goes for good takes its candidate back before the lease:
+    /// the controller would grant it the lease once more.
     async fn withdraw(&mut self, until: Moment) {
         let Some(standing) = &self.shared.standing else { return };
         let others = if self.stop.is_asked() {

@@ -1,4 +1,5 @@
-//! One turn of the driver: sends what is due, takes in answers and events, minds the deadline, until something happened that matters.
+//! One turn of the driver: sends what is due, takes in answers and events, minds the deadline,
+//! until something happened that matters.
 
 use std::sync::Arc;
 
@@ -49,8 +50,9 @@ pub(super) async fn reply(request: &mut Option<Request>) -> Reply {
     }
 }
 
-/// One thing after the other until something happened that matters: sends what is due, takes in answers and events, minds the deadline.
-/// Ends too, with no news, when nothing is under way and the next attempt is not due before `horizon`.
+/// One thing after the other until something happened that matters: sends what is due, takes in
+/// answers and events, minds the deadline. Ends too, with no news, when nothing is under way and
+/// the next attempt is not due before `horizon`.
 ///
 /// # Cancel safety
 /// Requests and the watch stay under way.
@@ -157,15 +159,21 @@ pub(super) async fn turn(
     }
 }
 
-/// Tells the candidate of a coordinated election how the lease may be got now. What comes back tells when that changes.
-fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
+/// Tells the candidate of a coordinated election how the lease may be got now. What comes back
+/// tells when that changes.
+fn arrange(
+    shared: &Shared,
+    candidate: &mut Candidate,
+    now: Moment,
+) -> Option<watch::Receiver<Candidacy>> {
     let standing = shared.standing.as_ref()?;
     if !standing.board().is_lease_known() && candidate.is_standing_by() {
         // Whatever the watch tells: of a write of its own, applied late, no read would follow.
         candidate.distrust();
     }
     // A term goes on, however cold.
-    let barred = if candidate.is_leading() { shared.maintenance.is_on() } else { shared.is_barred() };
+    let barred =
+        if candidate.is_leading() { shared.maintenance.is_on() } else { shared.is_barred() };
     standing.bar(barred);
     standing.await_clear(may_stand_from(candidate, now).is_some());
     // Subscribed before it is asked: what ends in between is told.
@@ -176,7 +184,8 @@ fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<wa
     Some(news)
 }
 
-/// From when on its LeaseCandidate may stand again, if it may not now. (Who holds the lease is granted none.)
+/// From when on its LeaseCandidate may stand again, if it may not now. (Who holds the lease is
+/// granted none.)
 pub(super) fn may_stand_from(candidate: &Candidate, now: Moment) -> Option<Moment> {
     Some(candidate.clear_from()).filter(|from| !candidate.is_leading() && now < *from)
 }
@@ -201,7 +210,12 @@ pub(super) fn send_read(shared: &Arc<Shared>, read: Read) -> Request {
     Request { writes: false, reply }
 }
 
-pub(super) fn send_write(shared: &Arc<Shared>, candidate: &Candidate, write: Write, now: Moment) -> Request {
+pub(super) fn send_write(
+    shared: &Arc<Shared>,
+    candidate: &Candidate,
+    write: Write,
+    now: Moment,
+) -> Request {
     let store = Arc::clone(&shared.store);
     let timeout = shared.config.request_timeout();
     let timeout = candidate.deadline().map_or(timeout, |deadline| timeout.min(deadline.since(now)));
@@ -280,7 +294,8 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
     news
 }
 
-/// Counts a lease that was left behind and is given back: by a write of which this tells, however it was answered.
+/// Counts a lease that was left behind and is given back: by a write of which this tells, however
+/// it was answered.
 fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
     if was_left_behind && candidate.has_given_back() {
         shared.counters.count(|stats| &mut stats.releases);

@@ -35,7 +35,8 @@ fn an_identity_names_a_pod_only_in_full() {
     }
 }
 
-/// client-go's and controller-runtime's, in the Pod `operator-7d9f`, whose uid is another than the uuid that the process drew.
+/// client-go's and controller-runtime's, in the Pod `operator-7d9f`, whose uid is another than the
+/// uuid that the process drew.
 #[test]
 fn a_go_candidate_in_a_pod_is_named_like_it_and_is_no_pod_all_the_same() {
     assert_eq!(HolderPod::of("operator-7d9f_550e8400-e29b-41d4-a716-446655440000"), None);

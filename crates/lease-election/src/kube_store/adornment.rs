@@ -1,4 +1,5 @@
-//! Adornment: labels, annotations and owners that the application wants on the object, beside the record. None of it decides anything.
+//! Adornment: labels, annotations and owners that the application wants on the object, beside the
+//! record. None of it decides anything.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +18,16 @@ impl Adornment {
     pub(super) fn furnish(&self, object: &mut DynamicObject) {
         self.restore(object);
         if !self.owners.is_empty() {
-            object.metadata.owner_references.get_or_insert_default().extend(self.owners.iter().cloned());
+            object
+                .metadata
+                .owner_references
+                .get_or_insert_default()
+                .extend(self.owners.iter().cloned());
         }
     }
 
-    /// On an object that is there: these keys as they are here, all others as they are there. Its owners are left alone: somebody may have changed them for
-    /// good.
+    /// On an object that is there: these keys as they are here, all others as they are there. Its
+    /// owners are left alone: somebody may have changed them for good.
     pub(super) fn restore(&self, object: &mut DynamicObject) {
         for (wanted, found) in [
             (&self.labels, &mut object.metadata.labels),

@@ -1,5 +1,6 @@
-//! The record inside an annotation, as client-go's Endpoints and ConfigMap locks kept it (until v0.23, in multi-locks until v0.27): JSON of
-//! `LeaderElectionRecord`, byte for byte. Reading trusts nothing and fails on nothing: each change of the text is a change of the record.
+//! The record inside an annotation, as client-go's Endpoints and ConfigMap locks kept it (until
+//! v0.23, in multi-locks until v0.27): JSON of `LeaderElectionRecord`, byte for byte. Reading
+//! trusts nothing and fails on nothing: each change of the text is a change of the record.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
@@ -13,7 +14,8 @@ use crate::record::{Record, to_micros};
 /// Where client-go keeps the record.
 pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
-/// Where this crate keeps the two times with their fractions of a second, which the record has no room for, and a digest of the text that they belong to.
+/// Where this crate keeps the two times with their fractions of a second, which the record has no
+/// room for, and a digest of the text that they belong to.
 pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
 
 /// An object without the annotation is a free lease.
@@ -26,10 +28,14 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         // client-go's plain annotation locks are stuck for ever here.
         Err(_) => Record::unreadable("the annotation is no JSON object"),
     };
-    // client-go keeps annotations that it does not know: those beside its own record are of another write, maybe of the same second.
-    let exact = annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
-    for (time, exact) in [(&mut record.acquire_time, exact[0]), (&mut record.renew_time, exact[1])] {
-        *time = time.map(|known| exact.filter(|exact| seconds(*exact) == seconds(known)).unwrap_or(known));
+    // client-go keeps annotations that it does not know: those beside its own record are of another
+    // write, maybe of the same second.
+    let exact =
+        annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
+    for (time, exact) in [(&mut record.acquire_time, exact[0]), (&mut record.renew_time, exact[1])]
+    {
+        *time = time
+            .map(|known| exact.filter(|exact| seconds(*exact) == seconds(known)).unwrap_or(known));
     }
     if json(&record) == *text {
         mark::read(object, record)
@@ -45,12 +51,14 @@ pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     let text = json(record);
     let [acquired, renewed] = [record.acquire_time, record.renew_time]
         .map(|time| time.map(|time| to_micros(time).to_string()).unwrap_or_default());
-    annotations.insert(TIMES_ANNOTATION.to_owned(), format!("{acquired} {renewed} {}", digest(&text)));
+    annotations
+        .insert(TIMES_ANNOTATION.to_owned(), format!("{acquired} {renewed} {}", digest(&text)));
     annotations.insert(LEADER_ANNOTATION.to_owned(), text);
     mark::write(object, record);
 }
 
-/// As Go's `encoding/json` writes it: fields in the order of the struct, `<`, `>`, `&` and two line separators escaped.
+/// As Go's `encoding/json` writes it: fields in the order of the struct, `<`, `>`, `&` and two line
+/// separators escaped.
 fn json(record: &Record) -> String {
     let mut text = format!(
         r#"{{"holderIdentity":{},"leaseDurationSeconds":{},"acquireTime":{},"renewTime":{},"leaderTransitions":{}"#,
@@ -61,7 +69,9 @@ fn json(record: &Record) -> String {
         record.leader_transitions,
     );
     // Newer than the annotation locks.
-    for (name, value) in [("strategy", &record.strategy), ("preferredHolder", &record.preferred_holder)] {
+    for (name, value) in
+        [("strategy", &record.strategy), ("preferredHolder", &record.preferred_holder)]
+    {
         if !value.is_empty() {
             text.push_str(&format!(r#","{name}":{}"#, string(value)));
         }
@@ -87,7 +97,9 @@ fn string(text: &str) -> String {
 /// RFC 3339 in UTC, in whole seconds.
 fn time(time: Option<Timestamp>) -> String {
     match time {
-        Some(time) => format!("\"{}\"", seconds(time).to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        Some(time) => {
+            format!("\"{}\"", seconds(time).to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        }
         None => "null".to_owned(),
     }
 }

@@ -1,4 +1,5 @@
-//! Events: announcements as core/v1 Events, as client-go's recorder writes them. Sent in the background, and given up rather than waited for.
+//! Events: announcements as core/v1 Events, as client-go's recorder writes them. Sent in the
+//! background, and given up rather than waited for.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -46,9 +47,11 @@ impl Recorder {
         }
     }
 
-    /// Sends it in the background. Outside of a runtime, and with too many under way, it is dropped.
+    /// Sends it in the background. Outside of a runtime, and with too many under way, it is
+    /// dropped.
     pub(super) fn record(&self, about: &About, announcement: &Announcement) {
-        let (Ok(runtime), Ok(place)) = (Handle::try_current(), Arc::clone(&self.places).try_acquire_owned())
+        let (Ok(runtime), Ok(place)) =
+            (Handle::try_current(), Arc::clone(&self.places).try_acquire_owned())
         else {
             tracing::debug!(%announcement, "an event is dropped");
             return;
@@ -95,7 +98,8 @@ fn event(about: &About, component: &str, announcement: &Announcement) -> Event {
     }
 }
 
-/// `<lease>.<16 hex digits>`, as client-go's, but with a hash of the whole announcement for the digits: two processes may announce at one instant.
+/// `<lease>.<16 hex digits>`, as client-go's, but with a hash of the whole announcement for the
+/// digits: two processes may announce at one instant.
 pub(super) fn name(lease: &str, announcement: &Announcement) -> String {
     let mut hasher = DefaultHasher::new();
     announcement.hash(&mut hasher);

@@ -1,4 +1,5 @@
-//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the record unreadable: then another holder has the lease.
+//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the
+//! record unreadable: then another holder has the lease.
 
 use std::fmt;
 
@@ -47,8 +48,8 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// The record. If it cannot be read, it says that another holder has the lease. `transitions` is the name of that field; `is` compares a name found with a
-/// name wanted.
+/// The record. If it cannot be read, it says that another holder has the lease. `transitions` is
+/// the name of that field; `is` compares a name found with a name wanted.
 pub(super) fn read<'f>(
     fields: impl Iterator<Item = (&'f str, &'f Value)>,
     transitions: &str,
@@ -89,12 +90,14 @@ pub(super) fn read<'f>(
     }
 }
 
-/// In place of the mark of a write, on a record whose text is not what client-go and this crate write: each change of it is a change of the record.
+/// In place of the mark of a write, on a record whose text is not what client-go and this crate
+/// write: each change of it is a change of the record.
 pub(super) fn raw_id(raw: &str) -> String {
     format!("raw-{:016x}", Fnv::new().with(raw.as_bytes()).finish())
 }
 
-/// As Go compares names in JSON: without regard to case, where two letters beyond ASCII fold to `s` and `k`.
+/// As Go compares names in JSON: without regard to case, where two letters beyond ASCII fold to `s`
+/// and `k`.
 pub(super) fn is_in_any_case(found: &str, wanted: &str) -> bool {
     let fold = |c: char| match c {
         '\u{17f}' => 's',

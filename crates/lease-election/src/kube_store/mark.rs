@@ -1,23 +1,31 @@
-//! What this crate keeps of a record in annotations of its own, on whatever object the rest of it is: the name of the write, and the successor.
+//! What this crate keeps of a record in annotations of its own, on whatever object the rest of it
+//! is: the name of the write, and the successor.
 
 use kube::api::DynamicObject;
 
 use crate::record::Record;
 use crate::{SUCCESSOR_ANNOTATION, WRITE_ANNOTATION};
 
-/// Adds the two to the rest of the record. A Lease that somebody holds has no successor, whatever stands there.
+/// Adds the two to the rest of the record. A Lease that somebody holds has no successor, whatever
+/// stands there.
 pub(super) fn read(object: &DynamicObject, record: Record) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key)).cloned();
     let successor = record.is_free().then(|| annotation(SUCCESSOR_ANNOTATION)).flatten();
-    Record { write_id: annotation(WRITE_ANNOTATION), successor: successor.unwrap_or_default(), ..record }
+    Record {
+        write_id: annotation(WRITE_ANNOTATION),
+        successor: successor.unwrap_or_default(),
+        ..record
+    }
 }
 
 /// Writes both, or takes away what the object has of an earlier record.
 pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     let annotations = object.metadata.annotations.get_or_insert_default();
     let successor = Some(&record.successor).filter(|name| !name.is_empty() && record.is_free());
-    for (key, value) in [(WRITE_ANNOTATION, record.write_id.as_ref()), (SUCCESSOR_ANNOTATION, successor)] {
+    for (key, value) in
+        [(WRITE_ANNOTATION, record.write_id.as_ref()), (SUCCESSOR_ANNOTATION, successor)]
+    {
         match value {
             Some(value) => annotations.insert(key.to_owned(), value.clone()),
             None => annotations.remove(key),

@@ -1,4 +1,5 @@
-//! ObjectStore: a record inside one object of an API server, whatever its kind. How it is asked is `requests`', where in the object the record stands the form's.
+//! ObjectStore: a record inside one object of an API server, whatever its kind. How it is asked is
+//! `requests`', where in the object the record stands the form's.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +19,8 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents};
 use crate::version::Version;
 
-/// How a record stands in an object. Reading trusts nothing and fails on nothing; writing leaves all else alone.
+/// How a record stands in an object. Reading trusts nothing and fails on nothing; writing leaves
+/// all else alone.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     pub(super) read: fn(&DynamicObject) -> Record,
@@ -35,7 +37,8 @@ pub(super) struct ObjectStore {
     namespace: String,
     events: Option<Recorder>,
     adornment: Arc<Adornment>,
-    /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and unknown fields of the version it replaces.
+    /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and
+    /// unknown fields of the version it replaces.
     seen: Arc<Mutex<VecDeque<Seen>>>,
 }
 
@@ -53,9 +56,14 @@ const WATCH_SECONDS: u32 = 290;
 
 impl ObjectStore {
     /// The object of kind `K` that `config` names.
-    pub(super) fn new<K: Resource<DynamicType = ()>>(client: Client, config: &Config, form: Form) -> Self {
+    pub(super) fn new<K: Resource<DynamicType = ()>>(
+        client: Client,
+        config: &Config,
+        form: Form,
+    ) -> Self {
         let resource = ApiResource::erase::<K>(&());
-        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), config.namespace(), &resource);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(client.clone(), config.namespace(), &resource);
         let requests = Requests {
             client,
             url: api.resource_url().to_owned(),
@@ -87,7 +95,8 @@ impl ObjectStore {
     }
 
     pub(super) fn record_events(&mut self, client: Client, component: &str) {
-        self.events = Some(Recorder::new(client, &self.namespace, component, self.requests.timeout));
+        self.events =
+            Some(Recorder::new(client, &self.namespace, component, self.requests.timeout));
     }
 
     pub(super) fn adorn(&mut self, change: impl FnOnce(&mut Adornment)) {
@@ -127,8 +136,8 @@ impl ObjectStore {
     }
 }
 
-/// What the next write needs of an object: all of it but who wrote which field. That takes more memory than the rest, and a write
-/// without it leaves it to the server.
+/// What the next write needs of an object: all of it but who wrote which field. That takes more
+/// memory than the rest, and a write without it leaves it to the server.
 pub(super) fn kept(mut object: DynamicObject) -> DynamicObject {
     object.metadata.managed_fields = None;
     object
@@ -149,13 +158,18 @@ impl ObjectStore {
     }
 
     pub(super) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
-        let mut object = DynamicObject::new(&self.requests.name, &self.resource).within(&self.namespace);
+        let mut object =
+            DynamicObject::new(&self.requests.name, &self.resource).within(&self.namespace);
         self.adornment.furnish(&mut object);
         (self.form.write)(&mut object, record);
         self.remember(self.requests.create(&object).await?)
     }
 
-    pub(super) async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+    pub(super) async fn update(
+        &self,
+        version: &Version,
+        record: &Record,
+    ) -> Result<StoredLease, StoreError> {
         let known = match self.recall(version) {
             Some(object) => object,
             None => {
@@ -166,7 +180,8 @@ impl ObjectStore {
                 object
             }
         };
-        // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
+        // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its
+        // resourceVersion says.
         let mut object = known;
         self.adornment.restore(&mut object);
         (self.form.write)(&mut object, record);
@@ -189,7 +204,10 @@ impl ObjectStore {
 }
 
 impl ObjectStore {
-    fn tell(&self, event: Result<WatchEvent<DynamicObject>, kube::Error>) -> Result<LeaseEvent, StoreError> {
+    fn tell(
+        &self,
+        event: Result<WatchEvent<DynamicObject>, kube::Error>,
+    ) -> Result<LeaseEvent, StoreError> {
         match event.map_err(of_watch)? {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 if object.metadata.name.as_deref() != Some(&self.requests.name) {

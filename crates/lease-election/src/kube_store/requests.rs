@@ -1,4 +1,5 @@
-//! Requests about one object of an API server, and what their answers mean. By hand: kube keeps no headers, and `Retry-After` is one. Nobody repeats them.
+//! Requests about one object of an API server, and what their answers mean. By hand: kube keeps no
+//! headers, and `Retry-After` is one. Nobody repeats them.
 
 use std::time::Duration;
 
@@ -41,8 +42,9 @@ impl Refusal {
             && self.status.details.as_ref().is_some_and(|details| details.name == name)
     }
 
-    /// Whether the API server says that it has no such resource, or no such version of its group: it names nothing then, and has details all the same.
-    /// (So does kube-apiserver 1.36 for its own groups. Who has never heard of it says 404 in other words.)
+    /// Whether the API server says that it has no such resource, or no such version of its group:
+    /// it names nothing then, and has details all the same. (So does kube-apiserver 1.36 for
+    /// its own groups. Who has never heard of it says 404 in other words.)
     pub(crate) fn is_of_no_resource(&self) -> bool {
         self.status.reason == "NotFound"
             && self
@@ -55,7 +57,9 @@ impl Refusal {
     /// The error, where a 404 means no more than that the question is not let through.
     pub(crate) fn not_allowed(self) -> StoreError {
         match self.error {
-            StoreError::NotFound => StoreError::Rejected { code: 404, message: shown(&self.status.message) },
+            StoreError::NotFound => {
+                StoreError::Rejected { code: 404, message: shown(&self.status.message) }
+            }
             error => error,
         }
     }
@@ -114,7 +118,9 @@ impl Requests {
             // The answer's own code: who stands in between may wrap what somebody else has said.
             let status = match serde_json::from_slice::<Status>(&body) {
                 Ok(status) => status.with_code(code),
-                Err(_) => Status::failure(String::from_utf8_lossy(&body).trim(), "").with_code(code),
+                Err(_) => {
+                    Status::failure(String::from_utf8_lossy(&body).trim(), "").with_code(code)
+                }
             };
             return Err(Refusal { error: from_status(&status, asked), status });
         }
@@ -122,9 +128,13 @@ impl Requests {
             .map_err(|error| StoreError::unknown(format!("the answer is no object: {error}")))?)
     }
 
-    /// As [`send`](Self::send), but that the object is missing is the API server's word about this very one. Somebody in between may say 404 too, of a path
-    /// or of a server that it does not know: that says nothing of the object.
-    pub(crate) async fn send_about<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, StoreError> {
+    /// As [`send`](Self::send), but that the object is missing is the API server's word about this
+    /// very one. Somebody in between may say 404 too, of a path or of a server that it does not
+    /// know: that says nothing of the object.
+    pub(crate) async fn send_about<T: DeserializeOwned>(
+        &self,
+        call: Call<'_>,
+    ) -> Result<T, StoreError> {
         self.send(call).await.map_err(|refusal| match refusal.error {
             StoreError::NotFound if !refusal.is_about(&self.name) => refusal.unknown(),
             error => error,
@@ -132,9 +142,14 @@ impl Requests {
     }
 
     /// The same of an object that is missing too where the API server has none of its kind.
-    pub(crate) async fn send_about_any<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, StoreError> {
+    pub(crate) async fn send_about_any<T: DeserializeOwned>(
+        &self,
+        call: Call<'_>,
+    ) -> Result<T, StoreError> {
         self.send(call).await.map_err(|refusal| match refusal.error {
-            StoreError::NotFound if !refusal.is_about(&self.name) && !refusal.is_of_no_resource() => {
+            StoreError::NotFound
+                if !refusal.is_about(&self.name) && !refusal.is_of_no_resource() =>
+            {
                 refusal.unknown()
             }
             error => error,
@@ -145,8 +160,11 @@ impl Requests {
     pub(crate) async fn create(&self, object: &DynamicObject) -> Result<DynamicObject, StoreError> {
         match self.send(Call::Create(object)).await {
             Ok(object) => Ok(object),
-            // A quota that is used up is a conflict too: it does not mean that another has made the object.
-            Err(Refusal { error: StoreError::Conflict, status }) if status.reason != "AlreadyExists" => {
+            // A quota that is used up is a conflict too: it does not mean that another has made the
+            // object.
+            Err(Refusal { error: StoreError::Conflict, status })
+                if status.reason != "AlreadyExists" =>
+            {
                 Err(StoreError::Rejected { code: 409, message: shown(&status.message) })
             }
             Err(refusal) if refusal.error == StoreError::NotFound => {
@@ -173,7 +191,8 @@ pub(crate) fn from_kube(error: kube::Error) -> StoreError {
     }
 }
 
-/// A `Retry-After` in seconds; one that is a date is not followed, because it is of another's clock.
+/// A `Retry-After` in seconds; one that is a date is not followed, because it is of another's
+/// clock.
 fn seconds(text: &str) -> Option<Duration> {
     text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
@@ -183,8 +202,8 @@ fn unsent(error: &dyn std::error::Error) -> StoreError {
     StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
 }
 
-/// `asked`: what the header of the answer says. A server that has no time for more refuses in plain text (API Priority and Fairness does), and then
-/// the header alone says for how long.
+/// `asked`: what the header of the answer says. A server that has no time for more refuses in plain
+/// text (API Priority and Fairness does), and then the header alone says for how long.
 pub(super) fn from_status(status: &Status, asked: Option<Duration>) -> StoreError {
     match status.code {
         404 => StoreError::NotFound,
@@ -195,7 +214,9 @@ pub(super) fn from_status(status: &Status, asked: Option<Duration>) -> StoreErro
             let told = (seconds > 0).then(|| Duration::from_secs(u64::from(seconds)));
             StoreError::TooManyRequests { retry_after: told.max(asked) }
         }
-        code @ 400..=499 if code != 408 => StoreError::Rejected { code, message: shown(&status.message) },
+        code @ 400..=499 if code != 408 => {
+            StoreError::Rejected { code, message: shown(&status.message) }
+        }
         code => StoreError::unknown(format!("status {code}: {}", shown(&status.message))),
     }
 }

@@ -1,4 +1,5 @@
-//! The record inside a Lease object, field by field as client-go's `leaselock.go` has it. Reading trusts nothing and fails on nothing.
+//! The record inside a Lease object, field by field as client-go's `leaselock.go` has it. Reading
+//! trusts nothing and fails on nothing.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -57,7 +58,8 @@ pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     mark::write(object, record);
 }
 
-/// Six fraction digits, no more and no less: a MicroTime with any other number is refused by the server.
+/// Six fraction digits, no more and no less: a MicroTime with any other number is refused by the
+/// server.
 fn time(time: Option<Timestamp>) -> Value {
     time.and_then(|time| serde_json::to_value(MicroTime(time)).ok()).unwrap_or(Value::Null)
 }

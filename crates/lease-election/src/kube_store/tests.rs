@@ -1,4 +1,5 @@
-//! What a Lease says on the wire: client-go's fixtures both ways, and everything else that may stand there.
+//! What a Lease says on the wire: client-go's fixtures both ways, and everything else that may
+//! stand there.
 
 use jiff::Timestamp;
 use kube::api::DynamicObject;
@@ -26,7 +27,8 @@ fn time(text: &str) -> Option<Timestamp> {
 
 #[test]
 fn upstream_record_round_trip() {
-    // TestLeaseSpecToLeaderElectionRecordRoundTrip and TestLeaseConversion: all seven fields, both ways.
+    // TestLeaseSpecToLeaderElectionRecordRoundTrip and TestLeaseConversion: all seven fields, both
+    // ways.
     let spec = json!({
         "acquireTime": "2015-10-21T07:28:00.000001Z", "holderIdentity": "id", "leaseDurationSeconds": 15,
         "leaseTransitions": 3, "preferredHolder": "other", "renewTime": "2015-10-21T07:29:00.123456Z",
@@ -58,7 +60,8 @@ fn times_have_exactly_six_fraction_digits() {
 
 #[test]
 fn a_release_is_written_as_client_go_writes_it() {
-    let mut object = lease(json!({"strategy": "x/y", "preferredHolder": "z", "leaseTransitions": 4}));
+    let mut object =
+        lease(json!({"strategy": "x/y", "preferredHolder": "z", "leaseTransitions": 4}));
     let released = spec::read(&object).released(time("2026-01-02T03:04:05Z").unwrap()).marked(
         "w",
         1,
@@ -80,11 +83,15 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
     let wall = time("2026-01-02T03:04:05Z").unwrap();
     for form in [SPEC, Form { read: annotation::read, write: annotation::write }] {
         let mut object = lease(json!({}));
-        (form.write)(&mut object, &Record { holder: "a".into(), leader_transitions: 4, ..Record::default() });
+        (form.write)(
+            &mut object,
+            &Record { holder: "a".into(), leader_transitions: 4, ..Record::default() },
+        );
         let released = (form.read)(&object).released(wall);
         let (mut plain, mut hinted) = (object.clone(), object);
         (form.write)(&mut plain, &released.clone().marked("w", 1, crate::record::Marks::All));
-        let named = Record { successor: "b".into(), ..released }.marked("w", 1, crate::record::Marks::All);
+        let named =
+            Record { successor: "b".into(), ..released }.marked("w", 1, crate::record::Marks::All);
         (form.write)(&mut hinted, &named);
         assert_eq!((form.read)(&hinted), named);
         assert_eq!(named.hint(), Some("b"));
@@ -97,14 +104,18 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
         };
         assert_eq!(annotations(&hinted), (Some("b".to_owned()), annotations(&plain).1));
 
-        // client-go keeps annotations that it does not know: neither its terms nor its releases have a successor.
+        // client-go keeps annotations that it does not know: neither its terms nor its releases
+        // have a successor.
         let mut go = hinted.clone();
         let keep = go.metadata.annotations.clone();
         for holder in ["go", ""] {
-            let record = Record { holder: holder.into(), leader_transitions: 5, ..Record::default() };
+            let record =
+                Record { holder: holder.into(), leader_transitions: 5, ..Record::default() };
             (form.write)(&mut go, &record);
             let theirs = go.metadata.annotations.get_or_insert_default();
-            for (key, value) in keep.iter().flatten().filter(|(key, _)| key.starts_with("lease-election")) {
+            for (key, value) in
+                keep.iter().flatten().filter(|(key, _)| key.starts_with("lease-election"))
+            {
                 theirs.insert(key.clone(), value.clone());
             }
             assert_eq!((form.read)(&go).hint(), None, "{holder}");
@@ -145,9 +156,11 @@ fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
 
 #[test]
 fn what_is_remembered_of_an_object_is_all_but_who_wrote_which_field() {
-    let mut value = serde_json::to_value(lease(json!({"holderIdentity": "x", "fromTheFuture": 7}))).unwrap();
+    let mut value =
+        serde_json::to_value(lease(json!({"holderIdentity": "x", "fromTheFuture": 7}))).unwrap();
     let plain = value.clone();
-    value["metadata"]["managedFields"] = json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]);
+    value["metadata"]["managedFields"] =
+        json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]);
     assert_eq!(serde_json::to_value(object::kept(parsed(value))).unwrap(), plain);
 }
 
@@ -173,12 +186,16 @@ fn anything_may_stand_in_a_lease_and_what_cannot_be_read_is_somebodys() {
     ] {
         let record = spec::read(&lease(unreadable.clone()));
         assert!(record.is_unreadable() && !record.is_free(), "{unreadable}");
-        assert!(seen.insert(record.write_id), "{unreadable}: a change of it is a change of the record");
+        assert!(
+            seen.insert(record.write_id),
+            "{unreadable}: a change of it is a change of the record"
+        );
     }
     // Names are exact here, and what the server adds for others is no part of the record.
     let record = spec::read(&lease(json!({"HOLDERIDENTITY": "x", "fromTheFuture": "15"})));
     assert_eq!(record, Record::default());
-    let huge = json!({"leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64});
+    let huge =
+        json!({"leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64});
     let huge = spec::read(&lease(huge));
     assert_eq!((huge.lease_duration_seconds, huge.leader_transitions), (i32::MAX, i32::MIN));
 }
@@ -225,8 +242,7 @@ fn answered(code: u16, retry_after: Option<&'static str>, body: &'static str) ->
 async fn what_a_server_asks_for_in_a_header_is_heard_although_it_answers_in_plain_text() {
     // As API Priority and Fairness refuses: no Status.
     let text = "Too many requests, please try again later.";
-    let status =
-        r#"{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
+    let status = r#"{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
     for (retry_after, body, seconds) in [
         (Some("7"), text, Some(7)),
         (Some(" 1 "), text, Some(1)),
@@ -239,8 +255,9 @@ async fn what_a_server_asks_for_in_a_header_is_heard_although_it_answers_in_plai
         (Some("1"), status, Some(2)),
         (Some("3"), "{}", Some(3)),
     ] {
-        let expected =
-            StoreError::TooManyRequests { retry_after: seconds.map(std::time::Duration::from_secs) };
+        let expected = StoreError::TooManyRequests {
+            retry_after: seconds.map(std::time::Duration::from_secs),
+        };
         let store = answered(429, retry_after, body);
         assert_eq!(store.get().await.unwrap_err(), expected, "{retry_after:?} {body}");
         assert_eq!(store.create(&Record::default()).await.unwrap_err(), expected);
@@ -251,11 +268,15 @@ async fn what_a_server_asks_for_in_a_header_is_heard_although_it_answers_in_plai
 
 #[tokio::test(start_paused = true)]
 async fn only_a_lease_that_exists_is_in_the_way_of_a_create() {
-    let exists =
-        r#"{"kind":"Status","code":409,"reason":"AlreadyExists","message":"leases \"l\" already exists"}"#;
-    assert_eq!(answered(409, None, exists).create(&Record::default()).await, Err(StoreError::Conflict));
+    let exists = r#"{"kind":"Status","code":409,"reason":"AlreadyExists","message":"leases \"l\" already exists"}"#;
+    assert_eq!(
+        answered(409, None, exists).create(&Record::default()).await,
+        Err(StoreError::Conflict)
+    );
     let quota = r#"{"kind":"Status","code":409,"reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas"}"#;
-    for (body, message) in [(quota, "Operation cannot be fulfilled on resourcequotas"), ("no", "no")] {
+    for (body, message) in
+        [(quota, "Operation cannot be fulfilled on resourcequotas"), ("no", "no")]
+    {
         let refused = answered(409, None, body).create(&Record::default()).await;
         assert_eq!(refused, Err(StoreError::Rejected { code: 409, message: message.to_owned() }));
     }
@@ -270,15 +291,20 @@ async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
     }
     // The answer's own code counts: what stands in between may pass on what somebody else has said.
     let wrapped = answered(502, None, r#"{"kind":"Status","code":404,"reason":"NotFound"}"#);
-    assert!(matches!(wrapped.get().await, Err(StoreError::Unknown { .. })), "this is no absent Lease");
+    assert!(
+        matches!(wrapped.get().await, Err(StoreError::Unknown { .. })),
+        "this is no absent Lease"
+    );
 }
 
-/// A balancer in front of the API servers may say 404 too, and a leader that believes it ends its term.
+/// A balancer in front of the API servers may say 404 too, and a leader that believes it ends its
+/// term.
 #[tokio::test(start_paused = true)]
 async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_none() {
     let of_it = r#"{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"l","kind":"leases"}}"#;
-    let update =
-        async |body| answered(404, None, body).update(&Version::new("u", "5"), &Record::default()).await;
+    let update = async |body| {
+        answered(404, None, body).update(&Version::new("u", "5"), &Record::default()).await
+    };
     assert_eq!(answered(404, None, of_it).get().await, Ok(None));
     assert_eq!(update(of_it).await, Err(StoreError::NotFound));
     for body in [
@@ -289,7 +315,10 @@ async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_non
         r#"{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"m","kind":"leases"}}"#,
         r#"{"kind":"Status","code":404,"reason":"","details":{"name":"l","kind":"leases"}}"#,
     ] {
-        assert!(matches!(answered(404, None, body).get().await, Err(StoreError::Unknown { .. })), "{body}");
+        assert!(
+            matches!(answered(404, None, body).get().await, Err(StoreError::Unknown { .. })),
+            "{body}"
+        );
         assert!(matches!(update(body).await, Err(StoreError::Unknown { .. })), "{body}");
     }
     // Nor does it say that there is no such namespace.

@@ -1,4 +1,5 @@
-//! Buckets: a time on a bound is within it, one beyond them all is counted too, and nothing overflows.
+//! Buckets: a time on a bound is within it, one beyond them all is counted too, and nothing
+//! overflows.
 
 use super::*;
 

@@ -1,4 +1,5 @@
-//! The cases of client-go's `healthzadaptor_test.go`: 60 s leases, 20 s of tolerance, now one hour after the origin.
+//! The cases of client-go's `healthzadaptor_test.go`: 60 s leases, 20 s of tolerance, now one hour
+//! after the origin.
 
 use super::*;
 
@@ -22,8 +23,13 @@ const NOW: Moment = Moment::from_origin(Duration::from_secs(7200));
 fn check(renewed: Option<Moment>) -> Result<(), NotLive> {
     let work = Arc::new(WorkLease::default());
     work.set(renewed.map(|at| at.after(Duration::from_secs(60))));
-    Liveness { lease: "ns/lease".into(), work, clock: Arc::new(At(NOW)), tolerance: Duration::from_secs(20) }
-        .check()
+    Liveness {
+        lease: "ns/lease".into(),
+        work,
+        clock: Arc::new(At(NOW)),
+        tolerance: Duration::from_secs(20),
+    }
+    .check()
 }
 
 fn ago(seconds: u64) -> Moment {

@@ -1,4 +1,5 @@
-//! Gone: what is remembered of a half that was there. Whoever led under it may act for a lease after its deletion. Pure.
+//! Gone: what is remembered of a half that was there. Whoever led under it may act for a lease
+//! after its deletion. Pure.
 
 use std::collections::VecDeque;
 
@@ -14,18 +15,22 @@ pub(super) struct Gone {
 
 #[derive(Default, Debug)]
 struct Trace {
-    /// What it said when it was last there; `None` if it has not been there since it was found missing.
+    /// What it said when it was last there; `None` if it has not been there since it was found
+    /// missing.
     seen: Option<Record>,
     /// What it said before it went, until that has been waited for.
     last: Option<Record>,
-    /// How often it went. Part of the version while it is missing, because "none" comes back and a version does not.
+    /// How often it went. Part of the version while it is missing, because "none" comes back and a
+    /// version does not.
     times: u64,
 }
 
 impl Gone {
     /// Takes in both halves as they are told, and forgets the attempts that may no longer count.
     pub(super) fn see(&mut self, halves: &Halves, attempts: &mut VecDeque<Attempt>) {
-        for (half, lease) in [(Half::Primary, &halves.primary), (Half::Secondary, &halves.secondary)] {
+        for (half, lease) in
+            [(Half::Primary, &halves.primary), (Half::Secondary, &halves.secondary)]
+        {
             match lease {
                 Some(lease) => self.found(half, lease, attempts),
                 None => self.missing(half, attempts),
@@ -34,11 +39,17 @@ impl Gone {
     }
 
     /// The half is there.
-    pub(super) fn found(&mut self, half: Half, lease: &StoredLease, attempts: &mut VecDeque<Attempt>) {
+    pub(super) fn found(
+        &mut self,
+        half: Half,
+        lease: &StoredLease,
+        attempts: &mut VecDeque<Attempt>,
+    ) {
         let trace = self.of_mut(half);
         trace.seen = Some(lease.record.clone());
         trace.last = None;
-        // Another made what was missing: that it is missing again will not mean that it is as it was.
+        // Another made what was missing: that it is missing again will not mean that it is as it
+        // was.
         attempts.retain(|attempt| !attempt.makes(half) || lease.record == attempt.record);
     }
 
@@ -52,8 +63,14 @@ impl Gone {
         }
     }
 
-    /// The half was in the way of this create, unseen: if it is missing when it is looked for, it went; and what an earlier create makes of it then does not count.
-    pub(super) fn in_the_way(&mut self, half: Half, create: &Record, attempts: &mut VecDeque<Attempt>) {
+    /// The half was in the way of this create, unseen: if it is missing when it is looked for, it
+    /// went; and what an earlier create makes of it then does not count.
+    pub(super) fn in_the_way(
+        &mut self,
+        half: Half,
+        create: &Record,
+        attempts: &mut VecDeque<Attempt>,
+    ) {
         self.of_mut(half).seen.get_or_insert_default();
         attempts.retain(|attempt| !attempt.makes(half) || *create == attempt.record);
     }

@@ -1,4 +1,5 @@
-//! Halves: what two leases say together, and how their versions are one. Pure: no store is asked here.
+//! Halves: what two leases say together, and how their versions are one. Pure: no store is asked
+//! here.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -60,7 +61,8 @@ impl Halves {
         self.primary.is_some() && self.secondary.is_some()
     }
 
-    /// Both versions as one; `None` if there is neither half. That of a missing half is how often it went.
+    /// Both versions as one; `None` if there is neither half. That of a missing half is how often
+    /// it went.
     pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {
             return None;
@@ -72,27 +74,35 @@ impl Halves {
             }
             Some(lease) => Err(StoreError::Rejected {
                 code: 0,
-                message: format!("resource version {} is no number", lease.version.resource_version),
+                message: format!(
+                    "resource version {} is no number",
+                    lease.version.resource_version
+                ),
             }),
         };
         Some(part(Half::Primary, &self.primary).and_then(|(uid, resource_version)| {
             let (other_uid, other_version) = part(Half::Secondary, &self.secondary)?;
-            Ok(Version::new(format!("{uid}+{other_uid}"), format!("{resource_version}+{other_version}")))
+            Ok(Version::new(
+                format!("{uid}+{other_uid}"),
+                format!("{resource_version}+{other_version}"),
+            ))
         }))
     }
 
     /// What both say together; `own_seconds` is what a half without a duration is granted.
     ///
-    /// Whatever changes in either half changes this record, so that whoever waits for it to stay the same waits for both. It equals a write's
-    /// record only if both halves of that write were made.
+    /// Whatever changes in either half changes this record, so that whoever waits for it to stay
+    /// the same waits for both. It equals a write's record only if both halves of that write
+    /// were made.
     pub(super) fn record(&self, own_seconds: i32, attempts: &VecDeque<Attempt>) -> Record {
         let (primary, secondary) = match (&self.primary, &self.secondary) {
             (Some(primary), Some(secondary)) if primary.record == secondary.record => {
                 return primary.record.clone();
             }
-            (primary, secondary) => {
-                (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
-            }
+            (primary, secondary) => (
+                primary.as_ref().map(|lease| &lease.record),
+                secondary.as_ref().map(|lease| &lease.record),
+            ),
         };
         if let Some((attempt, _)) = self.half_made(attempts) {
             // Undone by its own sender, who alone can tell that nobody else is at it.
@@ -105,8 +115,10 @@ impl Halves {
         joined(primary, secondary, rest, own_seconds, 0)
     }
 
-    /// What the half that is there says beside one that went, of which nobody has waited for who led under it: that somebody holds both, for a lease
-    /// at least, because he or another may have renewed unseen. It stays the same until one of them changes. `None` if nothing is to be waited for.
+    /// What the half that is there says beside one that went, of which nobody has waited for who
+    /// led under it: that somebody holds both, for a lease at least, because he or another may
+    /// have renewed unseen. It stays the same until one of them changes. `None` if nothing is to be
+    /// waited for.
     pub(super) fn withheld(&self, own_seconds: i32, gone: &Gone) -> Option<Record> {
         let (there, missing) = match (&self.primary, &self.secondary) {
             (Some(there), None) => (there, Half::Secondary),
@@ -115,21 +127,27 @@ impl Halves {
         };
         let (last, times) = gone.last(missing)?;
         let there = &there.record;
-        let (primary, secondary) = if missing == Half::Secondary { (there, last) } else { (last, there) };
+        let (primary, secondary) =
+            if missing == Half::Secondary { (there, last) } else { (last, there) };
         let record = joined(Some(primary), Some(secondary), there.clone(), own_seconds, times);
         let lease_duration_seconds = record.lease_duration_seconds.max(own_seconds);
-        // Not whom they name, also if it is one: it need not have been he who led last, and that he is gone says nothing.
+        // Not whom they name, also if it is one: it need not have been he who led last, and that he
+        // is gone says nothing.
         Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
     }
 
     /// The newest of these writes of which one half is made, and that half.
-    pub(super) fn half_made<'a>(&self, attempts: &'a VecDeque<Attempt>) -> Option<(&'a Attempt, Half)> {
+    pub(super) fn half_made<'a>(
+        &self,
+        attempts: &'a VecDeque<Attempt>,
+    ) -> Option<(&'a Attempt, Half)> {
         attempts.iter().rev().find_map(|attempt| Some((attempt, self.half_made_of(attempt)?)))
     }
 
     /// The half that is of this write, if the other is as it was before.
     fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
-        // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
+        // The mark alone says nothing: client-go keeps the annotations that it finds, ours among
+        // them, beside a record of its own.
         let is_of = |half| self.get(half).is_some_and(|lease| lease.record == attempt.record);
         // A label makes a new version of what it was before.
         let is_still = |half| match (self.get(half), attempt.halves.get(half)) {
@@ -146,8 +164,10 @@ impl Halves {
     pub(super) fn see(&mut self, half: Half, lease: StoredLease) -> bool {
         let known = self.half(half);
         let is_later = known.as_ref().is_none_or(|known| {
-            let order =
-                compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
+            let order = compare_resource_versions(
+                &lease.version.resource_version,
+                &known.version.resource_version,
+            );
             !matches!(order, Some(Ordering::Less | Ordering::Equal))
         });
         if is_later {
@@ -175,7 +195,8 @@ impl Halves {
     }
 }
 
-/// What two records that are not one say together, and what of them nobody goes by as in `rest`; `times` makes it another.
+/// What two records that are not one say together, and what of them nobody goes by as in `rest`;
+/// `times` makes it another.
 fn joined(
     primary: Option<&Record>,
     secondary: Option<&Record>,
@@ -217,15 +238,17 @@ fn joins(version: &Version) -> bool {
 pub(super) fn split(version: &Version) -> Option<[Option<Version>; 2]> {
     let (uid, other_uid) = version.uid.split_once('+')?;
     let (resource_version, other_version) = version.resource_version.split_once('+')?;
-    let half =
-        |uid: &str, resource_version: &str| (!uid.is_empty()).then(|| Version::new(uid, resource_version));
+    let half = |uid: &str, resource_version: &str| {
+        (!uid.is_empty()).then(|| Version::new(uid, resource_version))
+    };
     Some([half(uid, resource_version), half(other_uid, other_version)])
 }
 
 /// Whether this version tells of as many deletions of that half, if it is missing, as are known.
 pub(super) fn is_as_gone(version: &Version, half: Half, gone: &Gone) -> bool {
     let parts = version.resource_version.split_once('+');
-    let part = parts.map(|(primary, secondary)| if half == Half::Primary { primary } else { secondary });
+    let part =
+        parts.map(|(primary, secondary)| if half == Half::Primary { primary } else { secondary });
     part.and_then(|part| part.parse().ok()) == Some(gone.times(half))
 }
 

@@ -66,9 +66,13 @@ fn a_pod_that_is_not_there_or_another_is_gone() {
 fn a_pod_that_runs_is_not_gone_whatever_is_said_of_its_node() {
     assert!(!gone(pod("Running", running())));
     assert!(!gone(pod("Unknown", running())));
-    assert!(!gone(deleted(pod("Running", running()))), "it is to be deleted, and its node does not answer");
+    assert!(
+        !gone(deleted(pod("Running", running()))),
+        "it is to be deleted, and its node does not answer"
+    );
     let mut unready = pod("Running", running());
-    unready["status"]["conditions"] = json!([{"type": "Ready", "status": "False", "reason": "NodeNotReady"}]);
+    unready["status"]["conditions"] =
+        json!([{"type": "Ready", "status": "False", "reason": "NodeNotReady"}]);
     unready["status"]["reason"] = json!("NodeLost");
     assert!(!gone(unready));
     assert!(!gone(json!({"metadata": {"name": "a", "uid": UID}})));
@@ -141,7 +145,8 @@ fn containers_of_every_kind_are_to_be_told_of() {
     }
 }
 
-/// The kubelet knows the Pod by a uid of its own, and runs it whatever becomes of what the API server shows.
+/// The kubelet knows the Pod by a uid of its own, and runs it whatever becomes of what the API
+/// server shows.
 #[test]
 fn the_mirror_of_a_static_pod_is_no_evidence() {
     for uid in [UID, ANOTHER] {
@@ -168,7 +173,10 @@ fn only_what_the_api_server_says_of_this_very_pod_says_that_there_is_none() {
     assert!(!says(404, status("pods", "b", "NotFound")));
     assert!(!says(404, status("namespaces", "a", "NotFound")));
     assert!(!says(404, status("pods", "a", "Forbidden")));
-    assert!(!says(404, json!({"reason": "NotFound", "message": "could not find the requested resource"})));
+    assert!(!says(
+        404,
+        json!({"reason": "NotFound", "message": "could not find the requested resource"})
+    ));
     assert!(!is_about(
         &Status::failure("404 page not found", "Failed to parse error data").with_code(404),
         "a"

@@ -1,4 +1,5 @@
-//! Publishing: the task that keeps a candidate published. It begins the publisher again that panics, and tells of its end also where its runtime goes away.
+//! Publishing: the task that keeps a candidate published. It begins the publisher again that
+//! panics, and tells of its end also where its runtime goes away.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -13,7 +14,8 @@ use super::{Board, Candidacy, Publish};
 use crate::error::StoreError;
 use crate::status::Counters;
 
-/// The pause before a publisher that panicked is begun again, and the longest after several in a row.
+/// The pause before a publisher that panicked is begun again, and the longest after several in a
+/// row.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// One that lived for so long is none of a row.
@@ -67,7 +69,8 @@ impl Published {
     }
 }
 
-/// One publishing, from its first step to its last, wherever that is: it ends by itself when it is not wanted any more, and with its runtime.
+/// One publishing, from its first step to its last, wherever that is: it ends by itself when it is
+/// not wanted any more, and with its runtime.
 struct Publishing {
     publish: Publish,
     board: Arc<Board>,

@@ -1,4 +1,5 @@
-//! The wish that a candidate stands: from the first campaign to the end of the last, less the times in which its elector is not to lead, or cannot.
+//! The wish that a candidate stands: from the first campaign to the end of the last, less the times
+//! in which its elector is not to lead, or cannot.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -42,7 +43,11 @@ async fn it_stands_from_the_first_campaign_to_the_end_of_the_last() {
     assert_eq!(settled(&standing).await, Candidacy::Standing);
     assert_eq!(lives.load(Ordering::SeqCst), 1);
     third.end().await;
-    assert_eq!(standing.board().candidacy(), Candidacy::Withdrawn, "taken back when the last has ended");
+    assert_eq!(
+        standing.board().candidacy(),
+        Candidacy::Withdrawn,
+        "taken back when the last has ended"
+    );
     let _fourth = standing.begin();
     assert_eq!(settled(&standing).await, Candidacy::Standing);
     assert_eq!(lives.load(Ordering::SeqCst), 2);
@@ -50,7 +55,8 @@ async fn it_stands_from_the_first_campaign_to_the_end_of_the_last() {
 
 /// A clock may panic, for one.
 #[tokio::test(start_paused = true)]
-async fn a_publisher_that_panics_is_begun_again_within_its_campaign_ever_more_seldom_and_that_is_counted() {
+async fn a_publisher_that_panics_is_begun_again_within_its_campaign_ever_more_seldom_and_that_is_counted()
+ {
     const HOUR: Duration = Duration::from_secs(3600);
     let lives: Arc<Mutex<Vec<Duration>>> = Arc::default();
     let (log, begun) = (Arc::clone(&lives), tokio::time::Instant::now());
@@ -78,10 +84,15 @@ async fn a_publisher_that_panics_is_begun_again_within_its_campaign_ever_more_se
         settled(&standing).await,
         Candidacy::LeftBehind(StoreError::unknown("its publisher panicked"))
     );
-    assert_eq!(standing.manner(), Manner::Elected { stands: false, impatient: false }, "it does not count");
+    assert_eq!(
+        standing.manner(),
+        Manner::Elected { stands: false, impatient: false },
+        "it does not count"
+    );
     tokio::time::sleep(2 * HOUR).await;
     assert_eq!(standing.board().candidacy(), Candidacy::Standing);
-    let pauses: Vec<u64> = lives.lock().unwrap().windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
+    let pauses: Vec<u64> =
+        lives.lock().unwrap().windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
     assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 3601, 2], "a long life begins the row anew");
     assert_eq!(counters.stats().publisher_failures, 10);
     campaign.end().await;
@@ -146,12 +157,17 @@ async fn who_is_not_to_lead_or_cannot_does_not_stand() {
     assert_eq!(settled(&standing).await, Candidacy::Withdrawn);
     standing.occupy(true);
     standing.bar(false);
-    assert_eq!(settled(&standing).await, Candidacy::Withdrawn, "for one reason, when the other is gone");
+    assert_eq!(
+        settled(&standing).await,
+        Candidacy::Withdrawn,
+        "for one reason, when the other is gone"
+    );
     standing.occupy(false);
     assert_eq!(settled(&standing).await, Candidacy::Standing);
 }
 
-/// What comes and goes while it is taken back starts nothing, and the campaign that goes on starts it.
+/// What comes and goes while it is taken back starts nothing, and the campaign that goes on starts
+/// it.
 #[tokio::test]
 async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
     let (standing, lives) = standing();
@@ -172,7 +188,8 @@ async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
     assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Standing, 3));
 }
 
-/// Nothing of it stands there, and what was found out would have to be found out again when it may lead.
+/// Nothing of it stands there, and what was found out would have to be found out again when it may
+/// lead.
 #[tokio::test]
 async fn who_may_not_lead_yet_does_not_stand_and_still_knows_where_there_is_no_api() {
     let (standing, lives) = standing();
@@ -185,7 +202,10 @@ async fn who_may_not_lead_yet_does_not_stand_and_still_knows_where_there_is_no_a
     assert_eq!(settled(&standing).await, Candidacy::Standing);
     standing.board().note(Candidacy::ApiAbsent);
     standing.await_clear(true);
-    assert_eq!((settled(&standing).await, standing.manner()), (Candidacy::ApiAbsent, Manner::Alone));
+    assert_eq!(
+        (settled(&standing).await, standing.manner()),
+        (Candidacy::ApiAbsent, Manner::Alone)
+    );
     // And if there is one after all.
     standing.board().note(Candidacy::Standing);
     standing.await_clear(true);

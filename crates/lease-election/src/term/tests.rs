@@ -1,4 +1,5 @@
-//! The guard alone, on a clock that is moved by hand and whose timers never fire: what it says must not depend on anybody waking up.
+//! The guard alone, on a clock that is moved by hand and whose timers never fire: what it says must
+//! not depend on anybody waking up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;

@@ -1,5 +1,6 @@
-//! The line before an abort. It must never be what keeps the process from ending: another thread may hold the lock of stderr for ever, its reader may
-//! have stopped, and so may the allocator. So: no lock, no allocation, and not a byte into a pipe that is full.
+//! The line before an abort. It must never be what keeps the process from ending: another thread
+//! may hold the lock of stderr for ever, its reader may have stopped, and so may the allocator. So:
+//! no lock, no allocation, and not a byte into a pipe that is full.
 
 use std::fmt;
 use std::io::Write as _;

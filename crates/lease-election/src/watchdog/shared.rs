@@ -1,5 +1,5 @@
-//! What the watchdog's thread and those whom it watches share: the state, and the timer, which always stands where the state says, because both change
-//! under one lock.
+//! What the watchdog's thread and those whom it watches share: the state, and the timer, which
+//! always stands where the state says, because both change under one lock.
 
 use std::sync::PoisonError;
 

@@ -1,4 +1,5 @@
-//! What a watchdog watches: one term, until when its work may go on, and whether it does. Plain data in, plain data out: no clock, no thread.
+//! What a watchdog watches: one term, until when its work may go on, and whether it does. Plain
+//! data in, plain data out: no clock, no thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use crate::version::FenceToken;
 /// The term that is watched.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Watched {
-    /// Shared, because what stands here is handed out under a lock: whoever holds up the allocator would hold up an abort.
+    /// Shared, because what stands here is handed out under a lock: whoever holds up the allocator
+    /// would hold up an abort.
     fence: Arc<FenceToken>,
     /// From then on the work must have ended.
     deadline: Moment,
@@ -35,7 +37,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A term begins; its work has not. Returns what was watched before, to be dropped without a lock.
+    /// A term begins; its work has not. Returns what was watched before, to be dropped without a
+    /// lock.
     pub(crate) fn begin(&mut self, fence: Arc<FenceToken>, deadline: Moment) -> Option<Watched> {
         self.watched.replace(Watched { fence, deadline, is_working: false, has_fired: false })
     }
@@ -91,7 +94,9 @@ impl State {
             return Due::End;
         }
         match &mut self.watched {
-            Some(watched) if watched.is_working && !watched.has_fired && now >= watched.deadline => {
+            Some(watched)
+                if watched.is_working && !watched.has_fired && now >= watched.deadline =>
+            {
                 watched.has_fired = true;
                 Due::Fire { fence: Arc::clone(&watched.fence), late: now.since(watched.deadline) }
             }

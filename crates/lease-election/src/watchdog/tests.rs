@@ -1,4 +1,5 @@
-//! The watch over the terms of an elector, under paused time: what the thread would find if it looked now. The thread itself is in `tests/it/watchdog.rs`.
+//! The watch over the terms of an elector, under paused time: what the thread would find if it
+//! looked now. The thread itself is in `tests/it/watchdog.rs`.
 
 use std::sync::Mutex;
 
@@ -54,8 +55,9 @@ impl Scene {
     fn new() -> Self {
         let clock = AsBoot(TokioClock::new());
         let (cut, is_cut) = tokio::sync::watch::channel(false);
-        let store = MemoryLeaseStore::new()
-            .with_faults(move |_, _: Verb| if *is_cut.borrow() { Fault::Lost } else { Fault::default() });
+        let store = MemoryLeaseStore::new().with_faults(move |_, _: Verb| {
+            if *is_cut.borrow() { Fault::Lost } else { Fault::default() }
+        });
         let config = Config::builder("ns", "lease").identity("a").build().unwrap();
         let elector = LeaderElector::with_clock(store.client("a"), config, clock, 1);
         let timer = Standing::default();
@@ -134,7 +136,8 @@ async fn work_that_ends_in_time_after_a_loss_is_not_overdue() {
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_that_overran_is_overdue_a_grace_later_and_so_is_work_after_definitive_news() {
-    // The runtime would not come to drop the work, which blocks: here it would, so the thread's view is asked for in between.
+    // The runtime would not come to drop the work, which blocks: here it would, so the thread's
+    // view is asked for in between.
     for news in [true, false] {
         let scene = Scene::new();
         let run = scene.run_stubborn();
@@ -165,11 +168,15 @@ fn the_grace_is_half_the_stop_margin_and_at_most_all_of_it() {
     assert_eq!(grace(Some(Duration::from_secs(2)), &config), Ok(Duration::from_secs(2)));
     let error = grace(Some(Duration::from_millis(2001)), &config).unwrap_err();
     assert_eq!(error.field, "grace");
-    assert!(error.to_string().contains("2.001s") && error.to_string().contains("stop_margin 2s"), "{error}");
+    assert!(
+        error.to_string().contains("2.001s") && error.to_string().contains("stop_margin 2s"),
+        "{error}"
+    );
 }
 
 proptest::proptest! {
-    /// In whole numbers, whatever the configuration: it acts before the lease ends by a clock that is as fast as one may be, counted on one that is as slow.
+    /// In whole numbers, whatever the configuration: it acts before the lease ends by a clock that
+    /// is as fast as one may be, counted on one that is as slow.
     #[test]
     fn it_never_acts_later_than_the_lease_ends(
         lease in 1_u64..=600,

@@ -1,10 +1,12 @@
-//! The watchdog's timer: a thread waits for it, another sets it. On Linux it is one of the kernel's, on the clock that counts suspend.
+//! The watchdog's timer: a thread waits for it, another sets it. On Linux it is one of the
+//! kernel's, on the clock that counts suspend.
 
 use crate::clock::Moment;
 
 /// One timer, set by anybody and waited for by one thread.
 pub(crate) trait Timer: Send + Sync + std::fmt::Debug {
-    /// From now on it goes off at this moment of the [`BootClock`](crate::BootClock), or not at all.
+    /// From now on it goes off at this moment of the [`BootClock`](crate::BootClock), or not at
+    /// all.
     fn set(&self, at: Option<Moment>);
 
     /// Blocks the thread until it goes off. May return early.
@@ -33,7 +35,8 @@ mod boot {
     use super::Timer;
     use crate::clock::Moment;
 
-    /// A `timerfd` on `CLOCK_BOOTTIME`. A machine that wakes up finds it gone off if its time passed during the suspend.
+    /// A `timerfd` on `CLOCK_BOOTTIME`. A machine that wakes up finds it gone off if its time
+    /// passed during the suspend.
     #[derive(Debug)]
     pub(super) struct BootTimer {
         pub(super) fd: OwnedFd,
@@ -57,7 +60,8 @@ mod boot {
                     tv_nsec: at.subsec_nanos().into(),
                 },
             };
-            // Fails for arguments only that these are not: a descriptor of another kind, a time below zero.
+            // Fails for arguments only that these are not: a descriptor of another kind, a time
+            // below zero.
             let _ = timerfd_settime(&self.fd, TimerfdTimerFlags::ABSTIME, &time);
         }
 
@@ -76,7 +80,8 @@ mod boot {
     }
 }
 
-/// Where the kernel has no such timer: a thread that looks at the clock twice a second while a time is set.
+/// Where the kernel has no such timer: a thread that looks at the clock twice a second while a time
+/// is set.
 #[cfg(any(test, not(any(target_os = "linux", target_os = "android"))))]
 mod slices {
     use std::sync::{Condvar, Mutex, PoisonError};
@@ -108,7 +113,10 @@ mod slices {
                     }
                     Some(left) => {
                         let slice = left.min(Duration::from_millis(500));
-                        self.changed.wait_timeout(at, slice).unwrap_or_else(PoisonError::into_inner).0
+                        self.changed
+                            .wait_timeout(at, slice)
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .0
                     }
                     None => self.changed.wait(at).unwrap_or_else(PoisonError::into_inner),
                 };
@@ -135,7 +143,8 @@ mod tests {
     #[test]
     fn the_kernels_timer_is_on_the_clock_that_counts_suspend() {
         let timer = boot::BootTimer::new().unwrap();
-        let about = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", timer.fd.as_raw_fd())).unwrap();
+        let about =
+            std::fs::read_to_string(format!("/proc/self/fdinfo/{}", timer.fd.as_raw_fd())).unwrap();
         // `CLOCK_BOOTTIME` of `linux/time.h`; `CLOCK_MONOTONIC` is 1.
         assert!(about.lines().any(|line| line == "clockid: 7"), "{about}");
     }

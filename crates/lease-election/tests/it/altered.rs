@@ -1,4 +1,5 @@
-//! A server that alters what it is given, as admission may: nobody leads on it, and everybody says why.
+//! A server that alters what it is given, as admission may: nobody leads on it, and everybody says
+//! why.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lease_election::{
-    Ending, LeaderElector, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Outcome, Record, StoreError,
-    StoredLease, TokioClock, Version,
+    Ending, LeaderElector, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Outcome, Record,
+    StoreError, StoredLease, TokioClock, Version,
 };
 
 use crate::cluster::{Replica, fast, sleep_ms};

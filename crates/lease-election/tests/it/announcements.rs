@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use lease_election::{
-    Announced, Announcement, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, Outcome, Record,
-    StoreError, StoredLease, TokioClock, Version,
+    Announced, Announcement, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, Outcome,
+    Record, StoreError, StoredLease, TokioClock, Version,
 };
 
 use crate::cluster::fast;
@@ -37,7 +37,8 @@ async fn an_announcement_that_panics_costs_neither_the_term_nor_the_release() {
     for what in [Announced::BecameLeader, Announced::StoppedLeading] {
         let store = MemoryLeaseStore::new();
         let panicking = Arc::new(Panicking(store.clone(), what));
-        let elector = LeaderElector::with_clock(panicking, fast("a").build().unwrap(), TokioClock::new(), 1);
+        let elector =
+            LeaderElector::with_clock(panicking, fast("a").build().unwrap(), TokioClock::new(), 1);
         let outcome = elector.run(async |leadership| leadership.is_valid()).await;
         assert_eq!(outcome, Outcome::Finished(true), "{what:?}");
         assert!(store.lease().unwrap().record.is_free(), "{what:?}: it was not given back");

@@ -87,7 +87,8 @@ async fn a_release_that_fails_is_told_and_so_is_one_that_is_not_wanted() {
     let elector = cluster.elector(fast("a"));
     let mut campaigns = elector.campaigns();
     let cut = cluster.clone();
-    let outcome = campaigns.run(async move |_| cut.set("a", &[Verb::Update, Verb::Get], Fault::Lost)).await;
+    let outcome =
+        campaigns.run(async move |_| cut.set("a", &[Verb::Update, Verb::Get], Fault::Lost)).await;
     assert_eq!((outcome, campaigns.release()), (Outcome::Finished(()), Release::Failed));
     assert_eq!(cluster.holder(), "a");
     let mut keeping = Cluster::new().elector(fast("k").release_on_stop(false)).campaigns();

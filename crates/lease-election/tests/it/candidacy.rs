@@ -1,4 +1,5 @@
-//! How a candidate of a coordinated election stands where the server refuses it something, or another has its name.
+//! How a candidate of a coordinated election stands where the server refuses it something, or
+//! another has its name.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,8 +8,8 @@ use std::time::Duration;
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
 use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Config, ConfigBuilder, Coordination, Ending, HandOverError, LeaderElector, Leadership,
-    Maintenance, Outcome, StoreError, WithoutApi,
+    Candidacy, Config, ConfigBuilder, Coordination, Ending, HandOverError, LeaderElector,
+    Leadership, Maintenance, Outcome, StoreError, WithoutApi,
 };
 use tokio::time::Instant;
 
@@ -52,7 +53,8 @@ async fn one_that_may_not_even_ask_for_the_api_says_so_and_does_not_elect_alone(
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_elections_with_one_identity_the_second_says_what_is_wrong_and_leaves_the_first_alone() {
+async fn of_two_elections_with_one_identity_the_second_says_what_is_wrong_and_leaves_the_first_alone()
+ {
     let world = World::new(0);
     let first = world.replica("pod", "1.5.0");
     first.leads().await;
@@ -105,7 +107,8 @@ async fn a_grant_that_meets_maintenance_is_given_back_and_not_left_to_run_out() 
     one.leads().await;
 }
 
-/// It is switched on while the claim is answered, and off again while the candidate is taken back for that: the next look at the switch finds nothing.
+/// It is switched on while the claim is answered, and off again while the candidate is taken back
+/// for that: the next look at the switch finds nothing.
 #[tokio::test(start_paused = true)]
 async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again() {
     let world = World::new(0);
@@ -118,7 +121,8 @@ async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again()
         async move {
             let path = request.uri().path();
             let claims = request.method() == http::Method::PUT && path.contains("/leases/");
-            let withdraws = request.method() == http::Method::DELETE && path.contains("/leasecandidates/");
+            let withdraws =
+                request.method() == http::Method::DELETE && path.contains("/leasecandidates/");
             if withdraws {
                 ours.get().unwrap().end();
             }
@@ -132,13 +136,18 @@ async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again()
     let config = Config::builder("default", "lease").fast().identity("one");
     let client = kube::Client::new(service, "default");
     let version = Coordination::new("1.9.0");
-    let one = LeaderElector::coordinated_with_clock(client, config, &version, world.clock, 1).unwrap();
+    let one =
+        LeaderElector::coordinated_with_clock(client, config, &version, world.clock, 1).unwrap();
     switch.set(one.maintenance()).unwrap();
     let one = Replica::start(one, Duration::ZERO);
     one.leads().await;
     assert!(world.stands("one").await && !one.elector.status().maintenance);
     let claims = claims.load(Ordering::SeqCst);
-    assert_eq!((one.elector.stats().releases, claims), (1, 3), "a claim, its release, and another claim");
+    assert_eq!(
+        (one.elector.stats().releases, claims),
+        (1, 3),
+        "a claim, its release, and another claim"
+    );
     // A stop ends that.
     one.elector.stop_handle().stop();
     assert_eq!(one.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
@@ -157,7 +166,8 @@ async fn one_that_gives_nothing_back_leaves_a_grant_and_its_lease_to_run_out() {
     assert_eq!(holder(&world).await, "one");
 
     // And its lease, when the controller prefers another.
-    let newer = elector_of(&world.server, world.clock, keeps(), "newer", "1.5.0", WithoutApi::Elect);
+    let newer =
+        elector_of(&world.server, world.clock, keeps(), "newer", "1.5.0", WithoutApi::Elect);
     let newer = Replica::start(newer, Duration::ZERO);
     newer.leads().await;
     let older = world.replica("older", "1.4.0");
@@ -168,7 +178,8 @@ async fn one_that_gives_nothing_back_leaves_a_grant_and_its_lease_to_run_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_hand_over_to_one_by_name_is_refused_where_the_server_elects_and_not_where_nobody_does() {
+async fn to_hand_over_to_one_by_name_is_refused_where_the_server_elects_and_not_where_nobody_does()
+{
     let world = World::new(0);
     let one = world.replica("one", "1.4.0");
     one.leads().await;
@@ -181,7 +192,8 @@ async fn to_hand_over_to_one_by_name_is_refused_where_the_server_elects_and_not_
     let world = World::without_controller();
     let (one, other) = (world.replica("one", "1.4.0"), world.replica("other", "1.4.0"));
     sleep_ms(35_000).await;
-    let (leader, next, name) = if is_valid(&one) { (&one, &other, "other") } else { (&other, &one, "one") };
+    let (leader, next, name) =
+        if is_valid(&one) { (&one, &other, "other") } else { (&other, &one, "one") };
     leader.last().leadership.hand_over_to(name).unwrap();
     next.leads().await;
 }
@@ -196,10 +208,9 @@ async fn a_later_run_stands_only_when_it_has_read_the_lease_again() {
             forbid(&world, Match::any().user("one").verb(Verb::Get).resource("leases"));
         }
         let running = elector.clone();
-        let run =
-            tokio::spawn(
-                async move { running.run(|leadership| async move { leadership.ending().await }).await },
-            );
+        let run = tokio::spawn(async move {
+            running.run(|leadership| async move { leadership.ending().await }).await
+        });
         sleep_ms(if may_read { 100 } else { 3000 }).await;
         assert_eq!(world.stands("one").await, may_read);
         world.server.faults().clear();
@@ -260,7 +271,8 @@ async fn a_server_that_asks_to_be_left_alone_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_whose_withdrawal_meets_conflicts_again_and_again_pauses_between_them_and_gives_up_in_time() {
+async fn one_whose_withdrawal_meets_conflicts_again_and_again_pauses_between_them_and_gives_up_in_time()
+ {
     let world = World::new(0);
     let one = world.replica("one", "1.4.0");
     one.leads().await;
@@ -312,9 +324,11 @@ async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
     }
 }
 
-/// What counts when it stands again is what it says of itself; the pauses after terms that are taken away at once come on top.
+/// What counts when it stands again is what it says of itself; the pauses after terms that are
+/// taken away at once come on top.
 #[tokio::test(start_paused = true)]
-async fn one_that_runs_for_ever_stands_again_a_stop_margin_after_it_lost_its_term_and_not_while_it_pauses() {
+async fn one_that_runs_for_ever_stands_again_a_stop_margin_after_it_lost_its_term_and_not_while_it_pauses()
+ {
     let world = World::new(0);
     let one = world.elector("one", "1.4.0");
     let running = one.clone();
@@ -366,7 +380,8 @@ mod long {
     /// The drain time-out comes before that: what a pod's grace period must be above.
     #[tokio::test(start_paused = true)]
     async fn a_stop_takes_three_request_time_outs_at_most_whatever_is_not_answered() {
-        let silent = |what: &Match| FaultPlan::none().rule(Rule::new(what.clone(), Fault::NeverAnswer));
+        let silent =
+            |what: &Match| FaultPlan::none().rule(Rule::new(what.clone(), Fault::NeverAnswer));
         let failing = |what: &Match| {
             let late = Fault::Latency { min_ms: 700, max_ms: 700 };
             FaultPlan::none()
@@ -394,17 +409,27 @@ mod long {
         }
     }
 
-    /// A grant before it may lead again would keep the lease from the others: while its work winds up, and while what that has sent may land.
+    /// A grant before it may lead again would keep the lease from the others: while its work winds
+    /// up, and while what that has sent may land.
     #[tokio::test(start_paused = true)]
-    async fn one_whose_term_is_lost_does_not_stand_until_it_may_lead_again_and_another_leads_meanwhile() {
+    async fn one_whose_term_is_lost_does_not_stand_until_it_may_lead_again_and_another_leads_meanwhile()
+     {
         for (wind_up, is_deleted) in [(0, false), (10_000, false), (0, true), (10_000, true)] {
             let world = World::new(0);
             // It may lead again two stop margins after the loss, at the latest.
             let margin = Duration::from_secs(3);
-            let config = Config::builder("default", "lease").client_go_compatible().stop_margin(margin);
-            let best =
-                elector_of(&world.server, world.clock, config.clone(), "best", "1.4.0", WithoutApi::Elect);
-            let other = elector_of(&world.server, world.clock, config, "other", "1.4.0", WithoutApi::Elect);
+            let config =
+                Config::builder("default", "lease").client_go_compatible().stop_margin(margin);
+            let best = elector_of(
+                &world.server,
+                world.clock,
+                config.clone(),
+                "best",
+                "1.4.0",
+                WithoutApi::Elect,
+            );
+            let other =
+                elector_of(&world.server, world.clock, config, "other", "1.4.0", WithoutApi::Elect);
             let best = Replica::start(best, Duration::from_millis(wind_up));
             best.leads().await;
             let other = Replica::start(other, Duration::ZERO);
@@ -428,9 +453,13 @@ mod long {
             sleep_ms(50).await;
             assert!(!world.stands("best").await);
             let took = other.leads().await - lost;
-            // What remains of the lease for all others, by whole seconds of the clock, and a moment to elect; one that was deleted is waited for anew.
-            let most =
-                if is_deleted { Duration::from_secs(19) } else { margin + Duration::from_millis(1500) };
+            // What remains of the lease for all others, by whole seconds of the clock, and a moment
+            // to elect; one that was deleted is waited for anew.
+            let most = if is_deleted {
+                Duration::from_secs(19)
+            } else {
+                margin + Duration::from_millis(1500)
+            };
             assert!(took < most, "{wind_up} {is_deleted}: {took:?}");
             sleep_ms(7000).await;
             assert!(world.stands("best").await && !stood.is_leader() && is_valid(&other));
@@ -439,7 +468,8 @@ mod long {
         }
     }
 
-    /// The controller asks, and waits 5 s for the answer. Connections end with the outage, or die without a word: then nothing comes through a watch any more.
+    /// The controller asks, and waits 5 s for the answer. Connections end with the outage, or die
+    /// without a word: then nothing comes through a watch any more.
     #[tokio::test(start_paused = true)]
     async fn after_an_outage_of_a_minute_a_candidate_answers_within_seconds_and_leads() {
         let world = World::new(0);
@@ -453,7 +483,8 @@ mod long {
         let (faults, ours) = (world.server.faults(), Match::any().user("one"));
         for (outage, is_silent) in [(61_000, false), (77_000, false), (61_000, true)] {
             let watches = if is_silent {
-                faults.set_plan(FaultPlan::none().rule(Rule::new(ours.clone(), Fault::NeverAnswer)));
+                faults
+                    .set_plan(FaultPlan::none().rule(Rule::new(ours.clone(), Fault::NeverAnswer)));
                 faults.stall_watches(&ours)
             } else {
                 faults.partition("one");
@@ -512,7 +543,8 @@ mod long {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_may_not_watch_its_candidate_polls_it_answers_in_time_and_asks_for_no_more_than_that() {
+    async fn one_that_may_not_watch_its_candidate_polls_it_answers_in_time_and_asks_for_no_more_than_that()
+     {
         let world = World::new(0);
         forbid(&world, Match::any().verb(Verb::Watch).resource("leasecandidates"));
         let newer = world.replica("newer", "1.5.0");
@@ -528,10 +560,14 @@ mod long {
         let before = asked();
         sleep_ms(60_000).await;
         let asked = asked() - before;
-        assert!((60..=70).contains(&asked), "one read a second, and the watch ever more seldom: {asked}");
+        assert!(
+            (60..=70).contains(&asked),
+            "one read a second, and the watch ever more seldom: {asked}"
+        );
         assert_eq!(newer.terms.lock().unwrap().len(), 1);
 
-        // Asked by the server, it is counted: the other is not elected over its head, but preferred.
+        // Asked by the server, it is counted: the other is not elected over its head, but
+        // preferred.
         let began = Instant::now();
         let older = world.replica("older", "1.4.0");
         let leads = older.leads().await;

@@ -1,4 +1,5 @@
-//! A cluster for tests: one lease in memory, clients whose link can be cut, and electors that log when they lead.
+//! A cluster for tests: one lease in memory, clients whose link can be cut, and electors that log
+//! when they lead.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,9 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use lease_election::{
-    Clock, Config, ConfigBuilder, Ending, Fault, FenceToken, LeaderElector, Leadership, LeaseEvents,
-    LeaseStore, MemoryLeaseStore, Moment, Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, Verb,
-    Version,
+    Clock, Config, ConfigBuilder, Ending, Fault, FenceToken, LeaderElector, Leadership,
+    LeaseEvents, LeaseStore, MemoryLeaseStore, Moment, Outcome, Record, Sleep, StoreError,
+    StoredLease, TokioClock, Verb, Version,
 };
 use tokio::time::Instant;
 
@@ -51,7 +52,11 @@ impl Cluster {
     }
 
     pub(crate) fn cut(&self, client: &str) {
-        self.set(client, &[Verb::Get, Verb::Create, Verb::Update, Verb::Watch, Verb::Event], Fault::Lost);
+        self.set(
+            client,
+            &[Verb::Get, Verb::Create, Verb::Update, Verb::Watch, Verb::Event],
+            Fault::Lost,
+        );
     }
 
     pub(crate) fn heal(&self, client: &str) {
@@ -80,7 +85,8 @@ pub(crate) fn forbidden() -> Fault {
     Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
 }
 
-/// One elector that runs in the background with polite work: it winds up when told, after `wind_up`.
+/// One elector that runs in the background with polite work: it winds up when told, after
+/// `wind_up`.
 pub(crate) struct Replica {
     pub(crate) elector: LeaderElector,
     pub(crate) terms: Arc<Mutex<Vec<Led>>>,
@@ -111,7 +117,8 @@ impl Replica {
                         ended: None,
                     });
                     let ending = leadership.ending().await;
-                    log.lock().unwrap().last_mut().unwrap().told = Some((Instant::now(), ending.clone()));
+                    log.lock().unwrap().last_mut().unwrap().told =
+                        Some((Instant::now(), ending.clone()));
                     tokio::time::sleep(wind_up).await;
                     log.lock().unwrap().last_mut().unwrap().ended = Some(Instant::now());
                     ending
@@ -175,7 +182,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// A store that notes which releases met whose lease, and what became of them. They may be long on their way.
+/// A store that notes which releases met whose lease, and what became of them. They may be long on
+/// their way.
 pub(crate) struct Releases {
     store: MemoryLeaseStore,
     travels: Duration,

@@ -1,4 +1,5 @@
-//! A candidate that starts and trusts wall clocks: it need not watch a dead leader's Lease for a whole lease. That holds as long as the clocks keep the bound.
+//! A candidate that starts and trusts wall clocks: it need not watch a dead leader's Lease for a
+//! whole lease. That holds as long as the clocks keep the bound.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,11 +36,19 @@ impl Clock for Skewed {
 type Terms = Arc<Mutex<Vec<Leadership>>>;
 
 /// Campaigns in the background, for good, by a wall clock that is out.
-fn start(cluster: &Cluster, clock: TokioClock, identity: &str, skew: i64, seed: u64, trusts: bool) -> Terms {
+fn start(
+    cluster: &Cluster,
+    clock: TokioClock,
+    identity: &str,
+    skew: i64,
+    seed: u64,
+    trusts: bool,
+) -> Terms {
     let config = fast(identity);
     let config = if trusts { config.trust_wall_clocks_within(BOUND) } else { config };
     let store = cluster.store.client(identity);
-    let elector = LeaderElector::with_clock(store, config.build().unwrap(), Skewed { clock, by: skew }, seed);
+    let elector =
+        LeaderElector::with_clock(store, config.build().unwrap(), Skewed { clock, by: skew }, seed);
     let terms = Terms::default();
     let log = Arc::clone(&terms);
     tokio::spawn(async move {
@@ -70,7 +79,8 @@ async fn time_to_lead(terms: &Terms) -> Duration {
 
 /// The record of a holder whose process is gone.
 fn left_behind(clock: TokioClock, ago: Duration) -> Record {
-    let renewed = clock.wall() - SignedDuration::try_from(ago).unwrap() + SignedDuration::from_millis(1);
+    let renewed =
+        clock.wall() - SignedDuration::try_from(ago).unwrap() + SignedDuration::from_millis(1);
     Record {
         holder: "gone".into(),
         lease_duration_seconds: 5,
@@ -101,7 +111,8 @@ async fn a_lease_that_ran_out_long_ago_by_the_wall_clock_is_taken_at_once_if_ask
 async fn a_lease_that_is_renewed_after_all_is_not_taken() {
     let (cluster, clock) = (Cluster::new(), TokioClock::new());
     cluster.store.overwrite(left_behind(clock, Duration::from_secs(3600)));
-    // Its answer is under way for longer than the take-over takes: what it read is old, and the write says so.
+    // Its answer is under way for longer than the take-over takes: what it read is old, and the
+    // write says so.
     cluster.set(
         "a",
         &[lease_election::Verb::Get],
@@ -142,7 +153,8 @@ async fn a_healthy_leader_whose_wall_clock_breaks_the_bound_is_robbed_and_one_wi
     }
 }
 
-/// Leaders are cut off, and work on until their hold ends; candidates start at any time meanwhile. Returns how often two led at once.
+/// Leaders are cut off, and work on until their hold ends; candidates start at any time meanwhile.
+/// Returns how often two led at once.
 async fn overlaps(seed: u64, farthest_ms: i64) -> u32 {
     let mut random = fastrand::Rng::with_seed(seed);
     let (cluster, clock) = (Cluster::new(), TokioClock::new());
@@ -174,12 +186,21 @@ async fn overlaps(seed: u64, farthest_ms: i64) -> u32 {
 
 #[test]
 fn a_bound_that_makes_no_sense_is_refused_with_the_numbers() {
-    for bound in [Duration::ZERO, Duration::from_millis(9), Duration::from_secs(601), Duration::MAX] {
-        let error = Config::builder("ns", "lease").trust_wall_clocks_within(bound).build().unwrap_err();
+    for bound in [Duration::ZERO, Duration::from_millis(9), Duration::from_secs(601), Duration::MAX]
+    {
+        let error =
+            Config::builder("ns", "lease").trust_wall_clocks_within(bound).build().unwrap_err();
         assert_eq!(error.field, "trust_wall_clocks_within");
-        assert!(error.to_string().contains("10ms") && error.to_string().contains("600s"), "{error}");
+        assert!(
+            error.to_string().contains("10ms") && error.to_string().contains("600s"),
+            "{error}"
+        );
     }
-    assert_eq!(Config::builder("ns", "lease").build().unwrap().wall_clock_bound(), None, "never by default");
+    assert_eq!(
+        Config::builder("ns", "lease").build().unwrap().wall_clock_bound(),
+        None,
+        "never by default"
+    );
 }
 
 /// Played by a stage of `--full`: the stage `test` leaves `long` out.

@@ -1,5 +1,6 @@
-//! What kube-apiserver's controller of coordinated election does (1.36), less its informers: one look at a Lease and its candidates, and what follows.
-//! When it looks is up to who has it. The simulation uses this file too.
+//! What kube-apiserver's controller of coordinated election does (1.36), less its informers: one
+//! look at a Lease and its candidates, and what follows. When it looks is up to who has it. The
+//! simulation uses this file too.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,7 +16,8 @@ use lease_election::Clock;
 
 pub(crate) const STRATEGY: &str = "OldestEmulationVersion";
 
-/// How often it looks where nothing changes, and for how long candidates may answer it. (`defaultRequeueInterval`, `electionDuration`.)
+/// How often it looks where nothing changes, and for how long candidates may answer it.
+/// (`defaultRequeueInterval`, `electionDuration`.)
 pub(crate) const ROUND: Duration = Duration::from_secs(5);
 
 /// For how many seconds it grants a Lease. (`defaultLeaseDurationSeconds`.)
@@ -55,12 +57,18 @@ fn renewed(candidate: &LeaseCandidate) -> Timestamp {
     candidate.spec.renew_time.as_ref().map_or(Timestamp::MIN, |time| time.0)
 }
 
-/// The better one first: of the oldest emulation version, then of the oldest binary, then the oldest object. (Versions of single digits, as all here are.)
+/// The better one first: of the oldest emulation version, then of the oldest binary, then the
+/// oldest object. (Versions of single digits, as all here are.)
 pub(crate) fn by_preference(one: &LeaseCandidate, other: &LeaseCandidate) -> Ordering {
     let order = |candidate: &LeaseCandidate| {
         let spec = &candidate.spec;
         let made = candidate.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        (spec.emulation_version.clone(), spec.binary_version.clone(), made, candidate.metadata.name.clone())
+        (
+            spec.emulation_version.clone(),
+            spec.binary_version.clone(),
+            made,
+            candidate.metadata.name.clone(),
+        )
     };
     order(one).cmp(&order(other))
 }
@@ -83,7 +91,8 @@ impl Controller {
     /// A conflict, or what befell a request: the next look is another.
     pub(crate) async fn step(&self) -> Result<Look, kube::Error> {
         let now = self.clock.wall();
-        let mut found: Vec<LeaseCandidate> = self.candidates.list(&ListParams::default()).await?.items;
+        let mut found: Vec<LeaseCandidate> =
+            self.candidates.list(&ListParams::default()).await?.items;
         found.retain(|candidate| {
             candidate.spec.lease_name == "lease" && renewed(candidate) + seconds(VALID) > now
         });
@@ -93,9 +102,11 @@ impl Controller {
         };
         let held = self.leases.get_opt("lease").await?;
         let has_run_out = |lease: &Lease| match lease.spec.as_ref() {
-            Some(LeaseSpec { renew_time: Some(time), lease_duration_seconds: Some(length), .. }) => {
-                time.0 + seconds((*length).into()) < now
-            }
+            Some(LeaseSpec {
+                renew_time: Some(time),
+                lease_duration_seconds: Some(length),
+                ..
+            }) => time.0 + seconds((*length).into()) < now,
             _ => true,
         };
         if held.as_ref().is_some_and(|lease| !has_run_out(lease) && holder(lease) == Some(best)) {
@@ -104,7 +115,8 @@ impl Controller {
         if self.ask(&found, now).await? {
             return Ok(Look::Asks);
         }
-        let Some(electee) = found.iter().find(|candidate| renewed(candidate) + round() > now) else {
+        let Some(electee) = found.iter().find(|candidate| renewed(candidate) + round() > now)
+        else {
             return Ok(Look::Content);
         };
         let electee = electee.metadata.name.clone().unwrap_or_default();
@@ -141,7 +153,8 @@ impl Controller {
         Ok(look)
     }
 
-    /// Everybody is asked who has not said anything for a round, and has a round to answer. Whether answers are waited for.
+    /// Everybody is asked who has not said anything for a round, and has a round to answer. Whether
+    /// answers are waited for.
     async fn ask(&self, found: &[LeaseCandidate], now: Timestamp) -> Result<bool, kube::Error> {
         let mut waits = false;
         for candidate in found {

@@ -1,4 +1,5 @@
-//! Coordinated election on an API server, with a controller of the test's own, which looks a moment after each change.
+//! Coordinated election on an API server, with a controller of the test's own, which looks a moment
+//! after each change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -12,8 +13,8 @@ use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
 use kube::Api;
 use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, KubeLeaseStore, LeaderElector, Loss,
-    Moment, Outcome, Sleep, TokioClock, WithoutApi, observe_with_clock,
+    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, KubeLeaseStore, LeaderElector,
+    Loss, Moment, Outcome, Sleep, TokioClock, WithoutApi, observe_with_clock,
 };
 use tokio::time::Instant;
 
@@ -208,7 +209,11 @@ async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stand
     world.server.faults().partition("best");
     let crashed = Instant::now();
     let next = other.leads().await;
-    assert!(best.last().told.is_some_and(|(at, ending)| at < next && ending == Ending::Lost(Loss::Expired)));
+    assert!(
+        best.last()
+            .told
+            .is_some_and(|(at, ending)| at < next && ending == Ending::Lost(Loss::Expired))
+    );
     assert!(
         next - crashed < Duration::from_secs(16),
         "a lease and a round of questions: {:?}",
@@ -220,7 +225,8 @@ async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stand
     assert!(is_valid(&other) || other.run.is_finished());
 }
 
-/// By the server's wall clock what the leader says of itself is long past: it is asked to make way all the same, and not robbed.
+/// By the server's wall clock what the leader says of itself is long past: it is asked to make way
+/// all the same, and not robbed.
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_wall_clock_is_behind_keeps_its_term_until_it_has_made_way() {
     let world = World::new(60);
@@ -271,7 +277,8 @@ async fn a_stop_before_the_first_term_takes_the_candidate_back_and_strands_no_gr
     assert!(is_valid(&best));
 }
 
-/// The run before is still winding up when the next one stands, and takes nothing back that is not its own.
+/// The run before is still winding up when the next one stands, and takes nothing back that is not
+/// its own.
 #[tokio::test(start_paused = true)]
 async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
     for wind_up in [0, 2000] {
@@ -353,14 +360,16 @@ async fn a_cold_candidate_is_granted_nothing() {
     b.run.abort();
 }
 
-/// Each term of a coordinated election has an Event at its beginning and one at its end, of the elector's own client.
+/// Each term of a coordinated election has an Event at its beginning and one at its end, of the
+/// elector's own client.
 #[tokio::test(start_paused = true)]
 async fn a_coordinated_term_is_told_by_events() {
     let world = World::new(0);
     let config = Config::builder("default", "lease").fast().identity("a");
     let coordination = Coordination::new("1.9.0").with_events("controller");
     let client = world.server.client_as("a");
-    let a = LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 7).unwrap();
+    let a = LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 7)
+        .unwrap();
     let mut a = Replica::start(a, Duration::ZERO);
     a.leads().await;
     assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
@@ -370,7 +379,8 @@ async fn a_coordinated_term_is_told_by_events() {
     let told = events(&world.server).await;
     assert_eq!(messages(&told), ["a became leader", "a stopped leading"]);
     assert!(
-        told.iter().all(|event| event.source.as_ref().unwrap().component.as_deref() == Some("controller"))
+        told.iter()
+            .all(|event| event.source.as_ref().unwrap().component.as_deref() == Some("controller"))
     );
 }
 
@@ -378,15 +388,22 @@ async fn a_coordinated_term_is_told_by_events() {
 mod long {
     use super::*;
 
-    /// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their last renewal.
+    /// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their
+    /// last renewal.
     #[tokio::test(start_paused = true)]
     async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
         for moment in [300, 1000, 1700] {
             let world = World::new(0);
             let replica = |identity, emulation| {
                 let config = Config::builder("default", "lease");
-                let elector =
-                    elector_of(&world.server, world.clock, config, identity, emulation, WithoutApi::Elect);
+                let elector = elector_of(
+                    &world.server,
+                    world.clock,
+                    config,
+                    identity,
+                    emulation,
+                    WithoutApi::Elect,
+                );
                 Replica::start(elector, Duration::ZERO)
             };
             let best = replica("best", "1.4.0");
@@ -407,12 +424,16 @@ mod long {
             let next = other.leads().await;
             let (told, ending) = best.last().told.expect("its term is over");
             assert_eq!(ending, Ending::Lost(Loss::Expired));
-            assert!(told + Duration::from_millis(1900) <= next, "the stop margin is kept: {told:?} {next:?}");
+            assert!(
+                told + Duration::from_millis(1900) <= next,
+                "the stop margin is kept: {told:?} {next:?}"
+            );
         }
     }
 
-    /// A controller whose clock is behind takes one that is gone to have just answered, grants it what is free and asks all others to make way for it. They elect
-    /// alone a grant (5 s) and half a minute later, each time, until its LeaseCandidate is deleted.
+    /// A controller whose clock is behind takes one that is gone to have just answered, grants it
+    /// what is free and asks all others to make way for it. They elect alone a grant (5 s) and
+    /// half a minute later, each time, until its LeaseCandidate is deleted.
     #[tokio::test(start_paused = true)]
     async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bound_each_time_until_its_candidate_is_deleted()
      {
@@ -420,7 +441,8 @@ mod long {
         let gone = world.replica("gone", "1.4.0");
         gone.leads().await;
         let lives = world.elector("lives", "1.5.0");
-        let began: Arc<std::sync::Mutex<Vec<(Instant, lease_election::Leadership)>>> = Arc::default();
+        let began: Arc<std::sync::Mutex<Vec<(Instant, lease_election::Leadership)>>> =
+            Arc::default();
         let (running, noted) = (lives.clone(), Arc::clone(&began));
         let run = tokio::spawn(async move {
             let work = move |leadership: lease_election::Leadership| {
@@ -438,7 +460,11 @@ mod long {
         for term in 0..2 {
             while began.lock().unwrap().len() <= term {
                 sleep_ms(50).await;
-                assert!(unled_since.elapsed() < most, "nobody leads for {:?}", unled_since.elapsed());
+                assert!(
+                    unled_since.elapsed() < most,
+                    "nobody leads for {:?}",
+                    unled_since.elapsed()
+                );
             }
             let (began_at, leadership) = began.lock().unwrap()[term].clone();
             let took = began_at - unled_since;
@@ -451,16 +477,23 @@ mod long {
         assert!(lives.is_leader());
         let terms = began.lock().unwrap().len();
         sleep_ms(10_000).await;
-        assert!(lives.is_leader() && began.lock().unwrap().len() == terms, "it is asked to make way no more");
+        assert!(
+            lives.is_leader() && began.lock().unwrap().len() == terms,
+            "it is asked to make way no more"
+        );
         lives.stop_handle().stop();
         run.await.unwrap();
     }
 
-    /// A leader keeps to the time of its grant: when the server's clock is set back while it leads, the times it writes are ahead by as much. They harm nobody
-    /// who leads or elects alone. The controller misses it later by that much, if it crashes in that very term, and that is less than half an hour (no controller
-    /// elects whose clock is further ahead: it takes all candidates for dead); half a minute after its lease has run out its fellow candidates elect alone.
+    /// A leader keeps to the time of its grant: when the server's clock is set back while it leads,
+    /// the times it writes are ahead by as much. They harm nobody who leads or elects alone.
+    /// The controller misses it later by that much, if it crashes in that very term, and that is
+    /// less than half an hour (no controller elects whose clock is further ahead: it takes all
+    /// candidates for dead); half a minute after its lease has run out its fellow candidates elect
+    /// alone.
     #[tokio::test(start_paused = true)]
-    async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes() {
+    async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes()
+     {
         let world = World::new(1200);
         let best = world.replica("best", "1.4.0");
         best.leads().await;
@@ -483,6 +516,9 @@ mod long {
         let took = other.leads().await - crashed;
         assert!(best.last().told.is_some_and(|(_, ending)| ending == Ending::Lost(Loss::Expired)));
         assert!(took < Duration::from_secs(37), "{took:?}");
-        assert!(took > Duration::from_secs(30), "the controller goes by what stands there: {took:?}");
+        assert!(
+            took > Duration::from_secs(30),
+            "the controller goes by what stands there: {took:?}"
+        );
     }
 }

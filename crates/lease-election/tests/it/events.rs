@@ -1,4 +1,5 @@
-//! Events on the Lease: client-go's texts, one for the beginning and one for the end of a term, and never a renewal that waits for one.
+//! Events on the Lease: client-go's texts, one for the beginning and one for the end of a term, and
+//! never a renewal that waits for one.
 
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use lease_election::{
-    AnnotationStore, Announced, Config, KubeLeaseStore, LeaderElector, MemoryLeaseStore, MultiStore, Outcome,
-    TokioClock,
+    AnnotationStore, Announced, Config, KubeLeaseStore, LeaderElector, MemoryLeaseStore,
+    MultiStore, Outcome, TokioClock,
 };
 
 use crate::cluster::{Replica, fast, sleep_ms};
@@ -22,7 +23,8 @@ fn elector(server: &EmbeddedApiServer, identity: &str, seed: u64) -> LeaderElect
 }
 
 pub(crate) async fn events(server: &EmbeddedApiServer) -> Vec<Event> {
-    let all = Api::<Event>::namespaced(server.client(), "default").list(&ListParams::default()).await;
+    let all =
+        Api::<Event>::namespaced(server.client(), "default").list(&ListParams::default()).await;
     let mut all = all.unwrap().items;
     let version = |event: &Event| event.metadata.resource_version.as_ref()?.parse::<u64>().ok();
     all.sort_by_key(version);
@@ -61,7 +63,10 @@ async fn a_term_has_an_event_at_its_beginning_and_one_at_its_end() {
         let about = &event.involved_object;
         assert_eq!(about.api_version.as_deref(), Some("coordination.k8s.io/v1"));
         assert_eq!(about.kind.as_deref(), Some("Lease"));
-        assert_eq!((about.namespace.as_deref(), about.name.as_deref()), (Some("default"), Some("lease")));
+        assert_eq!(
+            (about.namespace.as_deref(), about.name.as_deref()),
+            (Some("default"), Some("lease"))
+        );
         assert_eq!(about.uid, Some(fence.uid));
         assert_eq!(about.resource_version, Some(fence.resource_version));
     }
@@ -70,7 +75,8 @@ async fn a_term_has_an_event_at_its_beginning_and_one_at_its_end() {
 #[tokio::test(start_paused = true)]
 async fn events_that_are_refused_or_never_answered_delay_no_renewal() {
     for fault in [Fault::NeverAnswer, Fault::Forbidden, Fault::DropBefore] {
-        let slow = FaultPlan::none().rule(Rule::new(Match::any().resource("events"), fault.clone()));
+        let slow =
+            FaultPlan::none().rule(Rule::new(Match::any().resource("events"), fault.clone()));
         let server = EmbeddedApiServer::builder().seed(1).faults(slow).build();
         let mut a = Replica::start(elector(&server, "a", 1), Duration::ZERO);
         a.leads().await;
@@ -85,7 +91,8 @@ async fn events_that_are_refused_or_never_answered_delay_no_renewal() {
 
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_terms_does_not_collect_events_that_nobody_takes() {
-    let stuck = FaultPlan::none().rule(Rule::new(Match::any().resource("events"), Fault::NeverAnswer));
+    let stuck =
+        FaultPlan::none().rule(Rule::new(Match::any().resource("events"), Fault::NeverAnswer));
     let server = EmbeddedApiServer::builder().seed(1).faults(stuck).build();
     let elector = elector(&server, "a", 1);
     for _ in 0..20 {
@@ -101,8 +108,12 @@ async fn a_flood_of_terms_does_not_collect_events_that_nobody_takes() {
 #[tokio::test(start_paused = true)]
 async fn the_end_is_told_once_however_it_comes_and_before_the_lease_is_given_back() {
     let telling = Telling::of(MemoryLeaseStore::new());
-    let elector =
-        LeaderElector::with_clock(telling.clone(), fast("a").build().unwrap(), TokioClock::new(), 1);
+    let elector = LeaderElector::with_clock(
+        telling.clone(),
+        fast("a").build().unwrap(),
+        TokioClock::new(),
+        1,
+    );
     let pair = || {
         let told = std::mem::take(&mut *telling.told.lock().unwrap());
         let texts: Vec<String> = told.iter().map(|(_, text, _)| text.clone()).collect();
@@ -139,7 +150,8 @@ async fn both_halves_of_a_multi_store_have_the_events_of_their_own_object() {
     let server = EmbeddedApiServer::builder().seed(1).build();
     let config = Config::builder("default", "lease").fast().identity("a").build().unwrap();
     let (client, recorder) = (server.client_as("a"), server.client_as("recorder"));
-    let old = AnnotationStore::endpoints(client.clone(), &config).with_events(recorder.clone(), "controller");
+    let old = AnnotationStore::endpoints(client.clone(), &config)
+        .with_events(recorder.clone(), "controller");
     let new = KubeLeaseStore::new(client, &config).with_events(recorder, "controller");
     let both = MultiStore::new(old, new, &config);
     let elector = LeaderElector::with_clock(both, config, TokioClock::new(), 1);

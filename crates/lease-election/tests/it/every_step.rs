@@ -1,5 +1,6 @@
-//! Every step: the same life of an elector again and again, and each time one thing is asked of it, at another of the moments around its requests.
-//! No two work at once, whoever is asked to go strands nothing, and whoever stays leads.
+//! Every step: the same life of an elector again and again, and each time one thing is asked of it,
+//! at another of the moments around its requests. No two work at once, whoever is asked to go
+//! strands nothing, and whoever stays leads.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{
-    Fault, FenceToken, LeaderElector, Leadership, LeaseStore, MemoryLeaseStore, MultiStore, StoreError,
-    TokioClock, Verb,
+    Fault, FenceToken, LeaderElector, Leadership, LeaseStore, MemoryLeaseStore, MultiStore,
+    StoreError, TokioClock, Verb,
 };
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -16,7 +17,8 @@ use tokio::time::Instant;
 use crate::cluster::{LEASE, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
-/// Each way, so that what is asked between meets a request that is not there yet, one that is answered, and none.
+/// Each way, so that what is asked between meets a request that is not there yet, one that is
+/// answered, and none.
 const WAY: Duration = Duration::from_millis(2);
 /// What it takes to answer a call, and one more: that of a wake-up.
 const CALL: u64 = 5;
@@ -126,7 +128,8 @@ impl Life {
         let writes = Arc::new(Mutex::new(0));
         let crashed: Arc<AtomicBool> = Arc::default();
         let store = |_| {
-            let (log, writes, crashed) = (Arc::clone(&calls), Arc::clone(&writes), Arc::clone(&crashed));
+            let (log, writes, crashed) =
+                (Arc::clone(&calls), Arc::clone(&writes), Arc::clone(&crashed));
             MemoryLeaseStore::new().with_faults(move |client, verb| {
                 if client == "a" {
                     if crashed.load(Ordering::SeqCst) {
@@ -143,7 +146,11 @@ impl Life {
                         return fault;
                     }
                 }
-                if verb == Verb::Event { Fault::None } else { Fault::Slow { before: WAY, after: WAY } }
+                if verb == Verb::Event {
+                    Fault::None
+                } else {
+                    Fault::Slow { before: WAY, after: WAY }
+                }
             })
         };
         let stores = (0..stores).map(store).collect();
@@ -197,8 +204,9 @@ fn millis(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap()
 }
 
-/// `a` leads first and `b` stands by; `a` gives the term up and `b` leads, and the other way round; then `a` is cut off, and `b` takes over. `deed` is done at
-/// `moment`. Returns when `a` had sent something, and whether it was done.
+/// `a` leads first and `b` stands by; `a` gives the term up and `b` leads, and the other way round;
+/// then `a` is cut off, and `b` takes over. `deed` is done at `moment`. Returns when `a` had sent
+/// something, and whether it was done.
 async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (Vec<u64>, bool) {
     let what = format!("{stores} stores, {weather:?}, {deed:?} at {moment} ms");
     let life = Life::new(stores, weather);
@@ -208,7 +216,10 @@ async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (
         do_it(&life, deed, &a, &run, &what).await
     });
     let goes = matches!(deed, Deed::Stop | Deed::Drop | Deed::Crash);
-    assert!(life.leader().is_some_and(|(leader, _)| !goes || leader == "b"), "{what}: who leads at the end");
+    assert!(
+        life.leader().is_some_and(|(leader, _)| !goes || leader == "b"),
+        "{what}: who leads at the end"
+    );
     assert!(life.judge.lock().unwrap().terms.len() > 2 || goes, "{what}: nothing happened");
     for (elector, run) in [(a, run), b] {
         elector.stop_handle().stop();
@@ -217,7 +228,8 @@ async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (
         assert!(ended.is_ok() || deed != Deed::Stop && goes && is_dropped, "{what}: {ended:?}");
     }
     sleep_ms(100).await;
-    let is_free = |store: &MemoryLeaseStore| store.lease().is_none_or(|lease| lease.record.is_free());
+    let is_free =
+        |store: &MemoryLeaseStore| store.lease().is_none_or(|lease| lease.record.is_free());
     assert!(life.stores.iter().all(is_free), "{what}: stranded at the end");
     let judge = life.judge.lock().unwrap();
     assert_eq!((&judge.wrong, &*judge.working), (&None, &[""; 0][..]), "{what}");
@@ -241,7 +253,13 @@ async fn usual(life: &Life) -> (LeaderElector, JoinHandle<()>) {
 }
 
 /// Whether it was done: who does not lead has nothing to give up.
-async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>, what: &str) -> bool {
+async fn do_it(
+    life: &Life,
+    deed: Deed,
+    a: &LeaderElector,
+    run: &JoinHandle<()>,
+    what: &str,
+) -> bool {
     let now = millis(life.began);
     match deed {
         Deed::Nothing => return true,
@@ -253,9 +271,12 @@ async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>,
         }
         Deed::Maintenance => a.maintenance().begin(),
         Deed::StepDown | Deed::HandOver => {
-            let Some((_, term)) = life.leader().filter(|(leader, _)| *leader == "a") else { return false };
+            let Some((_, term)) = life.leader().filter(|(leader, _)| *leader == "a") else {
+                return false;
+            };
             // It may be on its way out already.
-            let asked = if deed == Deed::StepDown { term.step_down() } else { term.hand_over_to("b") };
+            let asked =
+                if deed == Deed::StepDown { term.step_down() } else { term.hand_over_to("b") };
             if asked.is_err() {
                 return false;
             }
@@ -295,27 +316,37 @@ async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
         .collect()
 }
 
-/// One of these many moments is played. `ELECTION_LIVES=all`, as the stage `planted-election` sets it, plays all of them.
+/// One of these many moments is played. `ELECTION_LIVES=all`, as the stage `planted-election` sets
+/// it, plays all of them.
 fn stride() -> usize {
     if std::env::var("ELECTION_LIVES").as_deref() == Ok("all") { 1 } else { 48 }
 }
 
 async fn at_every_step(stores: usize) {
     let stride = stride();
-    for weather in [Weather::Fair, Weather::AnswersLost, Weather::AppliedButRefused, Weather::Refused] {
+    for weather in
+        [Weather::Fair, Weather::AnswersLost, Weather::AppliedButRefused, Weather::Refused]
+    {
         let moments = moments(stores, weather).await;
-        for deed in [Deed::Stop, Deed::Drop, Deed::Crash, Deed::StepDown, Deed::HandOver, Deed::Maintenance] {
+        for deed in
+            [Deed::Stop, Deed::Drop, Deed::Crash, Deed::StepDown, Deed::HandOver, Deed::Maintenance]
+        {
             let mut done = 0;
             for moment in moments.iter().step_by(stride) {
                 done += usize::from(one_life(stores, weather, deed, *moment).await.1);
             }
-            assert!(done > 40 / stride, "{weather:?}, {deed:?}: done {done} times of {}", moments.len());
+            assert!(
+                done > 40 / stride,
+                "{weather:?}, {deed:?}: done {done} times of {}",
+                moments.len()
+            );
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_asked_of_an_elector_at_any_step_strands_nothing_and_lets_nobody_work_beside_it() {
+async fn whatever_is_asked_of_an_elector_at_any_step_strands_nothing_and_lets_nobody_work_beside_it()
+ {
     at_every_step(1).await;
 }
 

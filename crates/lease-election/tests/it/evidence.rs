@@ -1,4 +1,5 @@
-//! Candidates that know when a holder is gone: they need not wait for its lease to run out. That holds as long as what they know is true.
+//! Candidates that know when a holder is gone: they need not wait for its lease to run out. That
+//! holds as long as what they know is true.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -150,7 +151,8 @@ async fn an_answer_about_a_holder_that_has_renewed_since_takes_nothing() {
     let (cluster, register) = (Cluster::new(), Register::default());
     let a = start(&cluster, "a", 1, None);
     time_to_lead(&a).await;
-    // A lie, told once, about a version that is not current when the write arrives: the condition of the write is what holds.
+    // A lie, told once, about a version that is not current when the write arrives: the condition
+    // of the write is what holds.
     cluster.set(
         "b",
         &[lease_election::Verb::Update],
@@ -175,7 +177,8 @@ async fn evidence_that_does_not_answer_holds_nothing_up() {
     assert!(took <= LEASE + Duration::from_millis(250), "{took:?}");
 }
 
-/// Leaders are cut off, and half of them end with it; the others work on until their hold ends. Returns how often two were at work.
+/// Leaders are cut off, and half of them end with it; the others work on until their hold ends.
+/// Returns how often two were at work.
 async fn overlaps(seed: u64, lies: bool) -> usize {
     let mut random = fastrand::Rng::with_seed(seed);
     let (cluster, register) = (Cluster::new(), Register::default());
@@ -187,7 +190,8 @@ async fn overlaps(seed: u64, lies: bool) -> usize {
         nodes.push((identity.clone(), start(&cluster, &identity, random.u64(..), Some(&register))));
         for _ in 0..random.u64(1..12_000) / 20 {
             sleep_ms(20).await;
-            let at_work = nodes.iter().filter(|(name, terms)| !ended.contains(name) && leads(terms));
+            let at_work =
+                nodes.iter().filter(|(name, terms)| !ended.contains(name) && leads(terms));
             overlaps += usize::from(at_work.count() > 1);
         }
         let holder = cluster.holder();
@@ -230,7 +234,10 @@ mod of_pods {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"containers": [{"name": "main", "image": "i"}]},
         });
-        let pod = pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+        let pod = pods
+            .create(&PostParams::default(), &serde_json::from_value(pod).unwrap())
+            .await
+            .unwrap();
         pod.uid().unwrap()
     }
 
@@ -238,7 +245,8 @@ mod of_pods {
         Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() }
     }
 
-    /// client-go names a candidate by its host, which is named as its Pod, and a uuid that it draws.
+    /// client-go names a candidate by its host, which is named as its Pod, and a uuid that it
+    /// draws.
     #[tokio::test(start_paused = true)]
     async fn a_go_candidate_that_leads_is_not_taken_for_a_pod_that_was_replaced() {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -250,7 +258,8 @@ mod of_pods {
         assert!(!evidence.is_gone(go, &record()).await);
     }
 
-    /// Two StatefulSets of one name: each Pod has a namesake in the other namespace, alive or failed.
+    /// Two StatefulSets of one name: each Pod has a namesake in the other namespace, alive or
+    /// failed.
     #[tokio::test(start_paused = true)]
     async fn namesakes_in_another_namespace_are_evidence_of_nothing() {
         let server = EmbeddedApiServer::builder().seed(1).build();
@@ -294,7 +303,10 @@ mod of_pods {
         assert!(evidence.is_gone(&gone, &record()).await, "it knows where it is");
         assert!(!evidence.is_gone(&holder, &record()).await);
         astray.store(true, Ordering::SeqCst);
-        assert!(!evidence.is_gone(&holder, &record()).await, "nobody said that there is no such Pod");
+        assert!(
+            !evidence.is_gone(&holder, &record()).await,
+            "nobody said that there is no such Pod"
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -311,7 +323,8 @@ mod of_pods {
         let evidence = PodEvidence::new(server.client_as("b"), "default", &identity);
         let astray = PodEvidence::new(server.client_as("b"), "kube-system", &identity);
         let nobody = PodEvidence::new(server.client_as("b"), "default", "b_0123456789abcdef");
-        let record = Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() };
+        let record =
+            Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() };
         let make = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
             "spec": {"containers": [{"name": "main", "image": "i"}]},
@@ -335,7 +348,9 @@ mod of_pods {
         let next = pods.create(&PostParams::default(), &make).await.unwrap();
         assert!(evidence.is_gone(&holder, &record).await, "another Pod of that name");
         assert!(!nobody.is_gone(&holder, &record).await, "it does not know where it is itself");
-        assert!(!evidence.is_gone(&PodEvidence::identity("a", &next.uid().unwrap()), &record).await);
+        assert!(
+            !evidence.is_gone(&PodEvidence::identity("a", &next.uid().unwrap()), &record).await
+        );
         tokio::time::advance(Duration::from_secs(1)).await;
     }
 }

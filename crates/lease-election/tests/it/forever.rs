@@ -1,4 +1,5 @@
-//! The closure of `run_forever`: what it does before it returns its future is part of the work, which is joined.
+//! The closure of `run_forever`: what it does before it returns its future is part of the work,
+//! which is joined.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -46,7 +47,11 @@ async fn a_closure_that_panics_is_work_that_panics() {
         running.run_forever(panics).await;
     });
     assert_eq!(*run.await.unwrap_err().into_panic().downcast::<&str>().unwrap(), "oh");
-    assert_eq!(cluster.holder(), "", "it was joined, and the lease given back, before the panic went on");
+    assert_eq!(
+        cluster.holder(),
+        "",
+        "it was joined, and the lease given back, before the panic went on"
+    );
     assert_eq!(elector.stats().releases, 1);
     assert!(!elector.is_leader());
 }

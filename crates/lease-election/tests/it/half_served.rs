@@ -1,5 +1,7 @@
-//! Two API servers over one store, of which one serves LeaseCandidates and the other does not, as in the middle of an upgrade: who sees a controller and
-//! who sees none lead in turns, and never at once. And somebody in between who says of LeaseCandidates what no API server says: that proves nothing.
+//! Two API servers over one store, of which one serves LeaseCandidates and the other does not, as
+//! in the middle of an upgrade: who sees a controller and who sees none lead in turns, and never at
+//! once. And somebody in between who says of LeaseCandidates what no API server says: that proves
+//! nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,14 +20,17 @@ fn elector_without_api(world: &World, identity: &'static str, releases: bool) ->
     let server = world.server.service().as_user(identity);
     let client = Client::new(
         tower::service_fn(move |mut request: http::Request<Body>| {
-            let unknown =
-                request.uri().to_string().replace("/coordination.k8s.io/v1beta1", "/coordination.k8s.io/v0");
+            let unknown = request
+                .uri()
+                .to_string()
+                .replace("/coordination.k8s.io/v1beta1", "/coordination.k8s.io/v0");
             *request.uri_mut() = unknown.parse().unwrap();
             server.clone().oneshot(request)
         }),
         "default",
     );
-    let config = Config::builder("default", "lease").fast().identity(identity).release_on_stop(releases);
+    let config =
+        Config::builder("default", "lease").fast().identity(identity).release_on_stop(releases);
     let coordination = Coordination::new("1.9.0").emulating("1.3.0");
     LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 77).unwrap()
 }
@@ -65,7 +70,8 @@ async fn leads(terms: &Terms, name: &'static str, millis: u64) {
     panic!("{name} does not lead: {:?}", leader(terms));
 }
 
-/// It is asked to make way, and does: once, also if it gives nothing back. What it left runs out, and is the preferred one's then.
+/// It is asked to make way, and does: once, also if it gives nothing back. What it left runs out,
+/// and is the preferred one's then.
 #[tokio::test(start_paused = true)]
 async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_good() {
     let world = World::new(0);
@@ -82,7 +88,8 @@ async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_goo
     assert_eq!(led, ["blind", "sees"]);
 }
 
-/// A controller has written on its Lease: who is next is the controller's to say, although this one sees none.
+/// A controller has written on its Lease: who is next is the controller's to say, although this one
+/// sees none.
 #[tokio::test(start_paused = true)]
 async fn one_that_elects_alone_hands_over_to_nobody_when_a_controller_has_written_on_its_lease() {
     let world = World::without_controller();
@@ -109,7 +116,8 @@ const ASTRAY: [&str; 6] = [
     r#"{"kind": "Status", "status": "Failure", "reason": "NotFound", "details": {"name": "c1", "kind": "clusters"}, "code": 404}"#,
 ];
 
-/// The elector, and what somebody in between says instead of the API server to what it asks of LeaseCandidates, if anything.
+/// The elector, and what somebody in between says instead of the API server to what it asks of
+/// LeaseCandidates, if anything.
 fn elector_behind(
     world: &World,
     identity: &'static str,
@@ -134,7 +142,8 @@ fn elector_behind(
     let coordination = Coordination::new("1.9.0").emulating("1.4.0");
     let client = Client::new(between, "default");
     let elector =
-        LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 77).unwrap();
+        LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 77)
+            .unwrap();
     (elector, says)
 }
 
@@ -152,7 +161,10 @@ mod long {
             sleep_ms(15_000).await;
             assert_eq!(leader(&terms), None, "{body}");
             let candidacy = one.status().candidacy.unwrap();
-            assert!(matches!(&candidacy, Candidacy::Refused(_)), "it is told: {body} {candidacy:?}");
+            assert!(
+                matches!(&candidacy, Candidacy::Refused(_)),
+                "it is told: {body} {candidacy:?}"
+            );
             *says.lock().unwrap() = None;
             leads(&terms, "one", 12_000).await;
             assert_eq!(one.status().candidacy, Some(Candidacy::Standing));
@@ -190,7 +202,8 @@ mod long {
         leads(&terms, "blind", 1000).await;
         assert_eq!(blind.status().candidacy, Some(Candidacy::ApiAbsent));
 
-        // The controller knows the other alone, and prefers it; the one makes way and leaves it the lease.
+        // The controller knows the other alone, and prefers it; the one makes way and leaves it the
+        // lease.
         let sees = world.elector("sees", "1.4.0");
         start(&sees, "sees", &terms);
         leads(&terms, "sees", 12_000).await;
@@ -199,7 +212,8 @@ mod long {
         assert_eq!(terms.lock().unwrap().len(), 2, "and does not fight it");
         assert_eq!(blind.stats().losses, lease_election::Losses::default());
 
-        // Cut off, it is replaced by the one that needs no controller, and is elected again when it is back.
+        // Cut off, it is replaced by the one that needs no controller, and is elected again when it
+        // is back.
         world.server.faults().partition("sees");
         leads(&terms, "blind", 12_000).await;
         sleep_ms(10_000).await;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::StreamExt;
 use lease_election::{
-    Config, Ending, Fault, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, Outcome, Record,
-    StoreError, StoredLease, TokioClock, Verb, Version,
+    Config, Ending, Fault, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, Outcome,
+    Record, StoreError, StoredLease, TokioClock, Verb, Version,
 };
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
@@ -158,15 +158,17 @@ async fn fifty_standbys_do_not_storm_a_released_lease() {
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
-    let standbys: Vec<Replica> =
-        (0..50).map(|n| Replica::start(cluster.elector(fast(&format!("s{n}"))), Duration::ZERO)).collect();
+    let standbys: Vec<Replica> = (0..50)
+        .map(|n| Replica::start(cluster.elector(fast(&format!("s{n}"))), Duration::ZERO))
+        .collect();
     sleep_ms(3000).await;
     cluster.requests.lock().unwrap().clear();
     a.elector.stop_handle().stop();
     sleep_ms(1000).await;
     assert_eq!(standbys.iter().filter(|s| s.elector.is_leader()).count(), 1);
     let requests = cluster.requests.lock().unwrap();
-    let calls: u64 = requests.iter().filter(|((_, verb), _)| *verb != Verb::Event).map(|(_, n)| n).sum();
+    let calls: u64 =
+        requests.iter().filter(|((_, verb), _)| *verb != Verb::Event).map(|(_, n)| n).sum();
     assert!(calls <= 110, "{calls} requests: each standby tries once and reads once");
 }
 
@@ -219,12 +221,18 @@ impl LeaseStore for Forgetful {
 async fn a_version_that_is_too_old_to_watch_from_is_not_watched_from_again() {
     let cluster = Cluster::new();
     // Of the leader nothing is heard for most of ten minutes.
-    let config = || Config::builder("ns", "lease").lease_duration(600_000 * MS).renew_interval(240_000 * MS);
+    let config =
+        || Config::builder("ns", "lease").lease_duration(600_000 * MS).renew_interval(240_000 * MS);
     let a = Replica::start(cluster.elector(config().identity("a")), Duration::ZERO);
     a.leads().await;
     let store = Forgetful { store: cluster.store.client("b"), refused: Arc::default() };
     let refused = Arc::clone(&store.refused);
-    let b = LeaderElector::with_clock(store, config().identity("b").build().unwrap(), TokioClock::new(), 9);
+    let b = LeaderElector::with_clock(
+        store,
+        config().identity("b").build().unwrap(),
+        TokioClock::new(),
+        9,
+    );
     let b = Replica::start(b, Duration::ZERO);
     sleep_ms(200_000).await;
     assert!(b.elector.status().watching);

@@ -1,5 +1,5 @@
-//! Kept marks: client-go's locks in annotations replace the record and keep all other annotations, the mark of our write among them. Half of a write of
-//! ours that was overwritten so is another's.
+//! Kept marks: client-go's locks in annotations replace the record and keep all other annotations,
+//! the mark of our write among them. Half of a write of ours that was overwritten so is another's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lease_election::{
-    ConfigBuilder, Fault, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, MultiStore, Record,
-    StoreError, StoredLease, TokioClock, Verb, Version,
+    ConfigBuilder, Fault, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, MultiStore,
+    Record, StoreError, StoredLease, TokioClock, Verb, Version,
 };
 
 use crate::cluster::{Replica, fast, sleep_ms};
 use crate::migration::{Knows, Stores, leads, led_by};
 
-/// A candidate of client-go writes the old half: its own record, in this second, beside the mark that it finds.
+/// A candidate of client-go writes the old half: its own record, in this second, beside the mark
+/// that it finds.
 fn go_writes(stores: &Stores, second: i64) {
     let there = stores.old.lease().expect("the old half is there");
     let renew_time = jiff::Timestamp::from_second(1_767_225_600 + second).ok();
@@ -57,7 +58,11 @@ async fn v01_a_half_that_go_took_under_our_mark_is_not_taken_for_ours() {
         for second in 1..30 {
             for _ in 0..100 {
                 sleep_ms(10).await;
-                assert_eq!(stores.holders().0, "go", "led before {led_before}: robbed in second {second}");
+                assert_eq!(
+                    stores.holders().0,
+                    "go",
+                    "led before {led_before}: robbed in second {second}"
+                );
                 assert!(!leads(&a) && !again.as_ref().is_some_and(leads), "second {second}");
             }
             go_writes(&stores, second);
@@ -121,7 +126,8 @@ impl LeaseStore for Refuses {
     }
 }
 
-/// It writes the first half, and the second is refused: roles for the new store that were not rolled out yet, or a webhook that is broken.
+/// It writes the first half, and the second is refused: roles for the new store that were not
+/// rolled out yet, or a webhook that is broken.
 #[tokio::test(start_paused = true)]
 async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
     let forbidden = StoreError::Rejected { code: 403, message: "no".into() };
@@ -129,7 +135,9 @@ async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
         // Before the event of the first half is told, and after it.
         for after in [0, 20] {
             // The one who would know sooner is the one that may not.
-            for (knows, rank) in [(Knows::Both, None::<u8>), (Knows::Old, None), (Knows::Both, Some(0))] {
+            for (knows, rank) in
+                [(Knows::Both, None::<u8>), (Knows::Old, None), (Knows::Both, Some(0))]
+            {
                 let stores = Stores::new();
                 stores.old.overwrite(Record::default());
                 stores.new.overwrite(Record::default());
@@ -138,7 +146,8 @@ async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
                     None => config,
                 };
                 let config = ranked(fast("a"), 0).build().unwrap();
-                let refuses = Refuses { store: stores.new.client("a"), after, error: error.clone() };
+                let refuses =
+                    Refuses { store: stores.new.client("a"), after, error: error.clone() };
                 let both = MultiStore::new(stores.old.client("a"), refuses, &config);
                 let a = LeaderElector::with_clock(both, config, TokioClock::new(), 1);
                 let _a = Replica::start(a, Duration::ZERO);
@@ -149,7 +158,8 @@ async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
                     if leads(&other) {
                         break;
                     }
-                    let at = format!("{error} after {after} ms, rank {rank:?}: {:?}", stores.holders());
+                    let at =
+                        format!("{error} after {after} ms, rank {rank:?}: {:?}", stores.holders());
                     assert!(second < 12, "nobody leads for two leases: {at}");
                     sleep_ms(1000).await;
                 }

@@ -1,4 +1,5 @@
-//! KubeLeaseStore against an API server: the store's contract, and elections with everything between elector and server in place.
+//! KubeLeaseStore against an API server: the store's contract, and elections with everything
+//! between elector and server in place.
 
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use lease_election::{
-    Config, Ending, KubeLeaseStore, LeaderElector, LeaseEvent, LeaseStore, Loss, Outcome, Record, StoreError,
-    TokioClock, Version,
+    Config, Ending, KubeLeaseStore, LeaderElector, LeaseEvent, LeaseStore, Loss, Outcome, Record,
+    StoreError, TokioClock, Version,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -174,7 +175,10 @@ async fn labels_and_annotations_of_the_application_are_on_the_lease_with_each_wr
     a.leads().await;
     let api = leases(&server);
     let made = api.get("lease").await.unwrap().metadata;
-    assert_eq!(made.labels.unwrap(), [("app".into(), "y".into()), ("team".into(), "x".into())].into());
+    assert_eq!(
+        made.labels.unwrap(),
+        [("app".into(), "y".into()), ("team".into(), "x".into())].into()
+    );
     assert_eq!(made.annotations.as_ref().unwrap()["note"], "z");
     assert_ne!(made.annotations.unwrap()[lease_election::WRITE_ANNOTATION], "mine");
     assert_eq!(made.owner_references.unwrap()[0].name, "d");
@@ -201,7 +205,10 @@ async fn a_label_that_is_refused_is_told() {
     let server = EmbeddedApiServer::builder().seed(1).build();
     let config = config("a");
     let store = KubeLeaseStore::new(server.client(), &config).with_labels([("team", "no label!")]);
-    let a = Replica::start(LeaderElector::with_clock(store, config, TokioClock::new(), 1), Duration::ZERO);
+    let a = Replica::start(
+        LeaderElector::with_clock(store, config, TokioClock::new(), 1),
+        Duration::ZERO,
+    );
     sleep_ms(1000).await;
     let blocked = a.elector.status().blocked;
     assert!(matches!(&blocked, Some(StoreError::Rejected { code: 422, .. })), "{blocked:?}");

@@ -1,4 +1,5 @@
-//! Two stores of which one's events come later than the other's: what never was is not told, and a leader does not take its own write for another's.
+//! Two stores of which one's events come later than the other's: what never was is not told, and a
+//! leader does not take its own write for another's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +7,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use lease_election::{
-    ConfigBuilder, Fault, LeaseEvent, LeaseStore, MemoryLeaseStore, MultiStore, Record, StoreError, Verb,
+    ConfigBuilder, Fault, LeaseEvent, LeaseStore, MemoryLeaseStore, MultiStore, Record, StoreError,
+    Verb,
 };
 use tokio::time::Instant;
 
@@ -19,12 +21,23 @@ fn eager(identity: &str) -> ConfigBuilder {
     fast(identity).takeover_jitter(Duration::ZERO)
 }
 
-/// The first step of a migration ends: who knows the old half alone is stopped, and the new half is made. Events of the new half come a little later than those of the old one.
+/// The first step of a migration ends: who knows the old half alone is stopped, and the new half is
+/// made. Events of the new half come a little later than those of the old one.
 #[tokio::test(start_paused = true)]
 async fn events_of_one_half_that_lag_do_not_make_a_half_that_was_made_one_that_went() {
-    for (way, lag) in
-        [(1, 0), (1, 2), (1, 5), (1, 10), (1, 20), (1, 100), (0, 1), (0, 5), (5, 20), (5, 50), (5, 100)]
-    {
+    for (way, lag) in [
+        (1, 0),
+        (1, 2),
+        (1, 5),
+        (1, 10),
+        (1, 20),
+        (1, 100),
+        (0, 1),
+        (0, 5),
+        (5, 20),
+        (5, 50),
+        (5, 100),
+    ] {
         let mut stores = Stores::new();
         let slow = move |_: &str, verb| match verb {
             Verb::Event => Fault::None,
@@ -47,10 +60,12 @@ async fn events_of_one_half_that_lag_do_not_make_a_half_that_was_made_one_that_w
     }
 }
 
-/// One renewal whose second half is late; the watch of the first half lags, or is silent. With one store neither costs a term.
+/// One renewal whose second half is late; the watch of the first half lags, or is silent. With one
+/// store neither costs a term.
 #[tokio::test(start_paused = true)]
 async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
-    for befalls in [Fault::Late(1200 * MS), Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500"))]
+    for befalls in
+        [Fault::Late(1200 * MS), Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500"))]
     {
         for lag in [Fault::None, Fault::Late(300 * MS), Fault::Late(1500 * MS), Fault::Lost] {
             for half in [0, 1] {
@@ -60,7 +75,9 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
                     let (once, lag, befalls) = (Arc::clone(&armed), lag.clone(), befalls.clone());
                     move |who: &str, verb: Verb| match verb {
                         Verb::Event if who == "a" && is_lagging => lag.clone(),
-                        Verb::Update if who == "a" && is_hit && once.swap(false, Ordering::SeqCst) => {
+                        Verb::Update
+                            if who == "a" && is_hit && once.swap(false, Ordering::SeqCst) =>
+                        {
                             befalls.clone()
                         }
                         Verb::Event => Fault::None,
@@ -72,9 +89,11 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
                 stores.new = stores.new.with_faults(of(half == 1, true));
                 stores.old.overwrite(Record::default());
                 stores.new.overwrite(Record::default());
-                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                let a =
+                    Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
                 a.leads().await;
-                let b = Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
+                let b =
+                    Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
                 sleep_ms(10_500).await;
                 assert!(leads(&a));
                 armed.store(true, Ordering::SeqCst);
@@ -86,8 +105,8 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
     }
 }
 
-/// Both are given back while a read is under way, which is told of the primary half alone; the event of the secondary one comes before its answer, that of the
-/// primary one after it.
+/// Both are given back while a read is under way, which is told of the primary half alone; the
+/// event of the secondary one comes before its answer, that of the primary one after it.
 #[tokio::test(start_paused = true)]
 async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_one() {
     let (old, new) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
@@ -109,13 +128,15 @@ async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_on
     );
     let reader = Arc::clone(&both);
     let read = tokio::spawn(async move { reader.get().await });
-    // The secondary half is read after 20 ms, the primary one at 40, the secondary one again at 60, and that is answered at 80.
+    // The secondary half is read after 20 ms, the primary one at 40, the secondary one again at 60,
+    // and that is answered at 80.
     sleep_ms(30).await;
     old.overwrite(Record::default());
     sleep_ms(40).await;
     new.overwrite(Record::default());
     let mut last = None;
-    while let Ok(Some(Ok(LeaseEvent::Changed(lease)))) = tokio::time::timeout(1000 * MS, events.next()).await
+    while let Ok(Some(Ok(LeaseEvent::Changed(lease)))) =
+        tokio::time::timeout(1000 * MS, events.next()).await
     {
         last = Some(lease.record);
     }
@@ -130,7 +151,8 @@ async fn what_somebody_read_is_still_told_by_the_watch() {
     old.overwrite(led_by("x"));
     new.overwrite(led_by("x"));
     let lags = |_: &str, verb| if verb == Verb::Event { Fault::Late(50 * MS) } else { Fault::None };
-    let both = MultiStore::new(old.with_faults(lags), new.with_faults(lags), &eager("b").build().unwrap());
+    let both =
+        MultiStore::new(old.with_faults(lags), new.with_faults(lags), &eager("b").build().unwrap());
     let mut events = both.watch(None).await.unwrap();
     events.next().await;
     old.overwrite(led_by("y"));
@@ -145,7 +167,8 @@ async fn what_somebody_read_is_still_told_by_the_watch() {
     assert_eq!(told.last().map(String::as_str), Some("y"));
 }
 
-/// Writes are carried out and answered with 500; events are a little late, and the work asks the server before each.
+/// Writes are carried out and answered with 500; events are a little late, and the work asks the
+/// server before each.
 #[tokio::test(start_paused = true)]
 async fn work_that_asks_the_server_costs_no_term() {
     let mut stores = Stores::new();
@@ -153,7 +176,9 @@ async fn work_that_asks_the_server_costs_no_term() {
     let faults = {
         let on = Arc::clone(&on);
         move |_: &str, verb| match verb {
-            Verb::Update if on.load(Ordering::SeqCst) => Fault::AppliedBut(StoreError::unknown("500")),
+            Verb::Update if on.load(Ordering::SeqCst) => {
+                Fault::AppliedBut(StoreError::unknown("500"))
+            }
             Verb::Event => Fault::Late(5 * MS),
             _ => Fault::Slow { before: MS, after: MS },
         }

@@ -50,8 +50,9 @@ async fn one_whose_writes_come_too_late_to_lead_keeps_nobody_out() {
     }
 }
 
-/// What a sends while it leads is carried out long after it was sent, in time for none of its renewals and before the others have waited: its link is filled by its
-/// own work. Its acquisitions are in time. The others have the last rank, or may not watch.
+/// What a sends while it leads is carried out long after it was sent, in time for none of its
+/// renewals and before the others have waited: its link is filled by its own work. Its acquisitions
+/// are in time. The others have the last rank, or may not watch.
 #[tokio::test(start_paused = true)]
 async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
     let named = |who: &str| Config::builder("ns", "lease").identity(who);
@@ -60,7 +61,8 @@ async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
     for (preset, rank, polls, percent) in presets.into_iter().flat_map(|preset| {
         let ways = [(None, false), (Some(7), false), (None, true), (Some(5), true)];
         let lates = [60, 70, 80, 85, 90, 107];
-        ways.into_iter().flat_map(move |(rank, polls)| lates.map(|late| (preset, rank, polls, late)))
+        ways.into_iter()
+            .flat_map(move |(rank, polls)| lates.map(|late| (preset, rank, polls, late)))
     }) {
         let lease = preset(named("a")).build().unwrap().lease_duration();
         let case = format!("{lease:?}, rank {rank:?}, polls {polls}, {percent} % late");
@@ -112,7 +114,8 @@ async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
     }
 }
 
-/// Of two stores one is slow for a, and the other is not: what lands in one of them begins the others' wait as well.
+/// Of two stores one is slow for a, and the other is not: what lands in one of them begins the
+/// others' wait as well.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
     for slow_half in [0, 1] {
@@ -129,7 +132,9 @@ async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
             let a = stores.elector_of(Knows::Both, fast("a"), 1);
             let campaigns = a.clone();
             let runs = tokio::spawn(async move {
-                campaigns.run_forever(|leadership| async move { drop(leadership.ending().await) }).await
+                campaigns
+                    .run_forever(|leadership| async move { drop(leadership.ending().await) })
+                    .await
             });
             tokio::time::sleep((late + 100) * MS).await;
             let b = Replica::start(stores.elector_of(Knows::Both, fast("b"), 2), Duration::ZERO);
@@ -145,7 +150,8 @@ async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
     }
 }
 
-/// Each take-over counts from when its own vacancy began, also after one that was late for the first.
+/// Each take-over counts from when its own vacancy began, also after one that was late for the
+/// first.
 #[tokio::test(start_paused = true)]
 async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
     let mut stores = Stores::new();
@@ -157,15 +163,20 @@ async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
     stores.old.overwrite(Record::default());
     let a = stores.elector_of(Knows::Old, fast("a"), 1);
     let campaigns = a.clone();
-    let runs =
-        tokio::spawn(
-            async move { campaigns.run_forever(|_leadership| async move { sleep_ms(300).await }).await },
-        );
+    let runs = tokio::spawn(async move {
+        campaigns.run_forever(|_leadership| async move { sleep_ms(300).await }).await
+    });
     sleep_ms(30_000).await;
     let latency = a.stats().take_over_latency;
-    // The first was late by one lease; the others wait for the next second, and the pause between two terms.
+    // The first was late by one lease; the others wait for the next second, and the pause between
+    // two terms.
     let others = latency.sum().saturating_sub(6000 * MS);
-    assert!(others <= 1500 * MS * latency.count() as u32, "{:?} for {}", latency.sum(), latency.count());
+    assert!(
+        others <= 1500 * MS * latency.count() as u32,
+        "{:?} for {}",
+        latency.sum(),
+        latency.count()
+    );
     runs.abort();
 }
 
@@ -182,7 +193,8 @@ async fn one_that_was_late_twice_leads_when_nobody_else_does() {
     let a = Replica::start(stores.elector_of(Knows::Old, fast("a"), 1), Duration::ZERO);
     let began = Instant::now();
     let took = a.leads().await - began;
-    // Two that were late, and then what others would have waited: the last rank's turn, what polling takes, a request.
+    // Two that were late, and then what others would have waited: the last rank's turn, what
+    // polling takes, a request.
     let others = LEASE + 8 * 200 * MS + 1500 * MS + 900 * MS;
     assert!(took <= 2 * 4600 * MS + others + 500 * MS, "{took:?}");
     a.run.abort();

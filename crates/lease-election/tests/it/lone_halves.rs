@@ -1,12 +1,13 @@
-//! One half of a lease in two stores, the other missing: how long that is believed, and what a stop leaves of an acquisition that is half made.
+//! One half of a lease in two stores, the other missing: how long that is believed, and what a stop
+//! leaves of an acquisition that is half made.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{
-    Fault, LeaderElector, LeaseStore, MemoryLeaseStore, MultiStore, Outcome, Record, StopHandle, StoreError,
-    TokioClock, Verb,
+    Fault, LeaderElector, LeaseStore, MemoryLeaseStore, MultiStore, Outcome, Record, StopHandle,
+    StoreError, TokioClock, Verb,
 };
 use tokio::time::Instant;
 
@@ -15,11 +16,16 @@ use crate::migration::{Knows, Stores, leads, led_by};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// What it may take one that was cut off to read: a request that went nowhere, the longest wait after it, and the random one before a take-over.
+/// What it may take one that was cut off to read: a request that went nowhere, the longest wait
+/// after it, and the random one before a take-over.
 const BACK: Duration = Duration::from_millis(3500);
 
 /// What befalls the first create of one client.
-fn first_create(store: &MemoryLeaseStore, client: &'static str, befalls: Fault) -> MemoryLeaseStore {
+fn first_create(
+    store: &MemoryLeaseStore,
+    client: &'static str,
+    befalls: Fault,
+) -> MemoryLeaseStore {
     let first = AtomicBool::new(true);
     // A handle has one hook: those of the other stay.
     let others = store.clone();
@@ -29,7 +35,8 @@ fn first_create(store: &MemoryLeaseStore, client: &'static str, befalls: Fault) 
     })
 }
 
-/// It made the first half and was cut off. Another made the second, led, and lost it by a deletion: as with a Lease, that one may act for a lease.
+/// It made the first half and was cut off. Another made the second, led, and lost it by a deletion:
+/// as with a Lease, that one may act for a lease.
 #[tokio::test(start_paused = true)]
 async fn v10_who_was_cut_off_between_two_creates_waits_for_a_second_half_that_may_have_gone() {
     let stores = Stores::new();
@@ -41,7 +48,10 @@ async fn v10_who_was_cut_off_between_two_creates_waits_for_a_second_half_that_ma
     });
     let config = fast("a").build().unwrap();
     let both = MultiStore::new(old.client("a"), stores.new.client("a"), &config);
-    let a = Replica::start(LeaderElector::with_clock(both, config, TokioClock::new(), 1), Duration::ZERO);
+    let a = Replica::start(
+        LeaderElector::with_clock(both, config, TokioClock::new(), 1),
+        Duration::ZERO,
+    );
     sleep_ms(1000).await;
     assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("a", None));
     stores.new.overwrite(led_by("b"));
@@ -157,7 +167,9 @@ async fn v15_a_stop_after_the_claim_of_a_missing_half_strands_nobody() {
                 let claimed = |store: &MemoryLeaseStore| {
                     store.on_write(move |client, lease| {
                         let is_claim = lease.is_some_and(|lease| lease.record.holder == "a");
-                        if let Some(stop) = at_claim.lock().unwrap().take_if(|_| client == "a" && is_claim) {
+                        if let Some(stop) =
+                            at_claim.lock().unwrap().take_if(|_| client == "a" && is_claim)
+                        {
                             stop.stop();
                         }
                     })
@@ -186,10 +198,12 @@ async fn v15_a_stop_after_the_claim_of_a_missing_half_strands_nobody() {
     }
 }
 
-/// Where there was no Lease the first half may be made, and the second not: that one is freed, and the other not made.
+/// Where there was no Lease the first half may be made, and the second not: that one is freed, and
+/// the other not made.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_frees_the_half_that_it_made_and_makes_no_other() {
-    for befalls in [Fault::Lost, Fault::Late(3000 * MS), Fault::Refused(StoreError::unknown("500"))] {
+    for befalls in [Fault::Lost, Fault::Late(3000 * MS), Fault::Refused(StoreError::unknown("500"))]
+    {
         let mut stores = Stores::new();
         stores.new = first_create(&stores.new, "a", befalls.clone());
         let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
@@ -202,12 +216,14 @@ async fn v15_a_stop_frees_the_half_that_it_made_and_makes_no_other() {
     }
 }
 
-/// The second half is refused, which says nothing of the first; and of that the watch, which is not open yet, has told nothing.
+/// The second half is refused, which says nothing of the first; and of that the watch, which is not
+/// open yet, has told nothing.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_frees_the_half_that_it_made_also_if_the_other_was_refused() {
     let forbidden = StoreError::Rejected { code: 403, message: "no".into() };
-    let busy =
-        |seconds: Option<u64>| StoreError::TooManyRequests { retry_after: seconds.map(Duration::from_secs) };
+    let busy = |seconds: Option<u64>| StoreError::TooManyRequests {
+        retry_after: seconds.map(Duration::from_secs),
+    };
     for (refusal, asked) in [(forbidden, 0), (busy(None), 0), (busy(Some(1)), 1)] {
         let mut stores = Stores::new();
         let stop: Arc<Mutex<Option<StopHandle>>> = Arc::default();
@@ -331,7 +347,8 @@ async fn never_lead_both(one: &Replica, other: &Replica) {
     }
 }
 
-/// A create is half made, and late is the other half. The claim of that half meets another's; that one is deleted, and the late half arrives.
+/// A create is half made, and late is the other half. The claim of that half meets another's; that
+/// one is deleted, and the late half arrives.
 #[tokio::test(start_paused = true)]
 async fn v10_who_met_another_s_half_begins_no_term_by_a_create_that_arrives_when_that_is_gone() {
     let config = |who| fast(who).takeover_jitter(Duration::ZERO);
@@ -366,7 +383,8 @@ async fn v10_who_met_another_s_half_begins_no_term_by_a_create_that_arrives_when
     never_lead_both(&a, &n).await;
 }
 
-/// The same, but that half is met by the look before the claim. One half is free, the other missing.
+/// The same, but that half is met by the look before the claim. One half is free, the other
+/// missing.
 #[tokio::test(start_paused = true)]
 async fn v10_who_saw_another_s_half_before_its_claim_waits_for_who_led_by_it() {
     let mut stores = Stores::new();
@@ -401,11 +419,14 @@ async fn v10_who_saw_another_s_half_before_its_claim_waits_for_who_led_by_it() {
     assert!(leads(&a));
 }
 
-/// A create and the claim after it have made a half each. The claim's goes, and the take-over meets another's in its place.
+/// A create and the claim after it have made a half each. The claim's goes, and the take-over meets
+/// another's in its place.
 #[tokio::test(start_paused = true)]
-async fn v10_a_create_that_arrives_after_a_conflict_begins_no_term_also_where_both_halves_were_made() {
+async fn v10_a_create_that_arrives_after_a_conflict_begins_no_term_also_where_both_halves_were_made()
+ {
     let mut stores = Stores::new();
-    let (dead, creates, gets) = (Arc::clone(&stores.dead), AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
+    let (dead, creates, gets) =
+        (Arc::clone(&stores.dead), AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
     let asked = Arc::clone(&gets);
     stores.new = stores.new.with_faults(move |who, verb| {
         if dead.lock().unwrap().contains(who) {
@@ -451,7 +472,8 @@ async fn v10_a_create_that_arrives_after_a_conflict_begins_no_term_also_where_bo
 mod long {
     use super::*;
 
-    /// Its first half got no answer once, long ago. Then a half is deleted, and it makes that when it has waited.
+    /// Its first half got no answer once, long ago. Then a half is deleted, and it makes that when
+    /// it has waited.
     #[tokio::test(start_paused = true)]
     async fn what_got_no_answer_long_ago_costs_nothing_when_a_missing_half_is_made() {
         for unanswered in [false, true] {
@@ -463,7 +485,8 @@ mod long {
                     if dead.lock().unwrap().contains(who) {
                         return Fault::Lost;
                     }
-                    let is_hit = who == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
+                    let is_hit =
+                        who == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
                     if is_hit { Fault::Lost } else { Fault::None }
                 });
                 stores.old.overwrite(Record::default());

@@ -68,8 +68,11 @@ async fn a_leader_hands_over_in_order_and_leads_again_when_it_may() {
 
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
-    for fault in [Fault::AnswerLost, Fault::Slow { before: 100 * MS, after: 100 * MS }, Fault::Late(400 * MS)]
-    {
+    for fault in [
+        Fault::AnswerLost,
+        Fault::Slow { before: 100 * MS, after: 100 * MS },
+        Fault::Late(400 * MS),
+    ] {
         let cluster = Cluster::new();
         cluster.set("a", &[Verb::Create], fault.clone());
         // Or else the watch tells at once that it leads.
@@ -78,7 +81,11 @@ async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
         sleep_ms(50).await;
         a.elector.maintenance().begin();
         sleep_ms(3000).await;
-        assert_eq!(cluster.store.lease().map(|lease| lease.record.holder).as_deref(), Some(""), "{fault:?}");
+        assert_eq!(
+            cluster.store.lease().map(|lease| lease.record.holder).as_deref(),
+            Some(""),
+            "{fault:?}"
+        );
         assert!(a.terms.lock().unwrap().is_empty(), "{fault:?}");
         assert!(cluster.requests_of("a", Verb::Update) <= 1, "{fault:?}");
         cluster.heal("a");
@@ -132,17 +139,20 @@ async fn half_of_an_acquisition_in_two_stores_is_given_back_when_it_begins() {
 #[tokio::test(start_paused = true)]
 async fn v01_half_of_an_acquisition_is_given_back_only_if_the_other_half_is_not_made_late() {
     let mut stores = Stores::new();
-    let late =
-        |verb: Verb, count: Arc<AtomicU32>, number: u32, by: Duration, dead: Arc<Mutex<BTreeSet<String>>>| {
-            move |client: &str, what: Verb| {
-                if dead.lock().unwrap().contains(client) {
-                    return Fault::Lost;
-                }
-                let falls =
-                    client == "a" && what == verb && count.fetch_add(1, Ordering::SeqCst) + 1 == number;
-                if falls { Fault::Late(by) } else { Fault::None }
+    let late = |verb: Verb,
+                count: Arc<AtomicU32>,
+                number: u32,
+                by: Duration,
+                dead: Arc<Mutex<BTreeSet<String>>>| {
+        move |client: &str, what: Verb| {
+            if dead.lock().unwrap().contains(client) {
+                return Fault::Lost;
             }
-        };
+            let falls =
+                client == "a" && what == verb && count.fetch_add(1, Ordering::SeqCst) + 1 == number;
+            if falls { Fault::Late(by) } else { Fault::None }
+        }
+    };
     let dead = || Arc::clone(&stores.dead);
     let (first, second) = (
         late(Verb::Update, Arc::default(), 2, 700 * MS, dead()),
@@ -157,7 +167,8 @@ async fn v01_half_of_an_acquisition_is_given_back_only_if_the_other_half_is_not_
         sleep_ms(1).await;
     }
     let old = Replica::start(stores.elector_of(Knows::Old, config("old"), 2), Duration::ZERO);
-    // What it does about the half comes on its way before the maintenance ends, and the other half arrives before that.
+    // What it does about the half comes on its way before the maintenance ends, and the other half
+    // arrives before that.
     a.elector.maintenance().begin();
     sleep_ms(1000).await;
     a.elector.maintenance().end();
@@ -218,7 +229,11 @@ async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
         a.elector.stop_handle().stop();
         a.run.await.unwrap();
         let stats = a.elector.stats();
-        assert_eq!((stats.releases, stats.failed_releases), (1, 1), "one attempt failed, the next did not");
+        assert_eq!(
+            (stats.releases, stats.failed_releases),
+            (1, 1),
+            "one attempt failed, the next did not"
+        );
     }
 }
 
@@ -229,7 +244,8 @@ async fn an_acquisition_that_is_applied_too_late_for_a_term_is_given_back_under_
     cluster.store.overwrite(Record::default());
     cluster.set("a", &[Verb::Watch], forbidden());
     cluster.set("a", &[Verb::Update], Fault::Late(6000 * MS));
-    let a = Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+    let a =
+        Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
     sleep_ms(10).await;
     assert_eq!(cluster.requests_of("a", Verb::Update), 1);
     a.elector.maintenance().begin();
@@ -250,7 +266,10 @@ async fn one_that_is_kept_from_leading_can_be_stopped_and_asks_next_to_nothing()
     sleep_ms(60_000).await;
     assert_eq!(cluster.requests_of("a", Verb::Create), 0);
     let reads = cluster.requests_of("a", Verb::Get);
-    assert!(reads <= 30, "{reads} reads in a minute without a lease: one in each half of {LEASE:?}");
+    assert!(
+        reads <= 30,
+        "{reads} reads in a minute without a lease: one in each half of {LEASE:?}"
+    );
     let asked = Instant::now();
     a.elector.stop_handle().stop();
     assert_eq!(a.run.await.unwrap(), Outcome::NeverLed);
@@ -269,7 +288,8 @@ async fn one_that_ends_before_the_work_has_wound_up_still_ends_the_term() {
     assert_eq!(cluster.holder(), "");
 }
 
-/// What it declined at the beginning of a maintenance says nothing of the lease when it is stopped in the end.
+/// What it declined at the beginning of a maintenance says nothing of the lease when it is stopped
+/// in the end.
 #[tokio::test(start_paused = true)]
 async fn an_acquisition_that_was_declined_is_told_of_only_while_its_lease_may_run() {
     for (declines, stopped_after, told) in [

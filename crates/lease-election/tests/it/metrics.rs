@@ -1,4 +1,5 @@
-//! The metrics as a scrape sees them: a test for each, while a process stands still, and after an elector is gone.
+//! The metrics as a scrape sees them: a test for each, while a process stands still, and after an
+//! elector is gone.
 
 use std::time::Duration;
 
@@ -45,7 +46,12 @@ impl Scraped {
 
     #[track_caller]
     fn is(&self, metric: &str, labels: &str, value: f64) {
-        assert_eq!(self.value(metric, labels), Some(value), "{metric} {labels} in\n{}", self.text());
+        assert_eq!(
+            self.value(metric, labels),
+            Some(value),
+            "{metric} {labels} in\n{}",
+            self.text()
+        );
     }
 }
 
@@ -104,9 +110,11 @@ async fn master_status_is_one_for_the_leader_and_zero_for_a_standby_and_after_a_
     of_a.is("releases_total", "outcome=\"failed\",", 0.0);
 }
 
-/// One hands over to another, with work that takes 100 ms to wind up; the other is cut off, and a third takes over.
+/// One hands over to another, with work that takes 100 ms to wind up; the other is cut off, and a
+/// third takes over.
 #[tokio::test(start_paused = true)]
-async fn a_take_over_is_counted_from_when_the_lease_was_anybodys_and_a_drain_from_when_it_was_asked_for() {
+async fn a_take_over_is_counted_from_when_the_lease_was_anybodys_and_a_drain_from_when_it_was_asked_for()
+ {
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), 100 * MS);
     a.leads().await;
@@ -201,7 +209,8 @@ async fn losses_are_counted_by_reason_and_terms_and_transitions_with_them() {
     let run = tokio::spawn(async move {
         running.run_forever(|leadership| async move { drop(leadership.lost().await) }).await;
     });
-    let loss = |reason: &str| scraped.value("losses_total", &format!("reason=\"{reason}\",")).unwrap();
+    let loss =
+        |reason: &str| scraped.value("losses_total", &format!("reason=\"{reason}\",")).unwrap();
     sleep_ms(1500).await;
     cluster.store.delete();
     sleep_ms(10).await;
@@ -227,7 +236,8 @@ async fn losses_are_counted_by_reason_and_terms_and_transitions_with_them() {
     scraped.is("transitions_total", "", 5.0);
     scraped.is("terms_total", "", 4.0);
     scraped.is("master_status", "", 0.0);
-    let failed = scraped.value("request_failures_total", "role=\"leader\",reason=\"unknown\",").unwrap();
+    let failed =
+        scraped.value("request_failures_total", "role=\"leader\",reason=\"unknown\",").unwrap();
     assert!(failed >= 2.0, "{failed}");
     run.abort();
 }
@@ -242,15 +252,24 @@ async fn a_candidate_that_may_not_is_seen_to_fail_and_polls_are_counted() {
     b.leads().await;
     sleep_ms(10_000).await;
     let (of_a, of_b) = (Scraped::of(&a.elector), Scraped::of(&b.elector));
-    assert!(of_a.value("request_failures_total", "role=\"candidate\",reason=\"rejected\",").unwrap() >= 1.0);
+    assert!(
+        of_a.value("request_failures_total", "role=\"candidate\",reason=\"rejected\",").unwrap()
+            >= 1.0
+    );
     of_a.is("watches_total", "", 0.0);
     of_b.is("watches_total", "", 1.0);
     let reads = of_a.value("reads_total", "").unwrap();
     assert!((6.0..=16.0).contains(&reads), "{reads}");
-    cluster.set("b", &[Verb::Update], Fault::Refused(StoreError::TooManyRequests { retry_after: None }));
+    cluster.set(
+        "b",
+        &[Verb::Update],
+        Fault::Refused(StoreError::TooManyRequests { retry_after: None }),
+    );
     sleep_ms(1100).await;
     assert!(
-        of_b.value("request_failures_total", "role=\"leader\",reason=\"too_many_requests\",").unwrap() >= 1.0
+        of_b.value("request_failures_total", "role=\"leader\",reason=\"too_many_requests\",")
+            .unwrap()
+            >= 1.0
     );
 }
 

@@ -1,4 +1,5 @@
-//! Two stores as one: candidates of the old store, of both and of the new one never lead together, whichever half fails; and records of client-go's multi-locks.
+//! Two stores as one: candidates of the old store, of both and of the new one never lead together,
+//! whichever half fails; and records of client-go's multi-locks.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,8 +8,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use lease_election::{
-    ConfigBuilder, Ending, Fault, LeaderElector, LeaseEvent, LeaseStore, Loss, MemoryLeaseStore, MultiStore,
-    Outcome, Record, StoreError, TokioClock, Verb,
+    ConfigBuilder, Ending, Fault, LeaderElector, LeaseEvent, LeaseStore, Loss, MemoryLeaseStore,
+    MultiStore, Outcome, Record, StoreError, TokioClock, Verb,
 };
 
 use tokio::time::Instant;
@@ -48,7 +49,12 @@ impl Stores {
         self.elector_of(knows, fast(identity), seed)
     }
 
-    pub(crate) fn elector_of(&self, knows: Knows, config: ConfigBuilder, seed: u64) -> LeaderElector {
+    pub(crate) fn elector_of(
+        &self,
+        knows: Knows,
+        config: ConfigBuilder,
+        seed: u64,
+    ) -> LeaderElector {
         let config = config.build().unwrap();
         let identity = config.identity();
         let (old, new) = (self.old.client(identity), self.new.client(identity));
@@ -64,8 +70,9 @@ impl Stores {
     }
 
     pub(crate) fn holders(&self) -> (String, String) {
-        let holder =
-            |store: &MemoryLeaseStore| store.lease().map(|lease| lease.record.holder).unwrap_or_default();
+        let holder = |store: &MemoryLeaseStore| {
+            store.lease().map(|lease| lease.record.holder).unwrap_or_default()
+        };
         (holder(&self.old), holder(&self.new))
     }
 }
@@ -92,7 +99,11 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
                 if let Some(retired) = &retired {
                     if crash {
                         // Nothing that it sends from now on arrives, and so nothing is given back.
-                        stores.dead.lock().unwrap().insert(retired.elector.config().identity().to_owned());
+                        stores
+                            .dead
+                            .lock()
+                            .unwrap()
+                            .insert(retired.elector.config().identity().to_owned());
                         crashed += usize::from(leads(retired));
                         retired.run.abort();
                     } else {
@@ -101,10 +112,12 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
                 }
                 for _ in 0..800 {
                     sleep_ms(10).await;
-                    let valid = running.iter().chain(&retired).filter(|replica| leads(replica)).count();
+                    let valid =
+                        running.iter().chain(&retired).filter(|replica| leads(replica)).count();
                     assert!(valid <= 1, "{valid} leaders while {identity} starts");
                 }
-                let led: usize = running.iter().map(|replica| replica.terms.lock().unwrap().len()).sum();
+                let led: usize =
+                    running.iter().map(|replica| replica.terms.lock().unwrap().len()).sum();
                 terms += led;
                 given_back += retired.map_or(0, |retired| retired.elector.stats().releases);
                 assert!(
@@ -139,7 +152,11 @@ async fn a_candidate_of_both_waits_for_a_leader_of_either() {
         let asked = Instant::now();
         single.elector.stop_handle().stop();
         let took = both.leads().await - asked;
-        assert!(took <= 10 * MS, "{knows:?}: took {took:?} for a release, {:?}", both.elector.stats());
+        assert!(
+            took <= 10 * MS,
+            "{knows:?}: took {took:?} for a release, {:?}",
+            both.elector.stats()
+        );
         assert_eq!(stores.holders(), ("both".into(), "both".into()));
         // And now the single one waits.
         let again = Replica::start(stores.elector(knows, "again", 3), Duration::ZERO);
@@ -151,7 +168,8 @@ async fn a_candidate_of_both_waits_for_a_leader_of_either() {
     }
 }
 
-/// client-go reads the second half right before it overwrites it, so it robs whoever took it a moment ago.
+/// client-go reads the second half right before it overwrites it, so it robs whoever took it a
+/// moment ago.
 #[tokio::test(start_paused = true)]
 async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     let stores = Stores::new();
@@ -167,7 +185,11 @@ async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     stores.new.overwrite(rival.clone());
     let ours = Record { holder: "both".into(), write_id: Some("b.1.x".into()), ..rival.clone() };
     assert_eq!(both.update(&seen.version, &ours).await, Err(StoreError::Conflict));
-    assert_eq!(stores.holders(), ("dead".into(), "rival".into()), "not even the first half is broken");
+    assert_eq!(
+        stores.holders(),
+        ("dead".into(), "rival".into()),
+        "not even the first half is broken"
+    );
     // Even if it comes between the two halves.
     let (new, once) = (stores.new.clone(), Arc::new(AtomicBool::new(true)));
     let late = rival.clone();
@@ -291,8 +313,9 @@ async fn a_watch_of_one_half_that_is_silent_or_lags_costs_no_term() {
         for fault in [Fault::Lost, Fault::Slow { before: 2500 * MS, after: Duration::ZERO }] {
             let mut stores = Stores::new();
             let with = fault.clone();
-            let faulty =
-                move |_: &str, verb: Verb| if verb == Verb::Event { with.clone() } else { Fault::None };
+            let faulty = move |_: &str, verb: Verb| {
+                if verb == Verb::Event { with.clone() } else { Fault::None }
+            };
             if half == 0 {
                 stores.old = stores.old.with_faults(faulty);
             } else {
@@ -303,7 +326,10 @@ async fn a_watch_of_one_half_that_is_silent_or_lags_costs_no_term() {
             let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
             sleep_ms(60_000).await;
             let losses = a.elector.stats().losses;
-            assert!(leads(&a) && a.elector.stats().terms == 1, "half {half}, {fault:?}: {losses:?}");
+            assert!(
+                leads(&a) && a.elector.stats().terms == 1,
+                "half {half}, {fault:?}: {losses:?}"
+            );
             assert!(b.terms.lock().unwrap().is_empty(), "half {half}, {fault:?}");
         }
     }
@@ -329,10 +355,14 @@ async fn a_half_that_is_deleted_or_written_by_another_ends_the_term() {
             }
             let written = Instant::now();
             let outcome = (&mut a.run).await.unwrap();
-            assert!(matches!(outcome, Outcome::Lost(Ending::Lost(_))), "{half} {delete}: {outcome:?}");
+            assert!(
+                matches!(outcome, Outcome::Lost(Ending::Lost(_))),
+                "{half} {delete}: {outcome:?}"
+            );
             assert!(written.elapsed() <= 510 * MS, "{half} {delete}: {:?}", written.elapsed());
             assert_ne!(a.last().leadership.loss(), Some(Loss::Expired));
-            // Another candidate of both gets both halves whole, when what is left of them has run out.
+            // Another candidate of both gets both halves whole, when what is left of them has run
+            // out.
             let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
             assert!(b.leads().await - written <= LEASE + LEASE + 1000 * MS);
             assert_eq!(stores.holders(), ("b".into(), "b".into()));
@@ -421,7 +451,8 @@ async fn a_watch_from_a_version_tells_all_that_came_since() {
     assert_eq!(both.watch(Some(&half.version)).await.err(), Some(StoreError::Expired));
 }
 
-/// It finds a grant when it is back, and is told nothing by which that follows on what it knew: who led in between may act for a lease.
+/// It finds a grant when it is back, and is told nothing by which that follows on what it knew: who
+/// led in between may act for a lease.
 #[tokio::test(start_paused = true)]
 async fn a_grant_after_a_gap_is_not_taken_for_the_next_that_happened() {
     let stores = Stores::new();
@@ -498,7 +529,8 @@ async fn v15_a_stop_makes_no_half_of_a_lease() {
     assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("", None));
 }
 
-/// The halves are free but for the one that a candidate of it alone holds, which dies unseen as its half is deleted: it may act for its lease.
+/// The halves are free but for the one that a candidate of it alone holds, which dies unseen as its
+/// half is deleted: it may act for its lease.
 #[tokio::test(start_paused = true)]
 async fn v10_a_deleted_half_is_waited_for_beside_a_free_one() {
     for knows in [Knows::Old, Knows::New] {
@@ -532,7 +564,10 @@ async fn v10_a_deleted_half_forces_an_election_if_so_configured() {
     stores.new.overwrite(led_by("c"));
     let config = fast("a").wait_after_deletion(false).build().unwrap();
     let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
-    let a = Replica::start(LeaderElector::with_clock(both, config, TokioClock::new(), 1), Duration::ZERO);
+    let a = Replica::start(
+        LeaderElector::with_clock(both, config, TokioClock::new(), 1),
+        Duration::ZERO,
+    );
     sleep_ms(1000).await;
     let deleted = Instant::now();
     stores.new.delete();
@@ -540,7 +575,8 @@ async fn v10_a_deleted_half_forces_an_election_if_so_configured() {
     assert!(took <= 100 * MS, "took {took:?}");
 }
 
-/// Another makes the half that it was about to make, and that is deleted: "none" again, which is not what it was.
+/// Another makes the half that it was about to make, and that is deleted: "none" again, which is
+/// not what it was.
 #[tokio::test(start_paused = true)]
 async fn v10_a_half_made_by_another_and_deleted_is_not_free_to_who_made_the_other() {
     let mut stores = Stores::new();
@@ -557,7 +593,8 @@ async fn v10_a_half_made_by_another_and_deleted_is_not_free_to_who_made_the_othe
     stores.new.delete();
     let deleted = Instant::now();
     let took = a.leads().await - deleted;
-    // What is left is its own half, which reads as held, and is waited for again when the claim stands beside it.
+    // What is left is its own half, which reads as held, and is waited for again when the claim
+    // stands beside it.
     assert!(took >= LEASE && took <= LEASE + LEASE + 1000 * MS, "took {took:?}");
 }
 
@@ -592,8 +629,16 @@ async fn v10_a_half_made_late_after_a_deletion_is_not_free() {
         }
         stores.old.overwrite(ours(1));
         let met = both.get().await.unwrap().unwrap();
-        assert!(!met.record.is_free() && met.record.lease_duration_seconds >= 5, "{:?}", met.record);
-        assert_eq!(both.get().await.unwrap().unwrap(), met, "it stays as it is, so that the wait ends");
+        assert!(
+            !met.record.is_free() && met.record.lease_duration_seconds >= 5,
+            "{:?}",
+            met.record
+        );
+        assert_eq!(
+            both.get().await.unwrap().unwrap(),
+            met,
+            "it stays as it is, so that the wait ends"
+        );
         // Who has waited makes the other half, and takes both.
         assert_eq!(both.update(&met.version, &ours(2)).await, Err(StoreError::Conflict));
         let claimed = both.get().await.unwrap().unwrap();
@@ -602,7 +647,8 @@ async fn v10_a_half_made_late_after_a_deletion_is_not_free() {
     }
 }
 
-/// "None" comes back, and with it what was waited for: each time that the half went is another version.
+/// "None" comes back, and with it what was waited for: each time that the half went is another
+/// version.
 #[tokio::test(start_paused = true)]
 async fn v10_a_half_that_went_again_is_waited_for_again() {
     let stores = Stores::new();

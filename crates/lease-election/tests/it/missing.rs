@@ -40,8 +40,12 @@ async fn without_its_namespace_an_elector_says_so_and_tries_again_until_it_is_th
     let tried = stats.acquire_failures.rejected;
     assert!((10..=60).contains(&tried) && stats.reads <= 60, "in a minute: {stats:?}");
     assert_eq!(stats.acquire_failures.total(), tried);
-    let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": "nowhere"}})).unwrap();
-    Api::<Namespace>::all(server.client()).create(&PostParams::default(), &namespace).await.unwrap();
+    let namespace: Namespace =
+        serde_json::from_value(json!({"metadata": {"name": "nowhere"}})).unwrap();
+    Api::<Namespace>::all(server.client())
+        .create(&PostParams::default(), &namespace)
+        .await
+        .unwrap();
     sleep_ms(3000).await;
     assert!(a.elector.is_leader());
     assert_eq!(a.elector.status().blocked, None);
@@ -62,7 +66,8 @@ fn without_watches(
                 return server.send(request).await;
             }
             asked.fetch_add(1, Ordering::SeqCst);
-            let answer = http::Response::builder().status(404).body(Body::from(body.as_bytes().to_vec()));
+            let answer =
+                http::Response::builder().status(404).body(Body::from(body.as_bytes().to_vec()));
             Ok(answer.unwrap())
         }
     });
@@ -72,17 +77,20 @@ fn without_watches(
 #[tokio::test(start_paused = true)]
 async fn without_its_watch_an_elector_says_so_and_polls() {
     let status = r#"{"kind":"Status","code":404,"reason":"NotFound","message":"no such path"}"#;
-    for (body, message) in [(status, "no such path"), ("404 page not found", "404 page not found")] {
+    for (body, message) in [(status, "no such path"), ("404 page not found", "404 page not found")]
+    {
         let server = EmbeddedApiServer::builder().seed(1).build();
         let asked = Arc::default();
         let client = without_watches(&server, "b", body, &asked);
-        let refused = KubeLeaseStore::new(client.clone(), &config("default", "b")).watch(None).await;
+        let refused =
+            KubeLeaseStore::new(client.clone(), &config("default", "b")).watch(None).await;
         let error = refused.err().expect("it cannot watch");
         assert!(
             matches!(&error, StoreError::Rejected { code: 404, message: said } if said.contains(message)),
             "{error}"
         );
-        let mut a = Replica::start(elector(server.client(), config("default", "a")), Duration::ZERO);
+        let mut a =
+            Replica::start(elector(server.client(), config("default", "a")), Duration::ZERO);
         a.leads().await;
         let b = Replica::start(elector(client, config("default", "b")), Duration::ZERO);
         sleep_ms(60_000).await;

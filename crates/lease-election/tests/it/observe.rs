@@ -1,4 +1,5 @@
-//! Who leads, seen by a process that does not stand: in order, by the clock, with and without a watch, and without a single write.
+//! Who leads, seen by a process that does not stand: in order, by the clock, with and without a
+//! watch, and without a single write.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The order in which the halves of two stores are written: what one half that is refused, late, unanswered or far away costs the others.
+//! The order in which the halves of two stores are written: what one half that is refused, late,
+//! unanswered or far away costs the others.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -33,7 +34,8 @@ fn slow(before: Duration, after: Duration) -> impl Fn(Verb) -> Fault + Clone {
     }
 }
 
-/// What befalls the updates of `a`, one after the other: of the old store where that is false, of the new one where it is true. `calls` tells of all others.
+/// What befalls the updates of `a`, one after the other: of the old store where that is false, of
+/// the new one where it is true. `calls` tells of all others.
 fn scripted(
     stores: &mut Stores,
     calls: impl Fn(&str, Verb) -> Fault + Clone + Send + Sync + 'static,
@@ -43,16 +45,19 @@ fn scripted(
         let (script, calls) = (Arc::clone(&script), calls.clone());
         move |client: &str, verb: Verb| {
             let mut script = script.lock().unwrap();
-            let is_hit =
-                client == "a" && verb == Verb::Update && script.first().is_some_and(|next| next.0 == is_new);
+            let is_hit = client == "a"
+                && verb == Verb::Update
+                && script.first().is_some_and(|next| next.0 == is_new);
             if is_hit { script.remove(0).1 } else { calls(client, verb) }
         }
     };
-    (stores.old, stores.new) = (stores.old.with_faults(of(false)), stores.new.with_faults(of(true)));
+    (stores.old, stores.new) =
+        (stores.old.with_faults(of(false)), stores.new.with_faults(of(true)));
     script
 }
 
-/// Its first write of the second half failed once, so that half is written first from then on; and it may not write the other.
+/// Its first write of the second half failed once, so that half is written first from then on; and
+/// it may not write the other.
 #[tokio::test(start_paused = true)]
 async fn one_that_may_write_the_second_half_only_leaves_the_lease_to_the_others() {
     for (rival, maintenance) in
@@ -88,10 +93,12 @@ async fn one_that_may_write_the_second_half_only_leaves_the_lease_to_the_others(
 
 /// From the middle step of a migration to the last: the rights come before the new replicas.
 #[tokio::test(start_paused = true)]
-async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who_knows_the_new_one() {
+async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who_knows_the_new_one()
+{
     for once in [false, true] {
         let mut stores = Stores::new();
-        let (withdrawn, fails) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(once)));
+        let (withdrawn, fails) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(once)));
         let (gone, failing) = (Arc::clone(&withdrawn), Arc::clone(&fails));
         stores.old = stores.old.with_faults(move |_, verb| match verb {
             Verb::Update | Verb::Create if gone.load(Ordering::SeqCst) => forbidden(),
@@ -131,7 +138,8 @@ async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who
 async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
     for stops in [false, true] {
         for way in [1, 2, 5, 20] {
-            // The answer is lost; then the release succeeds, or its second half fails, and is made good. A stop waits for one request and no longer.
+            // The answer is lost; then the release succeeds, or its second half fails, and is made
+            // good. A stop waits for one request and no longer.
             for faults in [vec![], vec![(false, failed())], vec![(false, Fault::Lost)]] {
                 if stops && faults.iter().any(|(_, fault)| *fault == Fault::Lost) {
                     continue;
@@ -139,17 +147,21 @@ async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
                 let mut stores = Stores::new();
                 // The standby is nearer to the server.
                 let (near, far) = (slow(way * MS, way * MS), slow(2 * way * MS, 2 * way * MS));
-                let script =
-                    scripted(&mut stores, move |who, verb| if who == "a" { far(verb) } else { near(verb) });
+                let script = scripted(
+                    &mut stores,
+                    move |who, verb| if who == "a" { far(verb) } else { near(verb) },
+                );
                 stores.old.overwrite(Record::default());
                 stores.new.overwrite(Record::default());
                 *script.lock().unwrap() =
                     [(false, Fault::AnswerLost)].into_iter().chain(faults.clone()).collect();
-                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                let a =
+                    Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
                 while stores.holders().0 != "a" {
                     sleep_ms(1).await;
                 }
-                let b = Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
+                let b =
+                    Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
                 sleep_ms(500).await;
                 let asked = Instant::now();
                 if stops {
@@ -165,7 +177,8 @@ async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
     }
 }
 
-/// Half a renewal, then one in the other order, whose second half is late when the leader is stopped.
+/// Half a renewal, then one in the other order, whose second half is late when the leader is
+/// stopped.
 #[tokio::test(start_paused = true)]
 async fn a_release_follows_a_renewal_in_the_other_order() {
     for late in [None, Some(950), Some(1000), Some(1100), Some(1200), Some(1350)] {
@@ -178,8 +191,10 @@ async fn a_release_follows_a_renewal_in_the_other_order() {
         a.leads().await;
         let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
         sleep_ms(1500).await;
-        *script.lock().unwrap() =
-            vec![(true, failed()), (false, late.map_or(Fault::Lost, |late| Fault::Late(late * MS)))];
+        *script.lock().unwrap() = vec![
+            (true, failed()),
+            (false, late.map_or(Fault::Lost, |late| Fault::Late(late * MS))),
+        ];
         while !script.lock().unwrap().is_empty() {
             sleep_ms(1).await;
         }
@@ -191,7 +206,8 @@ async fn a_release_follows_a_renewal_in_the_other_order() {
     }
 }
 
-/// A request may take 900 ms. One half of a renewal failed; the next one must not take longer than that because of it.
+/// A request may take 900 ms. One half of a renewal failed; the next one must not take longer than
+/// that because of it.
 #[tokio::test(start_paused = true)]
 async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
     for way in [200, 250, 290] {
@@ -202,7 +218,8 @@ async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
         let fails = Arc::new(AtomicBool::new(false));
         let once = Arc::clone(&fails);
         stores.new = stores.new.with_faults(move |client, verb| {
-            let is_hit = client == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
+            let is_hit =
+                client == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
             if is_hit { failed() } else { requests(verb) }
         });
         stores.old.overwrite(Record::default());
@@ -218,8 +235,9 @@ async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
     }
 }
 
-/// One leads, and makes way for a maintenance of a moment, with half a release that fails or with none; another leads from then on. All links are well when
-/// that one is stopped, before two that stand by.
+/// One leads, and makes way for a maintenance of a moment, with half a release that fails or with
+/// none; another leads from then on. All links are well when that one is stopped, before two that
+/// stand by.
 #[tokio::test(start_paused = true)]
 async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() {
     for (way, fails) in [(1, false), (1, true), (5, false), (5, true), (20, false), (20, true)] {
@@ -233,8 +251,9 @@ async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() 
         });
         stores.old.overwrite(Record::default());
         stores.new.overwrite(Record::default());
-        let start =
-            |who, seed| Replica::start(stores.elector_of(Knows::Both, eager(who), seed), Duration::ZERO);
+        let start = |who, seed| {
+            Replica::start(stores.elector_of(Knows::Both, eager(who), seed), Duration::ZERO)
+        };
         let a = stores.elector_of(Knows::Both, eager("a"), 1);
         let running = a.clone();
         tokio::spawn(async move {
@@ -305,7 +324,8 @@ async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
     );
 }
 
-/// Half a release, because of a label; then an acquisition whose first half is late; then the rest of the release. Of the last two only one is to be made.
+/// Half a release, because of a label; then an acquisition whose first half is late; then the rest
+/// of the release. Of the last two only one is to be made.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
     let mut stores = Stores::new();
@@ -337,7 +357,8 @@ async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
     assert_eq!(stores.holders(), (String::new(), String::new()), "held by one that gave it back");
 }
 
-/// The first half of its writes is made, and never answered; all its other requests are, and another candidate is well.
+/// The first half of its writes is made, and never answered; all its other requests are, and
+/// another candidate is well.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
     for is_new in [false, true] {
@@ -359,15 +380,19 @@ async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
             let b = Replica::start(stores.elector_of(rival, config, 2), Duration::ZERO);
             let began = Instant::now();
             while !leads(&b) && !leads(&a) {
-                assert!(began.elapsed() < LEASE * 2, "new {is_new}, {rival:?}: {:?}", stores.holders());
+                assert!(
+                    began.elapsed() < LEASE * 2,
+                    "new {is_new}, {rival:?}: {:?}",
+                    stores.holders()
+                );
                 sleep_ms(1).await;
             }
         }
     }
 }
 
-/// Its writes of either half are made, and never answered, or so late that nobody waits for it. Its reads are, and it hears events, or does not. With one
-/// store it would lead, by what it reads.
+/// Its writes of either half are made, and never answered, or so late that nobody waits for it. Its
+/// reads are, and it hears events, or does not. With one store it would lead, by what it reads.
 #[tokio::test(start_paused = true)]
 async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads() {
     let too_late = Fault::Slow { before: Duration::ZERO, after: 2000 * MS };
@@ -388,10 +413,12 @@ async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads
                         store.overwrite(Record::default());
                     }
                 }
-                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                let a =
+                    Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
                 let began = Instant::now();
                 let took = a.leads().await - began;
-                // A time-out for each half that it makes, for each that it takes, and less than that for the rest.
+                // A time-out for each half that it makes, for each that it takes, and less than
+                // that for the rest.
                 assert!(took <= 4000 * MS, "{answer:?} {hears} {there:?}: {took:?}");
                 // Who hears nothing has no time to read both halves after each renewal as well.
                 sleep_ms(60_000).await;
@@ -421,7 +448,8 @@ async fn one_whose_second_write_in_a_moment_is_refused_keeps_nobody_out() {
                 Fault::None
             }
         };
-        (stores.old, stores.new) = (stores.old.with_faults(limit()), stores.new.with_faults(limit()));
+        (stores.old, stores.new) =
+            (stores.old.with_faults(limit()), stores.new.with_faults(limit()));
         stores.old.overwrite(Record::default());
         stores.new.overwrite(Record::default());
         let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
@@ -435,7 +463,8 @@ async fn one_whose_second_write_in_a_moment_is_refused_keeps_nobody_out() {
     }
 }
 
-/// The first half of an acquisition is made, and for minutes the second one cannot be. By then it has asked more often than it remembers writes.
+/// The first half of an acquisition is made, and for minutes the second one cannot be. By then it
+/// has asked more often than it remembers writes.
 #[tokio::test(start_paused = true)]
 async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can() {
     for befalls in [failed(), forbidden(), Fault::Lost] {
@@ -465,7 +494,8 @@ async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can(
     }
 }
 
-/// The same, and it may not watch: what it has made of a renewal it hears of by a read, when it has tried again on the version before.
+/// The same, and it may not watch: what it has made of a renewal it hears of by a read, when it has
+/// tried again on the version before.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_polls_and_whose_second_write_in_a_moment_is_refused_renews() {
     for knows in [Knows::Old, Knows::Both] {
@@ -488,7 +518,8 @@ async fn a_leader_that_polls_and_whose_second_write_in_a_moment_is_refused_renew
                 Fault::None
             }
         };
-        (stores.old, stores.new) = (stores.old.with_faults(limit()), stores.new.with_faults(limit()));
+        (stores.old, stores.new) =
+            (stores.old.with_faults(limit()), stores.new.with_faults(limit()));
         stores.old.overwrite(Record::default());
         stores.new.overwrite(Record::default());
         let a = Replica::start(stores.elector(knows, "a", 1), Duration::ZERO);

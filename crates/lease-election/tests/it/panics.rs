@@ -1,4 +1,5 @@
-//! Work that panics: its futures are gone, and what they sent half may be under way. When the lease is given back, and to whom the panic goes.
+//! Work that panics: its futures are gone, and what they sent half may be under way. When the lease
+//! is given back, and to whom the panic goes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use crate::cluster::{Cluster, Replica, fast, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Leads, sends a request that lands after `travels`, and panics when it is told to, or by itself after a second and a half.
+/// Leads, sends a request that lands after `travels`, and panics when it is told to, or by itself
+/// after a second and a half.
 fn panics(
     elector: &LeaderElector,
     travels: Duration,
@@ -38,9 +40,13 @@ fn election(identity: &str) -> ConfigBuilder {
 
 #[tokio::test(start_paused = true)]
 async fn the_lease_is_given_back_as_soon_as_nothing_that_the_work_sent_can_land() {
-    let long_margin = |identity| election(identity).request_timeout(2500 * MS).stop_margin(7000 * MS);
-    let configs: [&dyn Fn(&'static str) -> ConfigBuilder; 3] =
-        [&|identity| fast(identity), &|identity| election(identity).client_go_compatible(), &long_margin];
+    let long_margin =
+        |identity| election(identity).request_timeout(2500 * MS).stop_margin(7000 * MS);
+    let configs: [&dyn Fn(&'static str) -> ConfigBuilder; 3] = [
+        &|identity| fast(identity),
+        &|identity| election(identity).client_go_compatible(),
+        &long_margin,
+    ];
     for config in configs {
         let cluster = Cluster::new();
         let a = cluster.elector(config("a"));
@@ -55,7 +61,10 @@ async fn the_lease_is_given_back_as_soon_as_nothing_that_the_work_sent_can_land(
         let took = began - panicked;
         assert!(took >= margin && took < margin + 100 * MS, "{margin:?}: took {took:?}");
         assert!(run.await.unwrap_err().is_panic(), "it goes on where it was run");
-        assert_eq!((a.stats().releases, a.stats().failed_releases, a.stats().losses.expired), (1, 0, 0));
+        assert_eq!(
+            (a.stats().releases, a.stats().failed_releases, a.stats().losses.expired),
+            (1, 0, 0)
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! A server that refuses what an elector asks for, again and again: what is said of it, and how often.
+//! A server that refuses what an elector asks for, again and again: what is said of it, and how
+//! often.
 
 use std::time::Duration;
 
@@ -6,9 +7,11 @@ use lease_election::{Fault, StoreError, Verb};
 
 use crate::cluster::{Cluster, Replica, fast, sleep_ms};
 
-/// Admission or a quota: a race that is lost leaves another version of the Lease, and this leaves the one that it was about.
+/// Admission or a quota: a race that is lost leaves another version of the Lease, and this leaves
+/// the one that it was about.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_answers_each_write_with_a_conflict_is_said_to_block_and_a_lost_race_is_not() {
+async fn a_server_that_answers_each_write_with_a_conflict_is_said_to_block_and_a_lost_race_is_not()
+{
     let cluster = Cluster::new();
     let held = Replica::start(cluster.elector(fast("held")), Duration::ZERO);
     held.leads().await;

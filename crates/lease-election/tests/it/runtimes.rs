@@ -1,4 +1,5 @@
-//! A candidate of a coordinated election whose runs are in several runtimes, of which one goes away.
+//! A candidate of a coordinated election whose runs are in several runtimes, of which one goes
+//! away.
 
 use embedded_apiserver::EmbeddedApiServer;
 use futures::poll;
@@ -15,7 +16,8 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap()
 }
 
-/// The publisher of its LeaseCandidate was begun by the first run, and ends with the runtime of that.
+/// The publisher of its LeaseCandidate was begun by the first run, and ends with the runtime of
+/// that.
 #[test]
 fn a_candidate_stands_on_when_the_runtime_of_the_run_goes_away_that_began_to_publish_it() {
     // The clients of kube are at work in the runtime in which they were made.
@@ -25,7 +27,8 @@ fn a_candidate_stands_on_when_the_runtime_of_the_run_goes_away_that_began_to_pub
         let (clock, client) = (ManualClock::new(), server.client_as("one"));
         let config = Config::builder("default", "lease").fast().identity("one");
         let version = Coordination::new("1.0.0");
-        let elector = LeaderElector::coordinated_with_clock(client, config, &version, clock.clone(), 1);
+        let elector =
+            LeaderElector::coordinated_with_clock(client, config, &version, clock.clone(), 1);
         (server, elector.unwrap(), clock)
     });
     let campaign = || {

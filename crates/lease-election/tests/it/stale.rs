@@ -1,5 +1,5 @@
-//! Electors whose API servers lag behind each other, by a time or by revisions that change all the while: stale reads may cost
-//! time, never a second leader.
+//! Electors whose API servers lag behind each other, by a time or by revisions that change all the
+//! while: stale reads may cost time, never a second leader.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,7 +65,8 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
                     candidates.insert(identity, Candidate::start(&server, identity, rng.u64(..)));
                 }
                 (0, Some(candidate)) => {
-                    // It crashes: nothing that it sends arrives any more, nothing is given back, and its guard is nobody's.
+                    // It crashes: nothing that it sends arrives any more, nothing is given back,
+                    // and its guard is nobody's.
                     candidate.front.faults().partition(identity);
                     leaders_crashed += usize::from(candidate.is_valid());
                     candidate.replica.run.abort();
@@ -80,7 +81,8 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
                 (3..12, Some(candidate)) => candidate.lag(&mut rng),
                 _ => {}
             }
-            let valid: Vec<_> = candidates.iter().filter(|(_, candidate)| candidate.is_valid()).collect();
+            let valid: Vec<_> =
+                candidates.iter().filter(|(_, candidate)| candidate.is_valid()).collect();
             assert!(
                 valid.len() <= 1,
                 "seed {seed}, step {step}: {:?}",
@@ -105,7 +107,10 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
             candidate.front.behind(Duration::ZERO);
         }
         sleep_ms(30_000).await;
-        assert!(candidates.values().any(Candidate::is_valid), "seed {seed}: nobody leads when all is well");
+        assert!(
+            candidates.values().any(Candidate::is_valid),
+            "seed {seed}: nobody leads when all is well"
+        );
     }
     assert!(leaders_crashed > 0, "no leader ever crashed");
 }

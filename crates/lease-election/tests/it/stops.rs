@@ -1,4 +1,5 @@
-//! A stop before the elector leads: what is waited for, and that nothing is left behind which others would have to wait for.
+//! A stop before the elector leads: what is waited for, and that nothing is left behind which
+//! others would have to wait for.
 
 use std::time::Duration;
 
@@ -18,14 +19,20 @@ fn grounds() -> [Record; 2] {
 #[tokio::test(start_paused = true)]
 async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
     for ground in grounds() {
-        for (late, comes_after) in [(300, 0), (901, 0), (1500, 0), (901, 2000), (1500, 2000), (2500, 4000)] {
+        for (late, comes_after) in
+            [(300, 0), (901, 0), (1500, 0), (901, 2000), (1500, 2000), (2500, 4000)]
+        {
             let cluster = Cluster::new();
             cluster.store.overwrite(ground.clone());
             cluster.set("a", &[Verb::Watch], forbidden());
             cluster.set("a", &[Verb::Create, Verb::Update], Fault::Late(late * MS));
-            let mut a =
-                Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
-            while cluster.requests_of("a", Verb::Create) + cluster.requests_of("a", Verb::Update) == 0 {
+            let mut a = Replica::start(
+                cluster.elector(fast("a").takeover_jitter(Duration::ZERO)),
+                Duration::ZERO,
+            );
+            while cluster.requests_of("a", Verb::Create) + cluster.requests_of("a", Verb::Update)
+                == 0
+            {
                 sleep_ms(1).await;
             }
             cluster.set("a", &[Verb::Create, Verb::Update], Fault::None);
@@ -48,7 +55,8 @@ async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
     }
 }
 
-/// Where there is no Lease there is no version to make it conditional on: late, it would be a free Lease beside whoever leads by then and was deleted.
+/// Where there is no Lease there is no version to make it conditional on: late, it would be a free
+/// Lease beside whoever leads by then and was deleted.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_makes_no_lease() {
     let cluster = Cluster::new();
@@ -70,7 +78,8 @@ async fn v15_an_acquisition_that_was_applied_too_late_for_a_term_is_given_back_b
     cluster.store.overwrite(Record::default());
     cluster.set("a", &[Verb::Watch], forbidden());
     cluster.set("a", &[Verb::Update], Fault::Late(6000 * MS));
-    let mut a = Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+    let mut a =
+        Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
     sleep_ms(10).await;
     assert_eq!(cluster.requests_of("a", Verb::Update), 1);
     cluster.set("a", &[Verb::Update], Fault::None);
@@ -90,13 +99,17 @@ async fn v15_an_acquisition_that_was_applied_too_late_for_a_term_is_given_back_b
 /// Its time is bounded, and so is what it asks of a server that takes no writes.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
-    for error in [StoreError::unknown("500"), StoreError::Rejected { code: 403, message: "no".into() }] {
+    for error in
+        [StoreError::unknown("500"), StoreError::Rejected { code: 403, message: "no".into() }]
+    {
         let cluster = Cluster::new();
         cluster.store.overwrite(Record::default());
         cluster.set("a", &[Verb::Watch], forbidden());
         cluster.set("a", &[Verb::Update], Fault::Late(60_000 * MS));
-        let mut a =
-            Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+        let mut a = Replica::start(
+            cluster.elector(fast("a").takeover_jitter(Duration::ZERO)),
+            Duration::ZERO,
+        );
         sleep_ms(10).await;
         assert_eq!(cluster.requests_of("a", Verb::Update), 1);
         cluster.set("a", &[Verb::Update], Fault::Refused(error.clone()));
@@ -109,7 +122,8 @@ async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
     }
 }
 
-/// For as long as it asks, if that is within the time of two requests; otherwise nobody waits for it.
+/// For as long as it asks, if that is within the time of two requests; otherwise nobody waits for
+/// it.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_leaves_a_server_alone_that_asks_for_it() {
     for (asked_for, reads, until) in [(600, 2, 1501), (10_000, 1, 901)] {
@@ -117,8 +131,10 @@ async fn v15_a_stop_leaves_a_server_alone_that_asks_for_it() {
         cluster.store.overwrite(Record::default());
         cluster.set("a", &[Verb::Watch], forbidden());
         cluster.set("a", &[Verb::Update], Fault::Lost);
-        let mut a =
-            Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+        let mut a = Replica::start(
+            cluster.elector(fast("a").takeover_jitter(Duration::ZERO)),
+            Duration::ZERO,
+        );
         while cluster.requests_of("a", Verb::Update) == 0 {
             sleep_ms(1).await;
         }
@@ -153,7 +169,11 @@ async fn a_standby_that_is_stopped_waits_for_no_read_and_no_watch() {
             let cluster = Cluster::new();
             let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
             a.leads().await;
-            cluster.set("b", &[Verb::Watch], if hanging == Verb::Watch { Fault::Lost } else { forbidden() });
+            cluster.set(
+                "b",
+                &[Verb::Watch],
+                if hanging == Verb::Watch { Fault::Lost } else { forbidden() },
+            );
             let mut b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
             sleep_ms(100).await;
             cluster.set("b", &[Verb::Get], Fault::Lost);

@@ -29,7 +29,8 @@ async fn two_stores_in_memory_as_one() {
             primary.overwrite(lease_election::Record::default());
             primary.delete();
         }
-        let store = |name: &str| MultiStore::new(primary.client(name), secondary.client(name), &config());
+        let store =
+            |name: &str| MultiStore::new(primary.client(name), secondary.client(name), &config());
         let (one, other) = (store("one"), store("other"));
         Place::new(one, other, move || {
             primary.delete();
@@ -76,7 +77,8 @@ impl lease_election::LeaseStore for Careless {
     ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
         let now = self.0.lease().ok_or(lease_election::StoreError::NotFound)?;
         // Asks for the object, as a careful program does, and not for its version.
-        let version = lease_election::Version::new(version.uid.clone(), now.version.resource_version);
+        let version =
+            lease_election::Version::new(version.uid.clone(), now.version.resource_version);
         self.0.update(&version, record).await
     }
     async fn watch(
@@ -116,7 +118,8 @@ async fn check_numbers(number: fn(u64, u64) -> u64) {
     .await;
 }
 
-/// A store without a watch that hands out numbers of its own: by how many objects there were, and how often this one was written.
+/// A store without a watch that hands out numbers of its own: by how many objects there were, and
+/// how often this one was written.
 #[derive(Clone)]
 struct Numbering {
     inner: MemoryLeaseStore,
@@ -195,9 +198,14 @@ mod on_a_server {
                 let client = server.client();
                 Box::pin(async move {
                     let gone = DeleteParams::default();
-                    let _ = Api::<Lease>::default_namespaced(client.clone()).delete("lease", &gone).await;
-                    let _ = Api::<Endpoints>::default_namespaced(client.clone()).delete("lease", &gone).await;
-                    let _ = Api::<ConfigMap>::default_namespaced(client).delete("lease", &gone).await;
+                    let _ = Api::<Lease>::default_namespaced(client.clone())
+                        .delete("lease", &gone)
+                        .await;
+                    let _ = Api::<Endpoints>::default_namespaced(client.clone())
+                        .delete("lease", &gone)
+                        .await;
+                    let _ =
+                        Api::<ConfigMap>::default_namespaced(client).delete("lease", &gone).await;
                 })
             })
         })

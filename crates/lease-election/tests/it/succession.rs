@@ -1,4 +1,5 @@
-//! Voluntary hand-over: who leads next when the leader says who is to, and the order of those that wait.
+//! Voluntary hand-over: who leads next when the leader says who is to, and the order of those that
+//! wait.
 
 use std::time::Duration;
 
@@ -44,17 +45,25 @@ async fn the_successor_that_was_named_leads_though_it_hears_of_it_last() {
     let names = ["b", "c", "d", "e", "f"];
     for successor in names {
         let cluster = Cluster::new();
-        cluster.set(successor, &[Verb::Event], Fault::Slow { before: 300 * MS, after: Duration::ZERO });
+        cluster.set(
+            successor,
+            &[Verb::Event],
+            Fault::Slow { before: 300 * MS, after: Duration::ZERO },
+        );
         let (a, standbys) = with_standbys(&cluster, &names.map(|name| (name, None))).await;
         let asked = Instant::now();
         leadership(&a).hand_over_to(successor).unwrap();
-        let named = standbys.iter().find(|standby| standby.elector.config().identity() == successor);
+        let named =
+            standbys.iter().find(|standby| standby.elector.config().identity() == successor);
         let began = named.unwrap().leads().await;
         assert!(began - asked <= 302 * MS, "took {:?}", began - asked);
         assert_eq!(cluster.holder(), successor);
         assert_eq!(a.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
         assert!(!a.elector.is_stopped());
-        assert_eq!(standbys.iter().map(|standby| standby.terms.lock().unwrap().len()).sum::<usize>(), 1);
+        assert_eq!(
+            standbys.iter().map(|standby| standby.terms.lock().unwrap().len()).sum::<usize>(),
+            1
+        );
         // With its first renewal the hint is gone.
         assert_eq!(cluster.store.lease().unwrap().record.successor, "");
     }
@@ -146,7 +155,9 @@ async fn nobody_hands_over_to_itself_or_to_what_is_no_name_or_what_it_keeps() {
     assert_eq!(leadership.hand_over_to("a"), Err(HandOverError::OwnIdentity));
     for blank in ["", " ", "a\n", &"x".repeat(254)] {
         let refused = leadership.hand_over_to(blank);
-        assert!(matches!(&refused, Err(HandOverError::Identity(error)) if error.field == "identity"));
+        assert!(
+            matches!(&refused, Err(HandOverError::Identity(error)) if error.field == "identity")
+        );
     }
     assert!(!leadership.is_stopping());
     a.elector.stop_handle().stop();

@@ -1,4 +1,5 @@
-//! A machine that sleeps: the clock of the election jumps, timers know nothing of it, and whatever is ready first runs first.
+//! A machine that sleeps: the clock of the election jumps, timers know nothing of it, and whatever
+//! is ready first runs first.
 
 use std::future::poll_fn;
 use std::mem::replace;
@@ -16,7 +17,8 @@ use tokio::time::Instant;
 
 use crate::cluster::{fast, sleep_ms};
 
-/// A clock that counts suspend, over timers that do not: they look at it every 500 ms, as the boot clock's do.
+/// A clock that counts suspend, over timers that do not: they look at it every 500 ms, as the boot
+/// clock's do.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspending {
     awake: TokioClock,
@@ -80,7 +82,8 @@ async fn guarded_work_takes_no_step_after_a_suspend_that_outlasted_the_hold() {
     assert_eq!(*steps.lock().unwrap(), [true; 20], "the 21st came after the suspend");
 }
 
-/// Runs in turn with the elector: after the step in which it began a term, and before the first of its work.
+/// Runs in turn with the elector: after the step in which it began a term, and before the first of
+/// its work.
 #[tokio::test(start_paused = true)]
 async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
     for forever in [false, true] {

@@ -1,4 +1,5 @@
-//! The tables on the crate's page: a row for each violation, every test that they name is there, and the numbers are those of the code.
+//! The tables on the crate's page: a row for each violation, every test that they name is there,
+//! and the numbers are those of the code.
 
 use std::fs;
 use std::path::Path;
@@ -15,10 +16,11 @@ fn every_violation_has_a_row_and_every_row_a_test_that_exists() {
         let row = row.unwrap_or_else(|| panic!("there is no row V{number}"));
         let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         let name = cell.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
-        let (file, test) = name.and_then(|name| name.split_once("::")).expect("`file::test` ends the row");
+        let (file, test) =
+            name.and_then(|name| name.split_once("::")).expect("`file::test` ends the row");
         assert!(test.starts_with(&format!("v{number:02}_")), "V{number}: {test}");
-        let source =
-            fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("V{number}: {file}: {error}"));
+        let source = fs::read_to_string(root.join(file))
+            .unwrap_or_else(|error| panic!("V{number}: {file}: {error}"));
         assert!(source.contains(&format!("fn {test}(")), "V{number}: {file} has no test {test}");
     }
     for number in 1..=7 {
@@ -35,11 +37,13 @@ fn named_for_a_violation(root: &Path, folder: &Path, found: &mut Vec<String>) {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let source = fs::read_to_string(&path).unwrap();
             let file = path.strip_prefix(root).unwrap().display();
-            let functions = source
-                .lines()
-                .filter_map(|line| line.trim_start().trim_start_matches("async ").strip_prefix("fn v"));
+            let functions = source.lines().filter_map(|line| {
+                line.trim_start().trim_start_matches("async ").strip_prefix("fn v")
+            });
             let names = functions.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-            found.extend(names.filter_map(|rest| Some(format!("{file}::v{}", rest.split_once('(')?.0))));
+            found.extend(
+                names.filter_map(|rest| Some(format!("{file}::v{}", rest.split_once('(')?.0))),
+            );
         }
     }
 }
@@ -52,7 +56,8 @@ fn every_test_that_is_named_for_a_violation_is_on_the_page_and_there_is_one_for_
     for folder in ["src", "tests"] {
         named_for_a_violation(root, &root.join(folder), &mut found);
     }
-    let missing: Vec<&String> = found.iter().filter(|test| !page.contains(&format!("`{test}`"))).collect();
+    let missing: Vec<&String> =
+        found.iter().filter(|test| !page.contains(&format!("`{test}`"))).collect();
     assert!(missing.is_empty(), "not on the page: {missing:#?}");
     for number in 1..=17 {
         let name = format!("::v{number:02}_");
@@ -95,7 +100,8 @@ fn the_numbers_of_the_presets_are_those_of_the_code() {
 fn every_field_of_client_gos_configuration_has_a_row() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let (_, section) = page.split_once("## From client-go").expect("the section");
-    let rows: Vec<&str> = section.lines().skip(1).take_while(|line| !line.starts_with("## ")).collect();
+    let rows: Vec<&str> =
+        section.lines().skip(1).take_while(|line| !line.starts_with("## ")).collect();
     for field in [
         "Lock",
         "LeaseDuration",
@@ -110,8 +116,9 @@ fn every_field_of_client_gos_configuration_has_a_row() {
         "Coordinated",
     ] {
         let begin = format!("| `.{field}");
-        let has_row =
-            rows.iter().any(|row| row.strip_prefix(&begin).is_some_and(|rest| rest.starts_with(['`', '('])));
+        let has_row = rows
+            .iter()
+            .any(|row| row.strip_prefix(&begin).is_some_and(|rest| rest.starts_with(['`', '('])));
         assert!(has_row, "{field} has no row");
     }
 }

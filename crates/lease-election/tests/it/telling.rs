@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use lease_election::{
-    Announced, Announcement, LeaseEvents, LeaseStore, MemoryLeaseStore, Record, StoreError, StoredLease,
-    Version,
+    Announced, Announcement, LeaseEvents, LeaseStore, MemoryLeaseStore, Record, StoreError,
+    StoredLease, Version,
 };
 
 /// A store that keeps what it is told, with the state of the lease at that moment.

@@ -1,4 +1,5 @@
-//! client-go's own test cases, by their names, on the public API: each as it is, or our rule where we differ on purpose, with a sentence that says so.
+//! client-go's own test cases, by their names, on the public API: each as it is, or our rule where
+//! we differ on purpose, with a sentence that says so.
 //!
 //! | upstream | here |
 //! | --- | --- |
@@ -15,8 +16,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use lease_election::{
-    Config, ConfigBuilder, Ending, Fault, LeaderElector, MemoryLeaseStore, MultiStore, Outcome, Record,
-    StoreError, TokioClock, Verb,
+    Config, ConfigBuilder, Ending, Fault, LeaderElector, MemoryLeaseStore, MultiStore, Outcome,
+    Record, StoreError, TokioClock, Verb,
 };
 use tokio::time::Instant;
 
@@ -102,7 +103,8 @@ async fn try_acquire_or_renew_acquire_from_unled_object() {
     assert_eq!(transitions(&cluster), 1);
 }
 
-/// testTryAcquireOrRenew: "acquire from led, unacked object". We differ in how long ago is told: by our own first sight of the record, never by its times.
+/// testTryAcquireOrRenew: "acquire from led, unacked object". We differ in how long ago is told: by
+/// our own first sight of the record, never by its times.
 #[tokio::test(start_paused = true)]
 async fn try_acquire_or_renew_acquire_from_led_unacked_object() {
     let (cluster, baz) = campaign(Some(led_by("bing", 10)), 9900).await;
@@ -121,7 +123,8 @@ async fn try_acquire_or_renew_acquire_from_empty_led_acked_object() {
     assert_eq!(calls(&cluster), (1, 0, 1));
 }
 
-/// testTryAcquireOrRenew: "don't acquire from led, acked object"; and TestTryCoordinatedRenew's case of that name, without coordination.
+/// testTryAcquireOrRenew: "don't acquire from led, acked object"; and TestTryCoordinatedRenew's
+/// case of that name, without coordination.
 #[tokio::test(start_paused = true)]
 async fn try_acquire_or_renew_dont_acquire_from_led_acked_object() {
     let (cluster, baz) = campaign(Some(led_by("bing", 3600)), 1000).await;
@@ -131,8 +134,9 @@ async fn try_acquire_or_renew_dont_acquire_from_led_acked_object() {
     assert_eq!(cluster.store.lease().unwrap().record, led_by("bing", 3600));
 }
 
-/// testTryAcquireOrRenew: "renew already acquired object"; and TestTryCoordinatedRenew's case of that name. We differ in one call less: a leader that
-/// has its own last version renews without a read (upstream's fast path, which came later).
+/// testTryAcquireOrRenew: "renew already acquired object"; and TestTryCoordinatedRenew's case of
+/// that name. We differ in one call less: a leader that has its own last version renews without a
+/// read (upstream's fast path, which came later).
 #[tokio::test(start_paused = true)]
 async fn try_acquire_or_renew_renew_already_acquired_object() {
     let (cluster, baz) = campaign(None, 100).await;
@@ -161,7 +165,8 @@ async fn release_lease_release_acquired_lock_from_no_object() {
     assert_eq!(leaders.next().await, Some(None));
 }
 
-/// TestReleaseMethodCallsGet. We differ: a release is one write on condition of our own last version, and asks for no newer one, which could be another's.
+/// TestReleaseMethodCallsGet. We differ: a release is one write on condition of our own last
+/// version, and asks for no newer one, which could be another's.
 #[tokio::test(start_paused = true)]
 async fn release_method_calls_no_get() {
     let (cluster, mut baz) = campaign(None, 100).await;
@@ -206,10 +211,14 @@ async fn release_retries_on_conflict() {
     assert!(matches!((&mut baz.run).await.unwrap(), Outcome::Finished(_)));
     assert_eq!(store.lease().unwrap().record.holder, "");
     // After a conflict it looks whose the lease is now.
-    assert_eq!(*log.lock().unwrap(), [Verb::Get, Verb::Create, Verb::Update, Verb::Get, Verb::Update]);
+    assert_eq!(
+        *log.lock().unwrap(),
+        [Verb::Get, Verb::Create, Verb::Update, Verb::Get, Verb::Update]
+    );
 }
 
-/// TestReleaseOnCancellation_Leases: "release acquired lock on cancellation of update". Upstream's leases, deadlines and periods are 15, 2 and 1 s.
+/// TestReleaseOnCancellation_Leases: "release acquired lock on cancellation of update". Upstream's
+/// leases, deadlines and periods are 15, 2 and 1 s.
 #[tokio::test(start_paused = true)]
 async fn release_on_cancellation_of_update() {
     let (store, log) = scripted(|n, _| if n == 3 { Fault::Lost } else { Fault::None });
@@ -224,24 +233,31 @@ async fn release_on_cancellation_of_update() {
     let mut baz = Replica::start(elector, Duration::ZERO);
     baz.leads().await;
     sleep_ms(1100).await;
-    assert_eq!(*log.lock().unwrap(), [Verb::Get, Verb::Create, Verb::Update], "the renewal is under way");
+    assert_eq!(
+        *log.lock().unwrap(),
+        [Verb::Get, Verb::Create, Verb::Update],
+        "the renewal is under way"
+    );
     let stopped = Instant::now();
     baz.elector.stop_handle().stop();
     assert!(matches!((&mut baz.run).await.unwrap(), Outcome::Finished(_)));
-    // We differ: the renewal is waited for until its time-out, because the release is conditional on what it brings.
+    // We differ: the renewal is waited for until its time-out, because the release is conditional
+    // on what it brings.
     assert!(stopped.elapsed() <= Duration::from_millis(2100));
     assert_eq!(log.lock().unwrap().last(), Some(&Verb::Update));
     assert_eq!(store.lease().unwrap().record.holder, "");
     assert_eq!(telling.texts(), ["baz became leader", "baz stopped leading"]);
 }
 
-/// TestReleaseOnCancellation_Leases: "release acquired lock on cancellation of get". We differ: neither a renewal nor a release reads, so a server that
-/// answers no read delays neither.
+/// TestReleaseOnCancellation_Leases: "release acquired lock on cancellation of get". We differ:
+/// neither a renewal nor a release reads, so a server that answers no read delays neither.
 #[tokio::test(start_paused = true)]
 async fn release_on_cancellation_of_get() {
-    let (store, _) = scripted(|n, verb| if verb == Verb::Get && n > 1 { Fault::Lost } else { Fault::None });
+    let (store, _) =
+        scripted(|n, verb| if verb == Verb::Get && n > 1 { Fault::Lost } else { Fault::None });
     let telling = Telling::of(store.clone());
-    let elector = LeaderElector::with_clock(telling.clone(), baz().build().unwrap(), TokioClock::new(), 1);
+    let elector =
+        LeaderElector::with_clock(telling.clone(), baz().build().unwrap(), TokioClock::new(), 1);
     let mut baz = Replica::start(elector, Duration::ZERO);
     baz.leads().await;
     sleep_ms(5000).await;
@@ -253,7 +269,8 @@ async fn release_on_cancellation_of_get() {
     assert_eq!(telling.texts(), ["baz became leader", "baz stopped leading"]);
 }
 
-/// TestLeaderElectionConfigValidation: "valid config", "empty identity", and the order of the durations. We differ: what upstream accepts and cannot be safe is refused.
+/// TestLeaderElectionConfigValidation: "valid config", "empty identity", and the order of the
+/// durations. We differ: what upstream accepts and cannot be safe is refused.
 #[test]
 fn leader_election_config_validation() {
     let config = |lease, interval, timeout| {
@@ -265,7 +282,8 @@ fn leader_election_config_validation() {
     };
     assert!(config(15, 1, 2).build().is_ok());
     assert_eq!(config(15, 1, 2).identity("").build().unwrap_err().field, "identity");
-    // RetryPeriod and RenewDeadline of 10 and 14 s on a lease of 15 s: upstream lets that act for 24 s.
+    // RetryPeriod and RenewDeadline of 10 and 14 s on a lease of 15 s: upstream lets that act for
+    // 24 s.
     assert!(config(15, 10, 14).build().is_err());
     for zero in [config(0, 1, 2), config(15, 0, 2), config(15, 1, 0)] {
         assert!(zero.build().is_err());
@@ -291,8 +309,15 @@ async fn fallback_to_slow_path_after_fast_path_fails() {
     let baz = Replica::start(elector(store, baz()), Duration::ZERO);
     baz.leads().await;
     sleep_ms(7200).await;
-    let expected =
-        [Verb::Get, Verb::Create, Verb::Update, Verb::Update, Verb::Get, Verb::Update, Verb::Update];
+    let expected = [
+        Verb::Get,
+        Verb::Create,
+        Verb::Update,
+        Verb::Update,
+        Verb::Get,
+        Verb::Update,
+        Verb::Update,
+    ];
     assert_eq!(log.lock().unwrap()[..7], expected);
     assert_eq!((baz.elector.stats().slow_path, baz.elector.stats().terms), (1, 1));
 }
@@ -305,12 +330,14 @@ async fn check_method_race() {
     let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let checkers: Vec<_> = (0..2)
         .map(|_| {
-            let (liveness, elector, done) = (elector.liveness(), elector.clone(), Arc::clone(&done));
+            let (liveness, elector, done) =
+                (elector.liveness(), elector.clone(), Arc::clone(&done));
             std::thread::spawn(move || {
                 let mut checks = 0u64;
                 while !done.load(std::sync::atomic::Ordering::SeqCst) {
                     liveness.check().unwrap();
-                    let _ = (elector.is_leader(), elector.leader(), elector.status(), elector.stats());
+                    let _ =
+                        (elector.is_leader(), elector.leader(), elector.status(), elector.stats());
                     checks += 1;
                 }
                 checks
@@ -352,8 +379,9 @@ impl Multi {
     }
 
     fn holders(&self) -> (String, String) {
-        let holder =
-            |store: &MemoryLeaseStore| store.lease().map(|lease| lease.record.holder).unwrap_or_default();
+        let holder = |store: &MemoryLeaseStore| {
+            store.lease().map(|lease| lease.record.holder).unwrap_or_default()
+        };
         (holder(&self.old), holder(&self.new))
     }
 
@@ -400,7 +428,8 @@ async fn multi_lock_acquire_from_led_unack_transition_object() {
     multi.leads_both();
 }
 
-/// MultiLock: "acquire from conflict led, ack transition object": an unknown leader, and no acquisition.
+/// MultiLock: "acquire from conflict led, ack transition object": an unknown leader, and no
+/// acquisition.
 #[tokio::test(start_paused = true)]
 async fn multi_lock_conflict_led_ack_transition_object() {
     let multi = Multi::campaign(Some(led_by("bing", 10)), Some(led_by("baz", 10)), 1000).await;
@@ -412,9 +441,12 @@ async fn multi_lock_conflict_led_ack_transition_object() {
 /// MultiLock: "acquire from conflict led, unack unknown object".
 #[tokio::test(start_paused = true)]
 async fn multi_lock_acquire_from_conflict_led_unack_unknown_object() {
-    let multi =
-        Multi::campaign(Some(led_by("leaderelection.k8s.io/unknown", 10)), Some(led_by("x", 10)), 10_300)
-            .await;
+    let multi = Multi::campaign(
+        Some(led_by("leaderelection.k8s.io/unknown", 10)),
+        Some(led_by("x", 10)),
+        10_300,
+    )
+    .await;
     multi.leads_both();
 }
 
@@ -472,7 +504,8 @@ mod lease_lock {
     use kube::Api;
     use kube::api::{Patch, PatchParams};
     use lease_election::{
-        Announced, Announcement, Config, FenceToken, KubeLeaseStore, LeaseStore, Record, StoreError, Version,
+        Announced, Announcement, Config, FenceToken, KubeLeaseStore, LeaseStore, Record,
+        StoreError, Version,
     };
     use serde_json::json;
 
@@ -511,7 +544,8 @@ mod lease_lock {
         assert_eq!((&read.record, &read.version), (&record(), &made.version));
     }
 
-    /// TestRecordEventSuccess, as far as it is a text; what is recorded is in `events.rs`. TestRecordEventNilRecorder.
+    /// TestRecordEventSuccess, as far as it is a text; what is recorded is in `events.rs`.
+    /// TestRecordEventNilRecorder.
     #[tokio::test(start_paused = true)]
     async fn record_event_success_and_nil_recorder() {
         let fence = FenceToken { uid: "u".into(), resource_version: "1".into(), transitions: 0 };
@@ -529,7 +563,8 @@ mod lease_lock {
         assert_eq!(store(&server).create(&record()).await, Err(StoreError::Conflict));
     }
 
-    /// TestUpdateError: "lease not initialized". We differ: an update names the version it is conditional on, and needs no call before it.
+    /// TestUpdateError: "lease not initialized". We differ: an update names the version it is
+    /// conditional on, and needs no call before it.
     #[tokio::test(start_paused = true)]
     async fn update_error() {
         let server = server();
@@ -557,8 +592,12 @@ mod lease_lock {
         };
         store(&server).create(&full).await.unwrap();
         assert_eq!(store(&server).get().await.unwrap().unwrap().record, full);
-        let spec =
-            Api::<Lease>::default_namespaced(server.client()).get("lease").await.unwrap().spec.unwrap();
+        let spec = Api::<Lease>::default_namespaced(server.client())
+            .get("lease")
+            .await
+            .unwrap()
+            .spec
+            .unwrap();
         assert_eq!(spec.holder_identity.as_deref(), Some("holder"));
         assert_eq!((spec.lease_duration_seconds, spec.lease_transitions), (Some(15), Some(4)));
         assert_eq!(spec.acquire_time.map(|time| time.0), full.acquire_time);
@@ -567,14 +606,18 @@ mod lease_lock {
         assert_eq!(spec.preferred_holder.as_deref(), Some("other"));
     }
 
-    /// TestUpdateWithNilLabelsOnLease, TestUpdateWithNilLabelsOnLeaseLock, TestLabelUpdate. We differ: a Lease gets no labels but those of `with_labels`, and keeps those that others gave it.
+    /// TestUpdateWithNilLabelsOnLease, TestUpdateWithNilLabelsOnLeaseLock, TestLabelUpdate. We
+    /// differ: a Lease gets no labels but those of `with_labels`, and keeps those that others gave
+    /// it.
     #[tokio::test(start_paused = true)]
     async fn update_with_nil_labels_and_label_update() {
         let server = server();
         let store = store(&server);
         let made = store.create(&record()).await.unwrap();
-        let updated =
-            store.update(&made.version, &Record { leader_transitions: 5, ..record() }).await.unwrap();
+        let updated = store
+            .update(&made.version, &Record { leader_transitions: 5, ..record() })
+            .await
+            .unwrap();
         let leases = Api::<Lease>::default_namespaced(server.client());
         assert_eq!(leases.get("lease").await.unwrap().metadata.labels, None);
         let label = json!({"metadata": {"labels": {"foreign": "kept"}}});

@@ -1,4 +1,5 @@
-//! client-go's test cases of `leasecandidate_test.go`, by their names, on an API server; and what they do not ask.
+//! client-go's test cases of `leasecandidate_test.go`, by their names, on an API server; and what
+//! they do not ask.
 
 use std::time::Duration;
 
@@ -39,7 +40,8 @@ async fn lease_candidate_creation() {
 async fn lease_candidate_ack() {
     let server = EmbeddedApiServer::builder().seed(1).build();
     let clock = TokioClock::new();
-    let asked_one = Replica::start(elector(&server, clock, "foo", "1.3.0", WithoutApi::Wait), Duration::ZERO);
+    let asked_one =
+        Replica::start(elector(&server, clock, "foo", "1.3.0", WithoutApi::Wait), Duration::ZERO);
     stands(&server, "foo").await;
     for second in 1..4 {
         sleep_ms(1000).await;

@@ -1,12 +1,13 @@
-//! V1 to V17: the ways in which client-go was seen to break exclusion (numbered as in the design's reference), each with the test that we do not.
-//! V6 and V9's refusals are tests of the configuration, V8 of the guard.
+//! V1 to V17: the ways in which client-go was seen to break exclusion (numbered as in the design's
+//! reference), each with the test that we do not. V6 and V9's refusals are tests of the
+//! configuration, V8 of the guard.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{
-    Config, Ending, Fault, LeaderElector, LeaseStore, Loss, Lost, Outcome, Record, StoreError, TokioClock,
-    Verb, VerifyError,
+    Config, Ending, Fault, LeaderElector, LeaseStore, Loss, Lost, Outcome, Record, StoreError,
+    TokioClock, Verb, VerifyError,
 };
 use tokio::time::Instant;
 
@@ -17,8 +18,8 @@ const ALL: [Verb; 5] = [Verb::Get, Verb::Create, Verb::Update, Verb::Watch, Verb
 
 #[tokio::test(start_paused = true)]
 async fn v01_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
-    // Its machine slept, and its clock does not count that: it gives back what has long been another's. Or it gave the lease back in time, and the
-    // request was so long on its way.
+    // Its machine slept, and its clock does not count that: it gives back what has long been
+    // another's. Or it gave the lease back in time, and the request was so long on its way.
     for slept in [true, false] {
         let cluster = Cluster::new();
         cluster.set("a", &[Verb::Watch], forbidden());
@@ -47,7 +48,11 @@ async fn v01_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
             clock.advance(10 * MS);
         }
         let outcome = (&mut a.run).await.unwrap();
-        assert_eq!(outcome, Outcome::Finished(Ending::StopRequested), "the work ended within its term");
+        assert_eq!(
+            outcome,
+            Outcome::Finished(Ending::StopRequested),
+            "the work ended within its term"
+        );
         // Releases were sent (again after a time-out), and arrived when the lease was another's.
         let met = met.lock().unwrap().clone();
         assert!(
@@ -86,7 +91,8 @@ async fn v02_the_lease_is_given_back_only_after_the_work_has_ended() {
             log.lock().unwrap().push(Instant::now());
         }
     });
-    let elector = LeaderElector::with_clock(store, fast("a").build().unwrap(), TokioClock::new(), 7);
+    let elector =
+        LeaderElector::with_clock(store, fast("a").build().unwrap(), TokioClock::new(), 7);
     let mut a = Replica::start(elector, 3000 * MS);
     a.leads().await;
     a.elector.stop_handle().stop();
@@ -169,7 +175,8 @@ async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
-    // The renewal at 1 s arrives at once, and its answer comes at 1.8 s; then nothing more. Its own watch tells it nothing.
+    // The renewal at 1 s arrives at once, and its answer comes at 1.8 s; then nothing more. Its own
+    // watch tells it nothing.
     cluster.set("a", &[Verb::Event], Fault::Lost);
     cluster.set("a", &[Verb::Update], Fault::Slow { before: Duration::ZERO, after: 800 * MS });
     let start = Instant::now();
@@ -188,7 +195,8 @@ async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
 
 #[tokio::test(start_paused = true)]
 async fn v07_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
-    // Time goes on while its tasks do not run. (That no timer is needed for it is a test of the guard alone, in `term/tests.rs`.)
+    // Time goes on while its tasks do not run. (That no timer is needed for it is a test of the
+    // guard alone, in `term/tests.rs`.)
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
@@ -258,14 +266,23 @@ async fn v10_a_leader_that_sees_the_deletion_stops_at_once_and_may_lead_again() 
         let deleted = Instant::now();
         let outcome = (&mut a.run).await.unwrap();
         assert_eq!(outcome, Outcome::Lost(Ending::Lost(Loss::Deleted)));
-        assert!(deleted.elapsed() <= if watch { 1 * MS } else { 501 * MS }, "{:?}", deleted.elapsed());
-        // Nobody else leads, its own work has ended: it need not wait for a lease, but until nothing lands any more that this work sent.
+        assert!(
+            deleted.elapsed() <= if watch { 1 * MS } else { 501 * MS },
+            "{:?}",
+            deleted.elapsed()
+        );
+        // Nobody else leads, its own work has ended: it need not wait for a lease, but until
+        // nothing lands any more that this work sent.
         let again = Instant::now();
         let old = a.fence();
         let new = a.elector.run(async |leadership| (leadership.fence(), Instant::now())).await;
         let Outcome::Finished((new, began)) = new else { panic!("{new:?}") };
         assert!(old < new);
-        assert!((999 * MS..=1001 * MS).contains(&(began - again)), "a stop margin: {:?}", began - again);
+        assert!(
+            (999 * MS..=1001 * MS).contains(&(began - again)),
+            "a stop margin: {:?}",
+            began - again
+        );
         assert_eq!(a.elector.stats().releases, 1);
         assert!(began.elapsed() <= 1 * MS);
     }
@@ -316,8 +333,10 @@ async fn v12_work_that_ignores_the_loss_is_dropped_after_the_stop_margin() {
 #[tokio::test(start_paused = true)]
 async fn v13_the_duration_in_the_record_counts_and_not_ones_own() {
     let cluster = Cluster::new();
-    let a =
-        Replica::start(cluster.elector(fast("a").lease_duration(Duration::from_secs(15))), Duration::ZERO);
+    let a = Replica::start(
+        cluster.elector(fast("a").lease_duration(Duration::from_secs(15))),
+        Duration::ZERO,
+    );
     a.leads().await;
     let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
     sleep_ms(1500).await;
@@ -355,7 +374,8 @@ async fn v13_an_absurd_duration_is_capped_and_none_means_one_of_ours() {
 
 #[cfg(feature = "kube")]
 #[tokio::test(start_paused = true)]
-async fn v14_terms_on_a_server_whose_lease_is_deleted_in_between_repeat_transitions_and_never_a_token() {
+async fn v14_terms_on_a_server_whose_lease_is_deleted_in_between_repeat_transitions_and_never_a_token()
+ {
     use embedded_apiserver::EmbeddedApiServer;
     use k8s_openapi::api::coordination::v1::Lease;
     use kube::api::{Api, DeleteParams};
@@ -376,13 +396,19 @@ async fn v14_terms_on_a_server_whose_lease_is_deleted_in_between_repeat_transiti
         }
     }
     let transitions: Vec<i32> = told.iter().map(|(transitions, _)| *transitions).collect();
-    assert_eq!(transitions, [0, 1, 0, 1, 0, 1], "as a fence it would let the first leader in again");
+    assert_eq!(
+        transitions,
+        [0, 1, 0, 1, 0, 1],
+        "as a fence it would let the first leader in again"
+    );
     assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].1), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn v15_an_acquisition_without_an_answer_is_found_by_reading_and_counts_from_its_sending() {
-    for fault in [Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500")), Fault::Late(300 * MS)] {
+    for fault in
+        [Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500")), Fault::Late(300 * MS)]
+    {
         let cluster = Cluster::new();
         cluster.set("a", &[Verb::Create], fault.clone());
         let sent = Instant::now();

@@ -1,4 +1,5 @@
-//! Warm-up: one that is not ready looks on, for as long as it asked for; and a term that has begun goes on.
+//! Warm-up: one that is not ready looks on, for as long as it asked for; and a term that has begun
+//! goes on.
 
 use std::time::Duration;
 

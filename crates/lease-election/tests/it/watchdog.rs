@@ -1,5 +1,5 @@
-//! The watchdog's thread beside a runtime that is blocked. It lives on the machine's clock, so these tests do; none of them waits for a time to pass, each
-//! waits for what must happen.
+//! The watchdog's thread beside a runtime that is blocked. It lives on the machine's clock, so
+//! these tests do; none of them waits for a time to pass, each waits for what must happen.
 
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -8,7 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use lease_election::{Config, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, Watchdog, WatchdogError};
+use lease_election::{
+    Config, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, Watchdog, WatchdogError,
+};
 
 const MS: Duration = Duration::from_millis(1);
 /// For what happens within a second on a machine that is not busy.
@@ -33,7 +35,8 @@ struct Told {
     text: String,
 }
 
-/// An elector whose watchdog tells the receiver, which is disconnected when the watchdog's thread has ended.
+/// An elector whose watchdog tells the receiver, which is disconnected when the watchdog's thread
+/// has ended.
 fn watched(config: Config) -> (LeaderElector, Receiver<Told>) {
     let (tell, told) = channel();
     let watchdog = Watchdog::call(move |overdue| {
@@ -86,9 +89,11 @@ fn a_call_that_blocks_leaves_no_later_term_unwatched() {
             tell.send(overdue.fence().clone()).unwrap();
         }
     });
-    let elector = LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
+    let elector =
+        LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
     let (unblock, blocked) = channel::<()>();
-    let (blocked, stop) = (std::sync::Arc::new(std::sync::Mutex::new(blocked)), elector.stop_handle());
+    let (blocked, stop) =
+        (std::sync::Arc::new(std::sync::Mutex::new(blocked)), elector.stop_handle());
     let running = thread::spawn(move || {
         runtime().block_on(elector.run_forever(move |_| {
             // In the closure itself, which is work too.
@@ -115,7 +120,8 @@ fn it_acts_on_blocked_work_that_a_runtime_left_behind() {
     let (elector, told) = watched(config());
     let (unblock, blocked) = channel::<()>();
     let (lead, led) = channel();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     runtime.spawn(async move {
         elector
             .run(|_| async move {
@@ -135,7 +141,8 @@ fn it_acts_on_blocked_work_that_a_runtime_left_behind() {
 fn it_is_silent_and_gone_after_work_that_ended_and_after_electors_that_never_led() {
     // Ended by itself, ended after a stop, dropped with its caller, panicked.
     for how in 0..5 {
-        // Terms so long that nothing can be overdue, also on a machine that stands still for a while.
+        // Terms so long that nothing can be overdue, also on a machine that stands still for a
+        // while.
         let (elector, told) = watched(Config::builder("ns", "lease").build().unwrap());
         let stop = elector.stop_handle();
         let run = async move {
@@ -178,7 +185,9 @@ fn an_elector_has_one_watchdog_and_its_grace_ends_with_the_margin() {
     let second = elector.with_watchdog(Watchdog::abort());
     assert!(matches!(second, Err(WatchdogError::Present)));
     let elector = LeaderElector::new(MemoryLeaseStore::new(), config());
-    let Err(WatchdogError::Config(error)) = elector.with_watchdog(Watchdog::abort().grace(601 * MS)) else {
+    let Err(WatchdogError::Config(error)) =
+        elector.with_watchdog(Watchdog::abort().grace(601 * MS))
+    else {
         panic!("a grace that outlasts the margin was accepted")
     };
     assert_eq!(error.field, "grace");
@@ -194,7 +203,8 @@ fn child_of_the_abort() {
         "panic" => Watchdog::call(|_| std::panic::resume_unwind(Box::new("the callback panics"))),
         _ => Watchdog::abort(),
     };
-    let elector = LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
+    let elector =
+        LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
     if what == "stuck" {
         // Holds the lock of stderr for ever, in a pipe that nobody reads.
         thread::spawn(|| {
@@ -224,12 +234,17 @@ fn an_abort_ends_the_process_by_a_signal_and_says_why_if_somebody_reads() {
         let id = child.id();
         let (tell, told) = channel();
         thread::spawn(move || tell.send(child.wait().unwrap()));
-        let status = told.recv_timeout(SOON).unwrap_or_else(|_| panic!("{what}: {id} is still there"));
+        let status =
+            told.recv_timeout(SOON).unwrap_or_else(|_| panic!("{what}: {id} is still there"));
         // SIGABRT.
         assert_eq!(status.signal(), Some(6), "{what}: {status}");
         let mut text = String::new();
         stderr.read_to_string(&mut text).unwrap();
         let line = "is still there";
-        assert_eq!(text.contains(line) && text.contains("aborts the process\n"), what != "stuck", "{text}");
+        assert_eq!(
+            text.contains(line) && text.contains("aborts the process\n"),
+            what != "stuck",
+            "{text}"
+        );
     }
 }

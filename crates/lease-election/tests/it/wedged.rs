@@ -1,4 +1,5 @@
-//! A coordinated leader whose work blocks its thread and does not end, on a clock that the test moves.
+//! A coordinated leader whose work blocks its thread and does not end, on a clock that the test
+//! moves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +13,9 @@ use crate::cluster::{LEASE, ManualClock};
 use crate::controller::{Controller, Look};
 use crate::coordinated::{candidates, leases};
 
-/// Until then others run; nothing here waits for a time to pass. Each look is followed by a task of another thread, if there is one: a thread that merely
-/// yields to its own runtime has looked so often before a busy machine lets any other run.
+/// Until then others run; nothing here waits for a time to pass. Each look is followed by a task of
+/// another thread, if there is one: a thread that merely yields to its own runtime has looked so
+/// often before a busy machine lets any other run.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..50_000 {
         if is_so().await {
@@ -75,8 +77,9 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     assert!(!stands().await);
     // And stands again in the next run.
     let again = elector.clone();
-    let run =
-        tokio::spawn(async move { again.run(|leadership| async move { leadership.ending().await }).await });
+    let run = tokio::spawn(async move {
+        again.run(|leadership| async move { leadership.ending().await }).await
+    });
     // What the dropped work sent has landed when a stop margin is over.
     clock.advance(LEASE);
     until("it stands again", stands).await;
@@ -84,13 +87,15 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     run.await.unwrap();
 }
 
-/// A client of this user whose next write to a Lease, once it is armed, panics in the hands of whoever sent it.
+/// A client of this user whose next write to a Lease, once it is armed, panics in the hands of
+/// whoever sent it.
 fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
     let (client, armed) = (server.client_as("one"), Arc::clone(armed));
     let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
         let (client, armed) = (client.clone(), Arc::clone(&armed));
         async move {
-            let writes = request.method() == http::Method::PUT && request.uri().path().contains("/leases/");
+            let writes =
+                request.method() == http::Method::PUT && request.uri().path().contains("/leases/");
             assert!(!writes || !armed.swap(false, Ordering::SeqCst), "a bug below the store");
             client.send(request).await
         }
@@ -98,7 +103,8 @@ fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
     kube::Client::new(service, "default")
 }
 
-/// Nor does one whose store has panicked: it leads no more, and cannot lead again before its work has ended.
+/// Nor does one whose store has panicked: it leads no more, and cannot lead again before its work
+/// has ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
     let server = EmbeddedApiServer::builder().seed(1).build();
@@ -107,7 +113,8 @@ async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
     let config = Config::builder("default", "lease").fast().identity("one");
     let version = Coordination::new("1.0.0");
     let client = faulty(&server, &armed);
-    let elector = LeaderElector::coordinated_with_clock(client, config, &version, clock.clone(), 1).unwrap();
+    let elector =
+        LeaderElector::coordinated_with_clock(client, config, &version, clock.clone(), 1).unwrap();
     let (unblock, blocked) = mpsc::channel::<()>();
     let (begin, begun) = watch::channel(false);
     let running = elector.clone();

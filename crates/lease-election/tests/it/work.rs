@@ -8,9 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Config, ConfigBuilder, Ending, Fault, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss,
-    MemoryLeaseStore, Moment, Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, Verb, VerifyError,
-    Version,
+    Clock, Config, ConfigBuilder, Ending, Fault, LeaderElector, Leadership, LeaseEvents,
+    LeaseStore, Loss, MemoryLeaseStore, Moment, Outcome, Record, Sleep, StoreError, StoredLease,
+    TokioClock, Verb, VerifyError, Version,
 };
 use tokio::time::Instant;
 
@@ -219,7 +219,8 @@ impl LeaseStore for Faulty {
 #[tokio::test(start_paused = true)]
 async fn a_store_that_panics_leaves_no_work_behind_that_a_second_run_would_meet() {
     let faulty = Faulty::default();
-    let elector = LeaderElector::with_clock(faulty.clone(), fast("a").build().unwrap(), TokioClock::new(), 1);
+    let elector =
+        LeaderElector::with_clock(faulty.clone(), fast("a").build().unwrap(), TokioClock::new(), 1);
     let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
     let working = Arc::new(());
     let lead = || {
@@ -278,7 +279,8 @@ impl Clock for BrokenClock {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
-    // It breaks while the lease is renewed; or as the term is lost, while the work is given its margin.
+    // It breaks while the lease is renewed; or as the term is lost, while the work is given its
+    // margin.
     for lose_first in [false, true] {
         let cluster = Cluster::new();
         let clock = BrokenClock { clock: TokioClock::new(), broken: Arc::default() };
@@ -287,7 +289,8 @@ async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
         let elector = LeaderElector::with_clock(client, fast("a").build().unwrap(), clock, 1);
         let working = Arc::new(());
         let lead = || {
-            let (elector, working, broken) = (elector.clone(), Arc::clone(&working), Arc::clone(&broken));
+            let (elector, working, broken) =
+                (elector.clone(), Arc::clone(&working), Arc::clone(&broken));
             tokio::spawn(async move {
                 elector
                     .run(move |leadership| async move {
@@ -329,7 +332,11 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
     let (begun, begins) = std::sync::mpsc::channel();
     let (finish, finished) = std::sync::mpsc::channel::<()>();
     let working = Arc::new(AtomicBool::new(false));
-    let first = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let first = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
     let (running, at_work) = (elector.clone(), Arc::clone(&working));
     first.spawn(async move {
         running
@@ -346,7 +353,8 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
     while leadership.loss() != Some(Loss::Broken) {
         std::thread::yield_now();
     }
-    let second = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let second =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     second.unwrap().block_on(async {
         let (still, seen) = (Arc::clone(&working), Arc::clone(&working));
         let run = elector.run(move |_| async move { seen.load(Ordering::SeqCst) });
@@ -361,7 +369,11 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
         assert_eq!(run.await, Outcome::Finished(false));
     });
     let stats = elector.stats();
-    assert_eq!((stats.terms, stats.losses.broken), (2, 1), "the term that was broken off is counted");
+    assert_eq!(
+        (stats.terms, stats.losses.broken),
+        (2, 1),
+        "the term that was broken off is counted"
+    );
 }
 
 #[test]
@@ -370,7 +382,11 @@ fn a_run_that_waits_for_work_that_outlived_its_runtime_can_be_stopped() {
     let elector = cluster.elector(fast("a"));
     let (begun, begins) = std::sync::mpsc::channel();
     let (finish, finished) = std::sync::mpsc::channel::<()>();
-    let first = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let first = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_time()
+        .build()
+        .unwrap();
     let running = elector.clone();
     first.spawn(async move {
         running
@@ -385,7 +401,8 @@ fn a_run_that_waits_for_work_that_outlived_its_runtime_can_be_stopped() {
     while leadership.loss() != Some(Loss::Broken) {
         std::thread::yield_now();
     }
-    let second = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let second =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     second.unwrap().block_on(async {
         let stop = elector.stop_handle();
         let run = elector.run(|_| async {});
@@ -402,9 +419,12 @@ fn a_run_that_waits_for_work_that_outlived_its_runtime_can_be_stopped() {
 #[tokio::test(start_paused = true)]
 async fn a_release_waits_out_what_the_server_asks_for_only_if_there_is_time() {
     let busy = |seconds| {
-        Fault::Refused(StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(seconds)) })
+        Fault::Refused(StoreError::TooManyRequests {
+            retry_after: Some(Duration::from_secs(seconds)),
+        })
     };
-    // Asked before the stop (by the last renewal) or at the release itself; two requests may take 1.8 s.
+    // Asked before the stop (by the last renewal) or at the release itself; two requests may take
+    // 1.8 s.
     for (seconds, before, released) in [(1, false, true), (30, false, false), (3, true, false)] {
         let cluster = Cluster::new();
         let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
@@ -436,7 +456,9 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
         loop {
             written.notified().await;
             sleep_ms(20).await;
-            if let Some(lease) = cluster.store.lease().filter(|lease| !lease.record.holder.is_empty()) {
+            if let Some(lease) =
+                cluster.store.lease().filter(|lease| !lease.record.holder.is_empty())
+            {
                 cluster.store.overwrite(Record { holder: String::new(), ..lease.record });
             }
         }
@@ -479,16 +501,19 @@ async fn one_that_gives_nothing_back_leads_again_at_once_after_work_that_returne
     assert!(ended.elapsed() <= MS, "took {:?}", ended.elapsed());
 }
 
-/// The dropped work may have sent what lands within a stop margin: until then neither this one leads again, nor another.
+/// The dropped work may have sent what lands within a stop margin: until then neither this one
+/// leads again, nor another.
 #[tokio::test(start_paused = true)]
-async fn a_term_after_one_whose_work_was_dropped_begins_a_stop_margin_after_that_and_can_be_given_back() {
+async fn a_term_after_one_whose_work_was_dropped_begins_a_stop_margin_after_that_and_can_be_given_back()
+ {
     let long_margin = |identity| {
         let config = Config::builder("ns", "lease").identity(identity);
         config.request_timeout(2500 * MS).stop_margin(7000 * MS).drain_timeout(2000 * MS)
     };
-    for config in
-        [&|identity| fast(identity).drain_timeout(2000 * MS), &long_margin as &dyn Fn(&'static str) -> _]
-    {
+    for config in [
+        &|identity| fast(identity).drain_timeout(2000 * MS),
+        &long_margin as &dyn Fn(&'static str) -> _,
+    ] {
         leads_again_after_work_that_was_dropped(config).await;
     }
 }

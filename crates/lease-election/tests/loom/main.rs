@@ -1,8 +1,10 @@
-//! loom: every schedule of what may happen at once to one term and to its watchdog, with up to three preemptions. `cargo xtask loom lease-election` runs each scenario in a
-//! process of its own: a deadlock that loom finds ends the process.
+//! loom: every schedule of what may happen at once to one term and to its watchdog, with up to
+//! three preemptions. `cargo xtask loom lease-election` runs each scenario in a process of its own:
+//! a deadlock that loom finds ends the process.
 //!
-//! The term is private: its very files are part of this program, on the platform of the model checker. Called with the name of a scenario it runs
-//! that one, with `--list` it prints all, with nothing it does nothing. `LOOM_MAX_PREEMPTIONS` sets another bound.
+//! The term is private: its very files are part of this program, on the platform of the model
+//! checker. Called with the name of a scenario it runs that one, with `--list` it prints all, with
+//! nothing it does nothing. `LOOM_MAX_PREEMPTIONS` sets another bound.
 #![cfg_attr(
     wq_loom,
     allow(
@@ -46,8 +48,8 @@ mod watchdogs;
 
 #[cfg(wq_loom)]
 use shipped::{
-    announcement, clock, config, error, fnv, leadership, loss, planted, record, store, term, version,
-    watchdog,
+    announcement, clock, config, error, fnv, leadership, loss, planted, record, store, term,
+    version, watchdog,
 };
 #[cfg(wq_loom)]
 use wq_contract::scenario;

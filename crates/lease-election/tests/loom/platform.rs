@@ -1,5 +1,5 @@
-//! The platform of the model checker. loom has no cell that is set once, and tokio's `Notify` is none of its own: both are played here, with what their
-//! docs promise and no more.
+//! The platform of the model checker. loom has no cell that is set once, and tokio's `Notify` is
+//! none of its own: both are played here, with what their docs promise and no more.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -32,7 +32,8 @@ impl<T> OnceLock<T> {
     }
 }
 
-/// `notify_waiters` ends the waits that were begun before it, and leaves nothing for those begun after.
+/// `notify_waiters` ends the waits that were begun before it, and leaves nothing for those begun
+/// after.
 #[derive(Debug)]
 pub(crate) struct Notify(Mutex<Waiters>);
 

@@ -1,4 +1,5 @@
-//! In place of the library's `standing`: no term of these scenarios is one of a coordinated election.
+//! In place of the library's `standing`: no term of these scenarios is one of a coordinated
+//! election.
 
 /// Nobody stands.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
-//! client-go's rules (v0.37, `tools/leaderelection`), in the world of the model: the deadline counts from the answer of the last renewal, and a
-//! round of renewals goes on until its own deadline, whatever it reads.
+//! client-go's rules (v0.37, `tools/leaderelection`), in the world of the model: the deadline
+//! counts from the answer of the last renewal, and a round of renewals goes on until its own
+//! deadline, whatever it reads.
 
 use std::time::Duration;
 
@@ -137,7 +138,12 @@ impl Elector for ClientGo {
         }
     }
 
-    fn read(&mut self, now: Moment, (): (), answer: Result<Option<StoredLease>, StoreError>) -> Told {
+    fn read(
+        &mut self,
+        now: Moment,
+        (): (),
+        answer: Result<Option<StoredLease>, StoreError>,
+    ) -> Told {
         match answer {
             Err(_) => self.retry(now),
             Ok(None) => {
@@ -148,8 +154,11 @@ impl Elector for ClientGo {
                 if self.observed.as_ref().map(|known| &known.record) != Some(&lease.record) {
                     self.observe(now, lease);
                 }
-                let record =
-                    self.observed.as_ref().map(|lease| lease.record.holder.as_str()).unwrap_or_default();
+                let record = self
+                    .observed
+                    .as_ref()
+                    .map(|lease| lease.record.holder.as_str())
+                    .unwrap_or_default();
                 if !record.is_empty() && record != self.identity && self.is_lease_valid(now) {
                     self.retry(now);
                 } else {
@@ -238,8 +247,9 @@ impl Elector for ClientGo {
     }
 
     fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
-        let away =
-            |moment: Option<Moment>, horizon| moment.map_or(0, |moment| 1 + distance(moment, now, horizon));
+        let away = |moment: Option<Moment>, horizon| {
+            moment.map_or(0, |moment| 1 + distance(moment, now, horizon))
+        };
         out.extend([u64::from(self.leads), u64::from(self.put)]);
         out.push(away(self.round, Duration::ZERO));
         out.push(away(self.next, Duration::ZERO));

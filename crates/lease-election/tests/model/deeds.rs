@@ -1,9 +1,11 @@
-//! What happens in few worlds: hand-overs to somebody named, maintenance, the server's controller of coordinated elections, evidence about holders.
+//! What happens in few worlds: hand-overs to somebody named, maintenance, the server's controller
+//! of coordinated elections, evidence about holders.
 
 use jiff::Timestamp;
 
 use super::{
-    Call, Elector, Flight, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision, wrong,
+    Call, Elector, Flight, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision,
+    wrong,
 };
 use crate::names::{Names, digest, seconds_off};
 use crate::{Moment, Record, StoredLease, Version};
@@ -15,8 +17,9 @@ pub(crate) struct More {
     pub(crate) hand_overs: bool,
     /// Somebody switches an elector's maintenance on and off.
     pub(crate) maintenance: bool,
-    /// The server's controller grants the lease: a free one at any time, another's when its holder's lease is over by the server's clock, or at any
-    /// time if the one who gets it saw that holder's last renewal, as is assumed (A10).
+    /// The server's controller grants the lease: a free one at any time, another's when its
+    /// holder's lease is over by the server's clock, or at any time if the one who gets it saw
+    /// that holder's last renewal, as is assumed (A10).
     pub(crate) grants: bool,
     /// It grants another's at any time, to anybody. Candidates that read it and nothing else wait.
     pub(crate) ahead: bool,
@@ -28,11 +31,13 @@ pub(crate) struct More {
     pub(crate) evidence: bool,
     /// They are told so of anybody, also of what goes on.
     pub(crate) lies: bool,
-    /// What lost work has sent lands for as long as the margin after its term, also when that work was joined before.
+    /// What lost work has sent lands for as long as the margin after its term, also when that work
+    /// was joined before.
     pub(crate) lands: bool,
     /// The time that stands in a record counts.
     pub(crate) wall_clocks: bool,
-    /// How often an elector is stopped before it leads, and looks for what it may have acquired. It campaigns again afterwards.
+    /// How often an elector is stopped before it leads, and looks for what it may have acquired.
+    /// It campaigns again afterwards.
     pub(crate) stops: u8,
 }
 
@@ -70,7 +75,8 @@ const FORESTALLS: u8 = 3;
 const GRANTED: i32 = 2;
 const STRATEGY: &str = "s";
 
-/// As `seconds_off` counts, which calls now 60: what was renewed 6 s ago is over, and would be with any lease of the worlds with grants.
+/// As `seconds_off` counts, which calls now 60: what was renewed 6 s ago is over, and would be with
+/// any lease of the worlds with grants.
 const LONG_OVER: u64 = 54;
 
 impl<E: Elector> World<E> {
@@ -141,7 +147,8 @@ impl<E: Elector> World<E> {
             Step::Grant(i) => {
                 let before = self.lease.as_ref().map(|lease| &lease.record);
                 // To the microsecond another than any, which is what tells it from all others.
-                let time = self.time(rules).as_microsecond() + i64::try_from(self.revision).unwrap_or(0);
+                let time =
+                    self.time(rules).as_microsecond() + i64::try_from(self.revision).unwrap_or(0);
                 let grant = Record {
                     holder: self.at(i).elector.identity().to_owned(),
                     lease_duration_seconds: GRANTED,
@@ -155,7 +162,8 @@ impl<E: Elector> World<E> {
             Step::Prefer(i) => {
                 if let Some(lease) = self.lease.clone() {
                     let preferred_holder = self.at(i).elector.identity().to_owned();
-                    let record = Record { preferred_holder, strategy: STRATEGY.to_owned(), ..lease.record };
+                    let record =
+                        Record { preferred_holder, strategy: STRATEGY.to_owned(), ..lease.record };
                     self.put(record, self.writer);
                 }
             }
@@ -184,7 +192,9 @@ impl<E: Elector> World<E> {
     /// Whether the lease is over by the server's clock.
     fn is_expired(&self, rules: &Rules, record: &Record) -> bool {
         let now = self.time(rules).as_second();
-        record.renew_time.is_none_or(|at| at.as_second() + i64::from(record.lease_duration_seconds) < now)
+        record
+            .renew_time
+            .is_none_or(|at| at.as_second() + i64::from(record.lease_duration_seconds) < now)
     }
 
     fn may_be_granted(&self, rules: &Rules, i: u8) -> bool {
@@ -194,7 +204,8 @@ impl<E: Elector> World<E> {
             Some(lease) if lease.record.is_free() => true,
             Some(lease) => {
                 let over = self.is_expired(rules, &lease.record) && self.writer.is_some();
-                lease.record.holder != self.at(i).elector.identity() && (saw_it || over || rules.more.ahead)
+                lease.record.holder != self.at(i).elector.identity()
+                    && (saw_it || over || rules.more.ahead)
             }
         }
     }
@@ -227,7 +238,8 @@ impl<E: Elector> World<E> {
         let Some(known) = node.elector.known() else { return false };
         let holder = known.record.holder.as_str();
         let lives = || self.nodes.iter().any(|node| node.elector.identity() == holder);
-        let is_another = !holder.is_empty() && holder != STRANGER && holder != node.elector.identity();
+        let is_another =
+            !holder.is_empty() && holder != STRANGER && holder != node.elector.identity();
         is_another && (lies || !lives())
     }
 
@@ -250,7 +262,8 @@ impl<E: Elector> World<E> {
         self.at(i).phase == Phase::Quit
     }
 
-    /// A read was answered. One that is stopped does what the driver does then: it writes in the place of its acquisition, or is done.
+    /// A read was answered. One that is stopped does what the driver does then: it writes in the
+    /// place of its acquisition, or is done.
     pub(super) fn has_looked(&mut self, rules: &Rules, i: u8) {
         let now = self.now(rules, i);
         let node = self.at_mut(i);
@@ -300,7 +313,10 @@ impl<E: Elector> World<E> {
         if more.grants {
             let now = self.now(rules, 0);
             let ends = self.lease.as_ref().and_then(|lease| lease.record.renew_time);
-            out.extend([u64::from(self.seen), ends.map_or(0, |time| seconds_off(time, now).max(LONG_OVER))]);
+            out.extend([
+                u64::from(self.seen),
+                ends.map_or(0, |time| seconds_off(time, now).max(LONG_OVER)),
+            ]);
         }
         if rules.rewinds > 0 {
             for shown in self.nodes.iter().map(|node| &node.extra.shown) {

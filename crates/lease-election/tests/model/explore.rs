@@ -1,5 +1,6 @@
-//! Breadth-first search through every state of a world, on all processors, with the shortest way to what must never be. A search that stops early stops between
-//! two depths: so what it has looked at does not hang on how far the threads came.
+//! Breadth-first search through every state of a world, on all processors, with the shortest way to
+//! what must never be. A search that stops early stops between two depths: so what it has looked at
+//! does not hang on how far the threads came.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +12,8 @@ use std::thread;
 
 use crate::world::{Elector, Rules, Step, World, Wrong};
 
-/// A state by 64 bits of its outlook. Of 20 million states two are confused with a probability of 1 in 100,000, and then one is not looked at.
+/// A state by 64 bits of its outlook. Of 20 million states two are confused with a probability of 1
+/// in 100,000, and then one is not looked at.
 type Print = u64;
 
 /// A print is as good as random already.
@@ -57,7 +59,8 @@ pub(crate) struct Play<'p, E: Elector> {
     pub(crate) rules: &'p Rules,
     pub(crate) start: World<E>,
     pub(crate) restart: &'p (dyn Fn(u8, u8) -> E + Sync),
-    /// The search goes no deeper once it has reached so many states: the depth at which it gets there is looked at whole.
+    /// The search goes no deeper once it has reached so many states: the depth at which it gets
+    /// there is looked at whole.
     pub(crate) bound: usize,
     /// Looks at a state and says what is wrong with it, besides what the steps say.
     pub(crate) look: &'p Look<'p, E>,
@@ -119,7 +122,8 @@ where
                             next.push((reached, after));
                             states.fetch_add(1, Relaxed);
                         } else if is_compared(print, reached)
-                            && let Err(found) = behave_alike(play, &way_to(&origins, first, reached), &after)
+                            && let Err(found) =
+                                behave_alike(play, &way_to(&origins, first, reached), &after)
                         {
                             locked(&wrong).get_or_insert((print, Some(*step), found));
                         }
@@ -132,7 +136,9 @@ where
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers
                 .into_iter()
-                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .flat_map(|worker| {
+                    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                })
                 .collect()
         });
         depth += 1;
@@ -162,22 +168,30 @@ fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> 
     }
 }
 
-/// Of the steps that lead to a state known already, so few are compared with how it was reached first: more would cost more than the search.
+/// Of the steps that lead to a state known already, so few are compared with how it was reached
+/// first: more would cost more than the search.
 const COMPARED: u64 = 256;
 
 fn is_compared(print: Print, reached: Print) -> bool {
-    // A planted bug is to be seen by what it does, and not because it decides by what nothing else decides by.
+    // A planted bug is to be seen by what it does, and not because it decides by what nothing else
+    // decides by.
     cfg!(not(wq_plant)) && (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
 }
 
-/// What counts as the same must be: the same may happen after both, and what that leads to counts as the same again. Otherwise the outlook leaves out what
-/// decides something, and states are taken for known which nobody has looked at.
-fn behave_alike<E: Elector>(play: &Play<'_, E>, way: &[Step], other: &World<E>) -> Result<(), Wrong> {
+/// What counts as the same must be: the same may happen after both, and what that leads to counts
+/// as the same again. Otherwise the outlook leaves out what decides something, and states are taken
+/// for known which nobody has looked at.
+fn behave_alike<E: Elector>(
+    play: &Play<'_, E>,
+    way: &[Step],
+    other: &World<E>,
+) -> Result<(), Wrong> {
     let mut first = play.start.clone();
     for step in way {
         first.step(play.rules, *step, play.restart)?;
     }
-    let differs = |what: String| Err(Wrong(format!("it counts as the same as after {way:?}, and {what}")));
+    let differs =
+        |what: String| Err(Wrong(format!("it counts as the same as after {way:?}, and {what}")));
     let (mut todo, mut other_todo, mut words) = (Vec::new(), Vec::new(), Vec::new());
     first.steps(play.rules, &mut todo);
     other.steps(play.rules, &mut other_todo);
@@ -187,8 +201,9 @@ fn behave_alike<E: Elector>(play: &Play<'_, E>, way: &[Step], other: &World<E>) 
     for step in todo {
         let mut after = |world: &World<E>| {
             let mut world = world.clone();
-            let print =
-                world.step(play.rules, step, play.restart).map(|()| print_of(&world, play.rules, &mut words));
+            let print = world
+                .step(play.rules, step, play.restart)
+                .map(|()| print_of(&world, play.rules, &mut words));
             print.ok()
         };
         if after(&first) != after(other) {

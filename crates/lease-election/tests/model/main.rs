@@ -1,7 +1,9 @@
-//! Model: every state that the shipped protocol can get into with one Lease, two or three electors, and all that can go wrong between them.
+//! Model: every state that the shipped protocol can get into with one Lease, two or three electors,
+//! and all that can go wrong between them.
 //!
-//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`: `quick` (the default) stops each search early, after a whole depth,
-//! `full` looks at every state of the small worlds, `long` at those of the large ones as well.
+//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`:
+//! `quick` (the default) stops each search early, after a whole depth, `full` looks at every state
+//! of the small worlds, `long` at those of the large ones as well.
 #![allow(
     dead_code,
     unused_imports,
@@ -40,8 +42,8 @@ mod world;
 
 use shipped::candidate::outlook::names;
 use shipped::{
-    announcement, candidate, clock, config, decide, draws, error, fnv, loss, observation, planted, record,
-    store, version,
+    announcement, candidate, clock, config, decide, draws, error, fnv, loss, observation, planted,
+    record, store, version,
 };
 
 use clock::{Clock, Moment, Sleep};
@@ -62,9 +64,9 @@ fn main() -> std::process::ExitCode {
     let effort = match std::env::var("ELECTION_MODEL").as_deref() {
         Ok("full") => Effort::Full,
         Ok("long") => Effort::Long(MILLION),
-        Ok(millions) => {
-            Effort::Long(MILLION * millions.parse::<usize>().expect("full, long, or millions of states"))
-        }
+        Ok(millions) => Effort::Long(
+            MILLION * millions.parse::<usize>().expect("full, long, or millions of states"),
+        ),
         Err(_) => Effort::Quick,
     };
     let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));

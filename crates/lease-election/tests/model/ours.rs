@@ -156,13 +156,23 @@ impl Elector for Ours {
         self.after(told(news))
     }
 
-    fn read(&mut self, now: Moment, read: Read, answer: Result<Option<StoredLease>, StoreError>) -> Told {
+    fn read(
+        &mut self,
+        now: Moment,
+        read: Read,
+        answer: Result<Option<StoredLease>, StoreError>,
+    ) -> Told {
         let news = self.candidate.read(now, read, answer);
         self.start_cold(now);
         self.after(told(news))
     }
 
-    fn wrote(&mut self, now: Moment, write: &Write, answer: Result<StoredLease, StoreError>) -> Told {
+    fn wrote(
+        &mut self,
+        now: Moment,
+        write: &Write,
+        answer: Result<StoredLease, StoreError>,
+    ) -> Told {
         let news = self.candidate.wrote(now, write, answer);
         self.start_cold(now);
         self.after(told(news))

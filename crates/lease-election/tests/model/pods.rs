@@ -1,11 +1,13 @@
-//! Pods: what they are evidence of in every state that those of two names, in two namespaces, can get into while kubelets start and end what runs in them.
-//! It must never say of a Pod that runs that it has ended, wherever it looks.
+//! Pods: what they are evidence of in every state that those of two names, in two namespaces, can
+//! get into while kubelets start and end what runs in them. It must never say of a Pod that runs
+//! that it has ended, wherever it looks.
 
 use std::collections::{HashSet, VecDeque};
 
 use super::shipped::holder_pod::{Found, HolderPod, Word, identity_of};
 
-/// The places of Pods: a namespace and a name. A StatefulSet of one name in each of two namespaces has such.
+/// The places of Pods: a namespace and a name. A StatefulSet of one name in each of two namespaces
+/// has such.
 const PLACES: [(usize, &str); 4] = [(0, "a"), (0, "b"), (1, "a"), (1, "b")];
 
 /// Pods that are made in one place, one after the other.
@@ -50,9 +52,13 @@ impl Place {
                 Self { runs: true, has_run: true, ..self },
             ),
             Step::End => (self.runs, Self { runs: false, ..self }),
-            Step::Say => (self.is_there && self.has_run && !self.runs, Self { has_ended: true, ..self }),
+            Step::Say => {
+                (self.is_there && self.has_run && !self.runs, Self { has_ended: true, ..self })
+            }
             Step::Delete => (self.is_there, Self { is_deleted: true, ..self }),
-            Step::LetGo => (self.is_there && self.is_deleted && is_over, Self { is_there: false, ..self }),
+            Step::LetGo => {
+                (self.is_there && self.is_deleted && is_over, Self { is_there: false, ..self })
+            }
         };
         (may && after != self).then_some(after)
     }
@@ -68,13 +74,16 @@ fn found(there: Option<&(String, bool)>) -> Found<'_> {
     there.map_or(Found::Nothing, |(uid, has_ended)| Found::Pod { uid, has_ended: *has_ended })
 }
 
-/// Whether the Pod `own`, looking into `namespace`, is told that the Pod of this identity has ended.
+/// Whether the Pod `own`, looking into `namespace`, is told that the Pod of this identity has
+/// ended.
 fn says_ended(state: &State, namespace: usize, own: &str, holder: &str) -> bool {
     let there = |pod: HolderPod<'_>| {
         let place = PLACES.iter().position(|place| *place == (namespace, pod.name))?;
         state[place].is_there.then(|| (uid(place, state[place].made), state[place].has_ended))
     };
-    let (Some(own), Some(holder)) = (HolderPod::of(own), HolderPod::of(holder)) else { return false };
+    let (Some(own), Some(holder)) = (HolderPod::of(own), HolderPod::of(holder)) else {
+        return false;
+    };
     match holder.judge(found(there(holder).as_ref())) {
         Word::Ended => true,
         Word::NotHere => own.is_here(found(there(own).as_ref())),
@@ -82,7 +91,8 @@ fn says_ended(state: &State, namespace: usize, own: &str, holder: &str) -> bool 
     }
 }
 
-/// Looks at every state; `false`, and says why, if in one of them somebody is taken for gone who runs, or nobody ever is.
+/// Looks at every state; `false`, and says why, if in one of them somebody is taken for gone who
+/// runs, or nobody ever is.
 pub(crate) fn play() -> bool {
     let mut seen: HashSet<State> = HashSet::new();
     let mut queue = VecDeque::from([State::default()]);
@@ -92,7 +102,8 @@ pub(crate) fn play() -> bool {
             continue;
         }
         // The election is that of the Pods in namespace 0: `b` asks about each that was ever `a`.
-        let asks = PLACES.iter().position(|place| *place == (0, "b")).filter(|b| state[*b].is_there);
+        let asks =
+            PLACES.iter().position(|place| *place == (0, "b")).filter(|b| state[*b].is_there);
         if let Some(asks) = asks {
             let own = identity_of("b", &uid(asks, state[asks].made), 1);
             for life in 1..=state[0].made {
@@ -117,9 +128,14 @@ pub(crate) fn play() -> bool {
             }
         }
     }
-    println!("model: pods {:>54} states (all), {known} times one was known to have ended", seen.len());
+    println!(
+        "model: pods {:>54} states (all), {known} times one was known to have ended",
+        seen.len()
+    );
     if let Some((state, namespace)) = wrong {
-        println!("    a Pod that runs is taken for gone by who looks into namespace {namespace}: {state:?}");
+        println!(
+            "    a Pod that runs is taken for gone by who looks into namespace {namespace}: {state:?}"
+        );
     }
     wrong.is_none() && known > 0
 }

@@ -20,7 +20,8 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// How many states of this world are looked at, and besides them what is as far from its beginning as the last of these.
+    /// How many states of this world are looked at, and besides them what is as far from its
+    /// beginning as the last of these.
     fn bound(self, scenario: &Scenario) -> usize {
         match self {
             Self::Quick => 5_500,
@@ -81,7 +82,8 @@ const TAKEN_OVER: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector has led and given the lease back, the second has taken it at once, and the first does not know.
+/// The first elector has led and given the lease back, the second has taken it at once, and the
+/// first does not know.
 const GIVEN_BACK: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -114,7 +116,8 @@ const GIVEN_BACK_UNANSWERED: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector's release was lost, the second has taken the lease when it had run out, and the first still means to give it back.
+/// The first elector's release was lost, the second has taken the lease when it had run out, and
+/// the first still means to give it back.
 const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -130,7 +133,8 @@ const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
-/// The first elector has given up a creation that may still arrive; its next one has met the Lease of the second, which it has not seen.
+/// The first elector has given up a creation that may still arrive; its next one has met the Lease
+/// of the second, which it has not seen.
 const MET_ONE: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -158,7 +162,8 @@ const RENEWS: &[Step] = leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0));
 const REFUSED_AND_MAY_LAND: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0), Step::Twice(0), Step::Refuse(0));
 
-/// The first elector's creation is on its way twice, and has arrived once. The second has taken the lease when it had run out.
+/// The first elector's creation is on its way twice, and has arrived once. The second has taken the
+/// lease when it had run out.
 const MADE_AND_TAKEN_OVER: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -181,8 +186,9 @@ const MADE_AND_TAKEN_OVER: &[Step] = &[
     Step::Join(0),
 ];
 
-/// The first elector has led, its renewal was seen by the second, and its hold has run out. Then the store went back to the version before that renewal, and
-/// when that had run out as well, the first leads again, with the version of its renewal.
+/// The first elector has led, its renewal was seen by the second, and its hold has run out. Then
+/// the store went back to the version before that renewal, and when that had run out as well, the
+/// first leads again, with the version of its renewal.
 const LEADS_WITH_AN_OLD_VERSION: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -215,7 +221,8 @@ const LEADS_WITH_AN_OLD_VERSION: &[Step] = leads_and_is_seen!(
     Step::Answer(0)
 );
 
-/// The first elector stands still since it sent a creation, for more than a lease; the second has made the Lease, and leads.
+/// The first elector stands still since it sent a creation, for more than a lease; the second has
+/// made the Lease, and leads.
 const STANDS_STILL: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
@@ -254,15 +261,25 @@ const GRANTED: &[Step] = &[
     Step::Answer(1),
 ];
 
-/// The first elector led, its hold has run out, and its work was joined at once; the other has not seen that.
+/// The first elector led, its hold has run out, and its work was joined at once; the other has not
+/// seen that.
 const EXPIRED: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0));
 
 /// As after EXPIRED; then the first is stopped.
-const EXPIRED_AND_STOPPED: &[Step] =
-    leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0), Step::Stop(0));
+const EXPIRED_AND_STOPPED: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Wake(0),
+    Step::Join(0),
+    Step::Stop(0)
+);
 
-/// As after EXPIRED; one that leads again while what its work has sent may land does so, and is done.
+/// As after EXPIRED; one that leads again while what its work has sent may land does so, and is
+/// done.
 const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -277,7 +294,8 @@ const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     Step::Finish(0)
 );
 
-/// As after EXPIRED; the other's acquisition has no answer, and may arrive yet. Then the first leads again.
+/// As after EXPIRED; the other's acquisition has no answer, and may arrive yet. Then the first
+/// leads again.
 const ACQUISITION_UNANSWERED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -295,8 +313,16 @@ const ACQUISITION_UNANSWERED: &[Step] = leads_and_is_seen!(
 );
 
 /// The same before the first leads again.
-const ACQUISITION_MAY_ARRIVE: &[Step] =
-    leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Tick, Step::Send(1), Step::GiveUp(1));
+const ACQUISITION_MAY_ARRIVE: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::GiveUp(1)
+);
 
 /// As EXPIRED by a grant; the other has seen nothing at all.
 const GRANTED_AND_EXPIRED: &[Step] = &[
@@ -334,7 +360,8 @@ const GRANTED_TO_ANOTHER: &[Step] = &[
     Step::Grant(1),
 ];
 
-/// As after GRANTED, and it has renewed, which the other has not seen; the Lease was deleted, and a new one is the other's.
+/// As after GRANTED, and it has renewed, which the other has not seen; the Lease was deleted, and a
+/// new one is the other's.
 const MADE_AGAIN: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -355,8 +382,8 @@ const MADE_AGAIN: &[Step] = &[
     Step::Grant(1),
 ];
 
-/// The first elector led, and was started again; the second knows that the one who held the lease is gone, and has not heard it when the first
-/// leads again.
+/// The first elector led, and was started again; the second knows that the one who held the lease
+/// is gone, and has not heard it when the first leads again.
 const ASKED: &[Step] = leads_and_is_seen!(
     0,
     1,
@@ -382,7 +409,8 @@ const BEHIND_LEADS: &[Step] = leads_and_is_seen!(1, 0, Step::Restart(0));
 
 struct Scenario {
     name: &'static str,
-    /// From which effort on all of its states are looked at; of one without, there are more than a machine keeps.
+    /// From which effort on all of its states are looked at; of one without, there are more than a
+    /// machine keeps.
     all: Option<Effort>,
     /// From how many on `full` goes no deeper otherwise.
     part: usize,
@@ -426,7 +454,11 @@ fn scenarios() -> Vec<Scenario> {
         world("a write that is sent twice", None, Rules { twice: 1, ..pauses() }),
         Scenario {
             way: RENEWS,
-            ..world("a renewal that is sent twice", None, Rules { twice: 1, work_ends: true, ..pauses() })
+            ..world(
+                "a renewal that is sent twice",
+                None,
+                Rules { twice: 1, work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             way: REFUSED_AND_MAY_LAND,
@@ -442,7 +474,11 @@ fn scenarios() -> Vec<Scenario> {
         },
         Scenario {
             way: STANDS_STILL,
-            ..world("deletions while a creation is under way", None, Rules { deletions: true, ..pauses() })
+            ..world(
+                "deletions while a creation is under way",
+                None,
+                Rules { deletions: true, ..pauses() },
+            )
         },
         Scenario {
             way: LEADS_WITH_AN_OLD_VERSION,
@@ -455,7 +491,11 @@ fn scenarios() -> Vec<Scenario> {
         },
         Scenario {
             way: GIVEN_BACK,
-            ..world("deletions after a release", None, Rules { deletions: true, work_ends: true, ..pauses() })
+            ..world(
+                "deletions after a release",
+                None,
+                Rules { deletions: true, work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             way: GIVEN_BACK_UNANSWERED,
@@ -472,7 +512,11 @@ fn scenarios() -> Vec<Scenario> {
         },
         Scenario {
             way: MET_ONE,
-            ..world("late writes and deletions", None, Rules { late_writes: 1, deletions: true, ..pauses() })
+            ..world(
+                "late writes and deletions",
+                None,
+                Rules { late_writes: 1, deletions: true, ..pauses() },
+            )
         },
         world("labels", None, Rules { touches: true, ..pauses() }),
         world("doubled writes", None, Rules { doubled_writes: OFTEN, ..pauses() }),
@@ -484,7 +528,11 @@ fn scenarios() -> Vec<Scenario> {
         // Leases of three steps, so that all of it can be looked at.
         Scenario {
             terms: short,
-            ..world("short leases, releases", Some(Effort::Full), Rules { work_ends: true, ..pauses() })
+            ..world(
+                "short leases, releases",
+                Some(Effort::Full),
+                Rules { work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             terms: short,
@@ -504,7 +552,11 @@ fn scenarios() -> Vec<Scenario> {
         },
         Scenario {
             terms: short,
-            ..world("short leases, three electors", None, Rules { tick: vec![SECOND; 3], ..pauses() })
+            ..world(
+                "short leases, three electors",
+                None,
+                Rules { tick: vec![SECOND; 3], ..pauses() },
+            )
         },
         world("stale events", None, Rules { watches: true, stale_events: true, ..pauses() }),
         world(
@@ -514,9 +566,14 @@ fn scenarios() -> Vec<Scenario> {
         ),
         Scenario {
             one_identity: true,
-            ..world("restarts under one identity", None, Rules { restarts: 1, late_writes: 1, ..pauses() })
+            ..world(
+                "restarts under one identity",
+                None,
+                Rules { restarts: 1, late_writes: 1, ..pauses() },
+            )
         },
-        // The slow clock leads or follows: the tenth that the configuration allows for, either way.
+        // The slow clock leads or follows: the tenth that the configuration allows for, either
+        // way.
         Scenario {
             terms: Terms { lease: 5, drift_ppm: 100_000, ..terms },
             ..world(
@@ -537,7 +594,13 @@ fn scenarios() -> Vec<Scenario> {
         world(
             "releases, watches, late and doubled writes",
             None,
-            Rules { work_ends: true, watches: true, doubled_writes: OFTEN, late_writes: 1, ..pauses() },
+            Rules {
+                work_ends: true,
+                watches: true,
+                doubled_writes: OFTEN,
+                late_writes: 1,
+                ..pauses()
+            },
         ),
         // A wait for politeness' sake, which safety leaves out and progress counts.
         Scenario {
@@ -545,9 +608,21 @@ fn scenarios() -> Vec<Scenario> {
             ..world("polling standbys", Some(Effort::Long(0)), pauses())
         },
         world("records written back", None, Rules { restores: 1, ..pauses() }),
-        world("records written back, late writes", None, Rules { restores: 1, late_writes: 1, ..pauses() }),
-        world("strangers and late writes", None, Rules { strangers: true, late_writes: 1, ..pauses() }),
-        world("strangers and deletions", None, Rules { strangers: true, deletions: true, ..pauses() }),
+        world(
+            "records written back, late writes",
+            None,
+            Rules { restores: 1, late_writes: 1, ..pauses() },
+        ),
+        world(
+            "strangers and late writes",
+            None,
+            Rules { strangers: true, late_writes: 1, ..pauses() },
+        ),
+        world(
+            "strangers and deletions",
+            None,
+            Rules { strangers: true, deletions: true, ..pauses() },
+        ),
         world("restarts and deletions", None, Rules { restarts: 1, deletions: true, ..pauses() }),
         world("two late writes each", None, Rules { late_writes: 2, ..pauses() }),
         world("three electors", None, Rules { tick: vec![SECOND; 3], ..pauses() }),
@@ -571,7 +646,8 @@ fn terms() -> Terms {
     }
 }
 
-/// The worlds of what is called for, or asked for: hand-overs, maintenance, coordinated election, evidence, cold starts.
+/// The worlds of what is called for, or asked for: hand-overs, maintenance, coordinated election,
+/// evidence, cold starts.
 fn features() -> Vec<Scenario> {
     let terms = terms();
     let world = |name, more, rules: Rules| Scenario {
@@ -585,7 +661,8 @@ fn features() -> Vec<Scenario> {
         one_identity: false,
         named_lives: false,
     };
-    let (ranked, elected) = (|rank| Terms { rank: Some(rank), ..terms }, Terms { manner: ELECTED, ..terms });
+    let (ranked, elected) =
+        (|rank| Terms { rank: Some(rank), ..terms }, Terms { manner: ELECTED, ..terms });
     let grants = || More { grants: true, ..More::default() };
     let stops = || More { stops: 1, ..More::default() };
     let maintenance = || More { maintenance: true, ..More::default() };
@@ -603,7 +680,11 @@ fn features() -> Vec<Scenario> {
         },
         Scenario {
             way: ACQUISITION_UNANSWERED,
-            ..world("maintenance beside a leader", maintenance(), Rules { late_writes: 1, ..pauses() })
+            ..world(
+                "maintenance beside a leader",
+                maintenance(),
+                Rules { late_writes: 1, ..pauses() },
+            )
         },
         Scenario {
             way: ACQUISITION_MAY_ARRIVE,
@@ -615,11 +696,19 @@ fn features() -> Vec<Scenario> {
         },
         Scenario {
             way: EXPIRED_AND_STOPPED,
-            ..world("stops after a term", stops(), Rules { late_writes: 1, work_ends: true, ..pauses() })
+            ..world(
+                "stops after a term",
+                stops(),
+                Rules { late_writes: 1, work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             way: MET_ONE,
-            ..world("stops and deletions", stops(), Rules { late_writes: 1, deletions: true, ..pauses() })
+            ..world(
+                "stops and deletions",
+                stops(),
+                Rules { late_writes: 1, deletions: true, ..pauses() },
+            )
         },
         Scenario {
             way: EXPIRED_AND_STOPPED,
@@ -668,7 +757,11 @@ fn features() -> Vec<Scenario> {
             ..world("grants by a clock that is ahead", More { ahead: true, ..grants() }, pauses())
         },
         Scenario { terms: elected, ..world("grants", grants(), pauses()) },
-        Scenario { terms: elected, way: GRANTED, ..world("grants after a term", grants(), pauses()) },
+        Scenario {
+            terms: elected,
+            way: GRANTED,
+            ..world("grants after a term", grants(), pauses())
+        },
         Scenario {
             terms: elected,
             way: GRANTED,
@@ -745,7 +838,11 @@ fn cold_start(skew: i64) -> Scenario {
         all: None,
         part: 30_000,
         terms: Terms { skew, ..behind },
-        rules: Rules { restarts: 1, more: More { wall_clocks: true, ..More::default() }, ..pauses() },
+        rules: Rules {
+            restarts: 1,
+            more: More { wall_clocks: true, ..More::default() },
+            ..pauses()
+        },
         other: Some(behind),
         way: &[],
         one_identity: false,
@@ -753,7 +850,8 @@ fn cold_start(skew: i64) -> Scenario {
     }
 }
 
-/// Worlds in which an assumption is broken that an opt-in rests on (A8, A9): two leaders must be found there.
+/// Worlds in which an assumption is broken that an opt-in rests on (A8, A9): two leaders must be
+/// found there.
 fn broken_assumptions() -> Vec<Scenario> {
     let lies = More { evidence: true, lies: true, ..More::default() };
     vec![
@@ -811,7 +909,8 @@ pub(crate) fn play_all(effort: Effort, only: Option<&str>) -> ExitCode {
     }
     if cfg!(not(wq_plant)) && only.is_none() {
         for scenario in broken_assumptions() {
-            let overlaps = play(&scenario, Effort::Full).wrong.is_some_and(|(_, wrong)| is_overlap(&wrong));
+            let overlaps =
+                play(&scenario, Effort::Full).wrong.is_some_and(|(_, wrong)| is_overlap(&wrong));
             if !overlaps {
                 println!("model: it does not see two leaders with {}", scenario.name);
                 return ExitCode::FAILURE;
@@ -825,7 +924,8 @@ fn play(scenario: &Scenario, effort: Effort) -> Found {
     let rules = &scenario.rules;
     let restart = |node: u8, lives: u8| {
         let name = if scenario.one_identity { "a" } else { ["a", "b", "c"][usize::from(node)] };
-        let identity = if scenario.named_lives { format!("{name}{lives}") } else { name.to_owned() };
+        let identity =
+            if scenario.named_lives { format!("{name}{lives}") } else { name.to_owned() };
         let terms = scenario.other.filter(|_| node == 1).unwrap_or(scenario.terms);
         terms.elector(&identity, u64::from(node) * 10 + u64::from(lives))
     };
@@ -837,21 +937,29 @@ fn play(scenario: &Scenario, effort: Effort) -> Found {
     // A lease, what is waited for after failures, and for an event.
     // The controller's own wait comes on top.
     let more = if rules.more.grants { 14 } else { 8 };
-    let patience = u32::try_from(scenario.other.unwrap_or(scenario.terms).lease + more).unwrap_or(u32::MAX);
+    let patience =
+        u32::try_from(scenario.other.unwrap_or(scenario.terms).lease + more).unwrap_or(u32::MAX);
     let look = |print: u64, world: &World<Ours>| -> Result<(), Wrong> {
         if print.is_multiple_of(64) { world.clone().settle(rules, patience) } else { Ok(()) }
     };
     explore(&Play { rules, start, restart: &restart, bound: effort.bound(scenario), look: &look })
 }
 
-/// Whether the search sees two leaders under client-go's rules: a search that sees nothing there proves nothing here.
+/// Whether the search sees two leaders under client-go's rules: a search that sees nothing there
+/// proves nothing here.
 fn client_go_splits() -> bool {
-    let elector =
-        |node: u8, _: u8| ClientGo::new(if node == 0 { "a" } else { "b" }, SECOND * 6, SECOND * 4, SECOND);
+    let elector = |node: u8, _: u8| {
+        ClientGo::new(if node == 0 { "a" } else { "b" }, SECOND * 6, SECOND * 4, SECOND)
+    };
     let rules = Rules { punctual: Some(SECOND * 2), margin: Duration::ZERO, ..pauses() };
     let start = World::new([elector(0, 0), elector(1, 0)]);
-    let found =
-        explore(&Play { rules: &rules, start, restart: &elector, bound: 1_000_000, look: &|_, _| Ok(()) });
+    let found = explore(&Play {
+        rules: &rules,
+        start,
+        restart: &elector,
+        bound: 1_000_000,
+        look: &|_, _| Ok(()),
+    });
     found.wrong.is_some_and(|(_, wrong)| is_overlap(&wrong))
 }
 

@@ -1,5 +1,6 @@
-//! The world of the model: one Lease, a few electors, and everything that may happen between them. Whoever plays it says which rules the
-//! electors go by ([`Elector`]); what must never be is checked in each step.
+//! The world of the model: one Lease, a few electors, and everything that may happen between them.
+//! Whoever plays it says which rules the electors go by ([`Elector`]); what must never be is
+//! checked in each step.
 
 use std::fmt;
 use std::sync::Arc;
@@ -59,7 +60,12 @@ pub(crate) trait Elector: Clone {
         read: Self::Read,
         answer: Result<Option<StoredLease>, StoreError>,
     ) -> Told;
-    fn wrote(&mut self, now: Moment, write: &Self::Write, answer: Result<StoredLease, StoreError>) -> Told;
+    fn wrote(
+        &mut self,
+        now: Moment,
+        write: &Self::Write,
+        answer: Result<StoredLease, StoreError>,
+    ) -> Told;
     fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told;
     /// The watch broke.
     fn distrust(&mut self);
@@ -69,7 +75,8 @@ pub(crate) trait Elector: Clone {
     fn resume(&mut self, now: Moment) {
         self.abdicate(now);
     }
-    /// Stopped: whether it writes a free record, in the place of an acquisition that may still be applied.
+    /// Stopped: whether it writes a free record, in the place of an acquisition that may still be
+    /// applied.
     fn may_forestall(&self, _: Moment) -> bool {
         false
     }
@@ -107,7 +114,13 @@ pub(crate) trait Elector: Clone {
     fn revisions(&self, names: &Names, out: &mut Vec<u64>);
     fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>);
     fn outlook_of_read(&self, read: &Self::Read, finds: bool, now: Moment, out: &mut Vec<u64>);
-    fn outlook_of_write(&self, write: &Self::Write, now: Moment, names: &mut Names, out: &mut Vec<u64>);
+    fn outlook_of_write(
+        &self,
+        write: &Self::Write,
+        now: Moment,
+        names: &mut Names,
+        out: &mut Vec<u64>,
+    );
 }
 
 /// Any number of times.
@@ -120,7 +133,8 @@ pub(crate) struct Rules {
     pub(crate) tick: Vec<Duration>,
     /// What work may go on for after its term.
     pub(crate) margin: Duration,
-    /// The longest that a request takes, if no process ever pauses; with `None` any process may stand still at any time for any time.
+    /// The longest that a request takes, if no process ever pauses; with `None` any process may
+    /// stand still at any time for any time.
     pub(crate) punctual: Option<Duration>,
     /// So many writes of an elector that were given up may still be applied: its last ones.
     pub(crate) late_writes: usize,
@@ -128,11 +142,14 @@ pub(crate) struct Rules {
     pub(crate) watches: bool,
     /// Events come late, twice or after newer ones.
     pub(crate) stale_events: bool,
-    /// How often a write that was applied is answered with a conflict, because a proxy sent it twice.
+    /// How often a write that was applied is answered with a conflict, because a proxy sent it
+    /// twice.
     pub(crate) doubled_writes: u8,
-    /// So many writes are on their way twice: the second arrives before or after the first, or its answer. And the server refuses any.
+    /// So many writes are on their way twice: the second arrives before or after the first, or its
+    /// answer. And the server refuses any.
     pub(crate) twice: u8,
-    /// How often the store goes back to the version before, when nobody leads, and hands out its versions again.
+    /// How often the store goes back to the version before, when nobody leads, and hands out its
+    /// versions again.
     pub(crate) rewinds: u8,
     /// Somebody changes a label.
     pub(crate) touches: bool,
@@ -189,7 +206,8 @@ pub(crate) enum Step {
     Learn(u8),
 }
 
-/// The work of a term: it goes on until it has been joined, and has effects for no longer than the margin after `until`.
+/// The work of a term: it goes on until it has been joined, and has effects for no longer than the
+/// margin after `until`.
 #[derive(Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) until: Moment,
@@ -294,7 +312,8 @@ impl<E: Elector> Node<E> {
         }
     }
 
-    /// The process is killed. What its work had sent may land for as long as it may of work that was lost (A4).
+    /// The process is killed. What its work had sent may land for as long as it may of work that
+    /// was lost (A4).
     fn die(&mut self, rules: &Rules, now: Moment) {
         if let Some(work) = &mut self.work {
             work.until = work.until.min(now);
@@ -404,7 +423,9 @@ impl<E: Elector> World<E> {
                     if let Some(flight) = &node.flight {
                         let (arrived, is_applied, is_write) = match &flight.call {
                             Call::Read(_, answer) => (answer.is_some(), false, false),
-                            Call::Write(_, answer) => (answer.is_some(), matches!(answer, Some(Ok(_))), true),
+                            Call::Write(_, answer) => {
+                                (answer.is_some(), matches!(answer, Some(Ok(_))), true)
+                            }
                         };
                         out.push(if arrived { Step::Answer(i) } else { Step::Arrive(i) });
                         if is_applied && is_left(rules.doubled_writes, self.doubled) {
@@ -418,7 +439,8 @@ impl<E: Elector> World<E> {
                         if rules.late_writes > 0 && is_write && !arrived {
                             out.push(Step::GiveUp(i));
                         }
-                        prompt &= rules.punctual.is_none_or(|longest| now < flight.sent.after(longest));
+                        prompt &=
+                            rules.punctual.is_none_or(|longest| now < flight.sent.after(longest));
                     } else if self.may_look(i)
                         || node.phase != Phase::Wind && node.elector.todo(now).is_some()
                     {
@@ -432,7 +454,8 @@ impl<E: Elector> World<E> {
                 }
                 Phase::Drain => {
                     out.push(Step::Join(i));
-                    let done = node.work.as_ref().is_none_or(|work| now >= work.until.after(rules.margin));
+                    let done =
+                        node.work.as_ref().is_none_or(|work| now >= work.until.after(rules.margin));
                     prompt &= !done;
                 }
             }
@@ -446,7 +469,9 @@ impl<E: Elector> World<E> {
             }
         }
         if let Some(lease) = &self.lease {
-            let seen = |node: &Arc<Node<E>>| node.elector.known().is_some_and(|k| k.version == lease.version);
+            let seen = |node: &Arc<Node<E>>| {
+                node.elector.known().is_some_and(|k| k.version == lease.version)
+            };
             if rules.touches && self.nodes.iter().any(seen) {
                 out.push(Step::Touch);
             }
@@ -481,7 +506,8 @@ impl<E: Elector> World<E> {
             Some(lease) if known != Some(&lease.version) => out.push(Step::Hear(i)),
             _ => {}
         }
-        if self.lease.is_none() && self.gone.is_some() || rules.stale_events && self.gone.is_some() {
+        if self.lease.is_none() && self.gone.is_some() || rules.stale_events && self.gone.is_some()
+        {
             out.extend([Step::HearGone(i, true), Step::HearGone(i, false)]);
         }
         if rules.stale_events && self.previous.is_some() {
@@ -489,8 +515,9 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it, and nobody is about to make another, but for one that
-    /// has stood still for more than a lease since it sent what would make it.
+    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it,
+    /// and nobody is about to make another, but for one that has stood still for more than a
+    /// lease since it sent what would make it.
     fn may_be_deleted(&self, rules: &Rules) -> bool {
         self.everybody().all(|i| {
             let node = self.at(i);
@@ -500,8 +527,10 @@ impl<E: Elector> World<E> {
             let (created, away) = match &node.flight {
                 Some(Flight { call: Call::Write(write, answer), sent }) if creates(write) => {
                     let lease = E::draft(write).2.lease_duration_seconds.unsigned_abs();
-                    let heard = node.elector.missing_since().map_or(*sent, |since| since.min(*sent));
-                    let away = self.now(rules, i).since(heard) > Duration::from_secs(u64::from(lease));
+                    let heard =
+                        node.elector.missing_since().map_or(*sent, |since| since.min(*sent));
+                    let away =
+                        self.now(rules, i).since(heard) > Duration::from_secs(u64::from(lease));
                     (answer.is_none() && !away, away)
                 }
                 _ => (false, false),
@@ -511,12 +540,20 @@ impl<E: Elector> World<E> {
         })
     }
 
-    /// Nobody leads, or will when it reads what it has asked for: that is what is assumed when a record is written back, and when a candidate
-    /// starts that cannot know of a Lease which is gone.
-    fn nobody_may_lead(&self, rules: &Rules, besides: Option<u8>, by: impl Fn(&StoredLease) -> bool) -> bool {
+    /// Nobody leads, or will when it reads what it has asked for: that is what is assumed when a
+    /// record is written back, and when a candidate starts that cannot know of a Lease which is
+    /// gone.
+    fn nobody_may_lead(
+        &self,
+        rules: &Rules,
+        besides: Option<u8>,
+        by: impl Fn(&StoredLease) -> bool,
+    ) -> bool {
         self.everybody().filter(|i| besides != Some(*i)).all(|i| {
             let shown = match self.at(i).flight.as_ref().map(|flight| &flight.call) {
-                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => Some(shown),
+                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => {
+                    Some(shown)
+                }
                 _ => None,
             };
             !self.acts(rules, i) && !shown.is_some_and(&by)
@@ -534,15 +571,20 @@ impl<E: Elector> World<E> {
             })
     }
 
-    /// Whether all that lead, or will by what is under way, do so by the Lease that is there: one that starts can know of no other.
+    /// Whether all that lead, or will by what is under way, do so by the Lease that is there: one
+    /// that starts can know of no other.
     fn may_start(&self, rules: &Rules, i: u8) -> bool {
-        let Some(lease) = &self.lease else { return self.nobody_may_lead(rules, Some(i), |_| true) };
+        let Some(lease) = &self.lease else {
+            return self.nobody_may_lead(rules, Some(i), |_| true);
+        };
         let is_another = |other: &StoredLease| other.version.uid != lease.version.uid;
         self.everybody().filter(|j| *j != i).all(|j| {
             let node = self.at(j);
             let by_another = node.elector.known().is_some_and(is_another) && self.acts(rules, j);
             let shown = match node.flight.as_ref().map(|flight| &flight.call) {
-                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => Some(shown),
+                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => {
+                    Some(shown)
+                }
                 _ => None,
             };
             !by_another && !shown.is_some_and(is_another)
@@ -560,7 +602,12 @@ impl<E: Elector> World<E> {
         restart: &dyn Fn(u8, u8) -> E,
     ) -> Result<(), Wrong> {
         self.change(rules, step, restart)?;
-        if let Step::Lose(i) | Step::Refuse(i) | Step::Late(i, _) | Step::Answer(i) | Step::Leave(i) = step {
+        if let Step::Lose(i)
+        | Step::Refuse(i)
+        | Step::Late(i, _)
+        | Step::Answer(i)
+        | Step::Leave(i) = step
+        {
             let names = self.names(rules);
             self.at_mut(i).elector.forget_lost(&names);
         }
@@ -570,7 +617,12 @@ impl<E: Elector> World<E> {
         Ok(())
     }
 
-    fn change(&mut self, rules: &Rules, step: Step, restart: &dyn Fn(u8, u8) -> E) -> Result<(), Wrong> {
+    fn change(
+        &mut self,
+        rules: &Rules,
+        step: Step,
+        restart: &dyn Fn(u8, u8) -> E,
+    ) -> Result<(), Wrong> {
         match step {
             Step::Tick => {
                 self.ticks += 1;
@@ -578,9 +630,11 @@ impl<E: Elector> World<E> {
             }
             Step::Send(i) => self.send(rules, i),
             Step::Arrive(i) => self.arrive(rules, i),
-            Step::Answer(i) | Step::Doubt(i) | Step::Lose(i) | Step::GiveUp(i) | Step::Refuse(i) => {
-                self.answer(rules, step, i)
-            }
+            Step::Answer(i)
+            | Step::Doubt(i)
+            | Step::Lose(i)
+            | Step::GiveUp(i)
+            | Step::Refuse(i) => self.answer(rules, step, i),
             Step::Twice(i) => {
                 self.twice += 1;
                 let node = self.at_mut(i);
@@ -729,7 +783,8 @@ impl<E: Elector> World<E> {
         if told == Told::Over {
             return self.take_in(rules, i, told);
         }
-        let todo = if node.phase == Phase::Quit { Some(Todo::Read) } else { node.elector.todo(now) };
+        let todo =
+            if node.phase == Phase::Quit { Some(Todo::Read) } else { node.elector.todo(now) };
         let call = match todo {
             Some(Todo::Read) => Call::Read(node.elector.begin_read(now), None),
             Some(Todo::Write(kind)) => {
@@ -815,7 +870,9 @@ impl<E: Elector> World<E> {
         match told {
             Told::Nothing => {}
             Told::Unpreferred => node.extra.stopping |= phase == Phase::Lead,
-            Told::Began(revision, _) if declines && matches!(phase, Phase::Campaign | Phase::Quit) => {
+            Told::Began(revision, _)
+                if declines && matches!(phase, Phase::Campaign | Phase::Quit) =>
+            {
                 node.phase = Phase::Release;
                 node.elector.name_successor("");
                 node.elector.leave();
@@ -899,8 +956,11 @@ impl<E: Elector> World<E> {
             (None, Some(_)) => Some(StoreError::Conflict),
             (Some(_), None) => Some(StoreError::NotFound),
             (Some(base), Some(lease)) if *base != lease.version => Some(StoreError::Conflict),
-            // It is conditional on a version that was handed out again, and its sender has not read that: nothing but the server can help then.
-            (Some(_), Some(lease)) if self.at(i).extra.has_read_another(lease) => Some(StoreError::Conflict),
+            // It is conditional on a version that was handed out again, and its sender has not read
+            // that: nothing but the server can help then.
+            (Some(_), Some(lease)) if self.at(i).extra.has_read_another(lease) => {
+                Some(StoreError::Conflict)
+            }
             _ => None,
         };
         if let Some(refused) = refused {
@@ -909,11 +969,15 @@ impl<E: Elector> World<E> {
         if rules.punctual.is_none() {
             let own = self.writer == Some(i);
             match kind {
-                // One that arrives when its writer does not count on it any more makes nobody a leader.
+                // One that arrives when its writer does not count on it any more makes nobody a
+                // leader.
                 Kind::Acquire if !self.at(i).elector.counts_on(self.now(rules, i), write) => {}
                 Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
-                Kind::Renew if !own => return wrong(format!("{} renews what it did not write", name(i))),
-                // What it was granted, and will not use. Candidates that elect by themselves follow at once.
+                Kind::Renew if !own => {
+                    return wrong(format!("{} renews what it did not write", name(i)));
+                }
+                // What it was granted, and will not use. Candidates that elect by themselves follow
+                // at once.
                 Kind::Release if !own && rules.more.grants && self.is_named(i) => {
                     self.nobody_else_acts(rules, i, "gives back what it was granted")?;
                 }
@@ -921,9 +985,16 @@ impl<E: Elector> World<E> {
                 Kind::Release if !own && (rules.more.stops > 0 || rules.more.maintenance) => {
                     self.nobody_else_acts(rules, i, "gives back what it may have acquired")?;
                 }
-                Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),
-                Kind::Release if self.at(i).work.is_some() && !matches!(self.at(i).phase, Phase::Lead) => {
-                    return wrong(format!("{} gives the lease back while its work goes on", name(i)));
+                Kind::Release if !own => {
+                    return wrong(format!("{} empties what it did not write", name(i)));
+                }
+                Kind::Release
+                    if self.at(i).work.is_some() && !matches!(self.at(i).phase, Phase::Lead) =>
+                {
+                    return wrong(format!(
+                        "{} gives the lease back while its work goes on",
+                        name(i)
+                    ));
                 }
                 Kind::Renew | Kind::Release => {}
             }
@@ -952,7 +1023,9 @@ impl<E: Elector> World<E> {
         self.writer = writer;
         for node in 0..self.nodes.len() {
             if self.nodes[node].late.iter().any(|write| E::draft(write).1.is_some()) {
-                Arc::make_mut(&mut self.nodes[node]).late.retain(|write| E::draft(write).1.is_none());
+                Arc::make_mut(&mut self.nodes[node])
+                    .late
+                    .retain(|write| E::draft(write).1.is_none());
             }
         }
         lease
@@ -973,7 +1046,8 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// All is well from here on: what was under way is lost, answers come at once, and events if there is a watch.
+    /// All is well from here on: what was under way is lost, answers come at once, and events if
+    /// there is a watch.
     ///
     /// # Errors
     /// Nobody leads after so many ticks, or not for good.
@@ -991,7 +1065,11 @@ impl<E: Elector> World<E> {
         for tick in 0..2 * patience {
             self.elect(rules)?;
             // A node may have several things to do at one moment; none has many.
-            for i in self.everybody().chain(self.everybody()).chain(self.everybody()).chain(self.everybody())
+            for i in self
+                .everybody()
+                .chain(self.everybody())
+                .chain(self.everybody())
+                .chain(self.everybody())
             {
                 let now = self.now(rules, i);
                 let known = self.at(i).elector.known().map(|known| known.version.clone());
@@ -1045,7 +1123,9 @@ impl<E: Elector> World<E> {
                     alive.push(E::draft(write).2);
                     alive.extend(answer.iter().flatten().map(|lease| &lease.record));
                 }
-                Some(Flight { call: Call::Read(_, Some(Some(lease))), .. }) => alive.push(&lease.record),
+                Some(Flight { call: Call::Read(_, Some(Some(lease))), .. }) => {
+                    alive.push(&lease.record)
+                }
                 _ => {}
             }
             alive.extend(node.late.iter().map(|write| E::draft(write).2));
@@ -1053,7 +1133,9 @@ impl<E: Elector> World<E> {
         // A controller counts by the time in a record as well.
         let times_count = rules.more.wall_clocks || rules.more.grants;
         let forestalled = rules.more.stops > 0 || rules.more.maintenance;
-        Names::among(alive).with_times(times_count.then(|| self.now(rules, 0))).with_forestalls(forestalled)
+        Names::among(alive)
+            .with_times(times_count.then(|| self.now(rules, 0)))
+            .with_forestalls(forestalled)
     }
 
     /// All that decides what may happen from here on, as numbers.
@@ -1108,7 +1190,9 @@ impl<E: Elector> World<E> {
             node.elector.outlook(now, &mut names, out);
             out.push(node.phase as u64);
             out.push(u64::from(node.restarts));
-            out.push(node.work.as_ref().map_or(0, |work| 1 + distance(work.until, now, rules.margin)));
+            out.push(
+                node.work.as_ref().map_or(0, |work| 1 + distance(work.until, now, rules.margin)),
+            );
             if let Some(until) = node.landing.filter(|until| now < *until) {
                 out.extend([LANDING, distance(until, now, Duration::ZERO)]);
             }
@@ -1184,7 +1268,8 @@ fn no_answer() -> StoreError {
 
 pub(crate) const STRANGER: &str = "x";
 
-/// A record of somebody who takes what it wants, and asks to be left alone for as long as the electors do.
+/// A record of somebody who takes what it wants, and asks to be left alone for as long as the
+/// electors do.
 fn stranger(revision: u64) -> Record {
     let written = jiff::Timestamp::from_second(i64::try_from(revision).unwrap_or(0)).ok();
     Record {

@@ -1,4 +1,5 @@
-//! What is carried out on the server, in its order: a watch of the Lease in the store itself, which no fault touches. Who wrote is known by what was sent: no two writes are the same.
+//! What is carried out on the server, in its order: a watch of the Lease in the store itself, which
+//! no fault touches. Who wrote is known by what was sent: no two writes are the same.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +23,8 @@ const LEASES: &str =
 pub(crate) fn record_of(lease: &Value) -> Record {
     let (spec, marks) = (&lease["spec"], &lease["metadata"]["annotations"]);
     let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
-    let number = |field: &Value| field.as_i64().and_then(|number| i32::try_from(number).ok()).unwrap_or(0);
+    let number =
+        |field: &Value| field.as_i64().and_then(|number| i32::try_from(number).ok()).unwrap_or(0);
     let time = |field: &Value| field.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     Record {
         holder: text(&spec["holderIdentity"]),
@@ -37,7 +39,8 @@ pub(crate) fn record_of(lease: &Value) -> Record {
     }
 }
 
-/// Tells the judge of each write when it is carried out: time stands still until all are told. Up to which revision it has told.
+/// Tells the judge of each write when it is carried out: time stands still until all are told. Up
+/// to which revision it has told.
 pub(crate) fn follow(
     server: &EmbeddedApiServer,
     seed: u64,
@@ -49,7 +52,11 @@ pub(crate) fn follow(
         Follower { client: server.client_as("judge"), seed, start, world: Arc::clone(world), told };
     tokio::spawn(async move {
         if let Err(wrong) = follower.follow().await {
-            follower.world.lock().unwrap().rules(seed, Err(format!("the judge sees nothing: {wrong}")));
+            follower
+                .world
+                .lock()
+                .unwrap()
+                .rules(seed, Err(format!("the judge sees nothing: {wrong}")));
         }
     });
     up_to
@@ -71,11 +78,14 @@ impl Follower {
     async fn follow(&self) -> Result<(), kube::Error> {
         loop {
             match self.watch().await {
-                Err(kube::Error::Api(status)) if status.code != 410 => return Err(kube::Error::Api(status)),
+                Err(kube::Error::Api(status)) if status.code != 410 => {
+                    return Err(kube::Error::Api(status));
+                }
                 Err(kube::Error::Api(_)) | Ok(()) => {}
                 Err(error) => return Err(error),
             }
-            // A backup was restored, which ends all watches. Nothing else is carried out then: the servers have been away for longer than anything is under way.
+            // A backup was restored, which ends all watches. Nothing else is carried out then: the
+            // servers have been away for longer than anything is under way.
             let list: Value = self.client.request(get(LEASES)?).await?;
             self.tell(list["items"].get(0), revision_of(&list));
         }
@@ -103,7 +113,8 @@ impl Follower {
     fn tell(&self, lease: Option<&Value>, revision: u64) {
         let mut world = self.world.lock().unwrap();
         let record = lease.map(record_of);
-        let writer = record.as_ref().and_then(|record| world.ledger.sender(record)).unwrap_or_default();
+        let writer =
+            record.as_ref().and_then(|record| world.ledger.sender(record)).unwrap_or_default();
         let holder = record.as_ref().map_or("", |record| &record.holder);
         world.trace.note(self.start, format_args!("{writer} wrote {revision} {holder}"));
         world.carried_out(self.seed, &writer, record.as_ref());

@@ -1,4 +1,5 @@
-//! Where the lease is: in memory, or on an API server in this process. The same weather, the same operator, the same judge.
+//! Where the lease is: in memory, or on an API server in this process. The same weather, the same
+//! operator, the same judge.
 
 #![cfg_attr(
     any(not(feature = "kube"), wq_plant),
@@ -7,7 +8,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use lease_election::{Config, Fault, LeaseStore, MemoryLeaseStore, Record, StoredLease, Verb, Version};
+use lease_election::{
+    Config, Fault, LeaseStore, MemoryLeaseStore, Record, StoredLease, Verb, Version,
+};
 use tokio::time::Instant;
 
 use crate::judge::{Dice, World};
@@ -30,7 +33,13 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    pub(crate) fn new(kind: Kind, seed: u64, nodes: u64, start: Instant, world: &Arc<Mutex<World>>) -> Self {
+    pub(crate) fn new(
+        kind: Kind,
+        seed: u64,
+        nodes: u64,
+        start: Instant,
+        world: &Arc<Mutex<World>>,
+    ) -> Self {
         match kind {
             Kind::Memory => Self::Memory(in_memory(seed, start, world)),
             #[cfg(all(feature = "kube", not(wq_plant)))]
@@ -108,7 +117,8 @@ impl Backend {
         }
     }
 
-    /// The watches of this node say nothing from now on, where its weather alone does not see to that.
+    /// The watches of this node say nothing from now on, where its weather alone does not see to
+    /// that.
     pub(crate) fn deafen(&self, n: u64) {
         match self {
             Self::Memory(_) => {}
@@ -136,14 +146,18 @@ impl Backend {
         self.lease().await
     }
 
-    /// The Lease becomes what it was when this was taken. `again`: revisions are counted from there, as by a backup that is restored as it is; otherwise they
-    /// were raised above all that were handed out. Whether it is done.
+    /// The Lease becomes what it was when this was taken. `again`: revisions are counted from
+    /// there, as by a backup that is restored as it is; otherwise they were raised above all
+    /// that were handed out. Whether it is done.
     pub(crate) async fn restore(&self, backup: StoredLease, again: bool) -> bool {
         match self {
             Self::Memory(store) if again => store.rewind(backup),
             Self::Memory(store) => {
-                let newest = |lease: &StoredLease| lease.version.resource_version.parse::<u64>().unwrap_or(0);
-                let raised = store.lease().as_ref().map_or(0, newest).max(newest(&backup)) + 1_000_000;
+                let newest = |lease: &StoredLease| {
+                    lease.version.resource_version.parse::<u64>().unwrap_or(0)
+                };
+                let raised =
+                    store.lease().as_ref().map_or(0, newest).max(newest(&backup)) + 1_000_000;
                 let version = Version::new(backup.version.uid, raised.to_string());
                 store.rewind(StoredLease { version, record: backup.record });
             }
@@ -181,8 +195,11 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
     MemoryLeaseStore::new()
         .with_faults(move |client, verb| {
             let mut world = skies.lock().unwrap();
-            let weather =
-                if world.dead.contains(client) { 2 } else { world.weather.get(client).copied().unwrap_or(0) };
+            let weather = if world.dead.contains(client) {
+                2
+            } else {
+                world.weather.get(client).copied().unwrap_or(0)
+            };
             let fault = match verb {
                 _ if world.away => Fault::Lost,
                 Verb::Create if world.no_namespace => memory::no_namespace(),
@@ -199,8 +216,8 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
         })
         .on_write(move |client, lease| {
             let mut world = log.lock().unwrap();
-            let (version, holder) =
-                lease.map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
+            let (version, holder) = lease
+                .map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
             world.trace.note(start, format_args!("{client} wrote {version} {holder}"));
             world.carried_out(seed, client, lease.map(|lease| &lease.record));
         })

@@ -1,5 +1,6 @@
-//! What befalls the Lease itself: a backup of the store is restored, its namespace is gone for a while, somebody writes anything into its fields. And the
-//! watch that tells what it has told before.
+//! What befalls the Lease itself: a backup of the store is restored, its namespace is gone for a
+//! while, somebody writes anything into its fields. And the watch that tells what it has told
+//! before.
 
 use std::time::Duration;
 
@@ -18,8 +19,9 @@ pub(crate) const EXPIRED: u64 = 5;
 /// Longer than any lease holds, and than anything that was sent is under way.
 const AWAY: Duration = Duration::from_secs(21);
 
-/// The store is put back to what it was when the last backup was taken. All servers are away meanwhile, for longer than any lease
-/// holds. Where revisions are handed out again no process may live that knew them: all are started again.
+/// The store is put back to what it was when the last backup was taken. All servers are away
+/// meanwhile, for longer than any lease holds. Where revisions are handed out again no process may
+/// live that knew them: all are started again.
 pub(crate) async fn restore(
     stage: &Stage,
     running: &mut [Node],
@@ -62,16 +64,18 @@ pub(crate) async fn restore(
     }
 }
 
-/// The Lease is deleted, when all who stand know it, as A7 has it: nobody stands still, or is cut off. Whoever leads may be so from the moment before, if
-/// nobody's leases are shorter; until its hold is over nobody starts then.
+/// The Lease is deleted, when all who stand know it, as A7 has it: nobody stands still, or is cut
+/// off. Whoever leads may be so from the moment before, if nobody's leases are shorter; until its
+/// hold is over nobody starts then.
 pub(crate) async fn delete(stage: &Stage, running: &[Node], dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     for node in running {
         backend.set_weather(world, node.number, &node.link, 0, dice);
     }
     tokio::time::sleep(4000 * MS).await;
-    let is_shortest =
-        |leader: &&Node| running.iter().all(|n| stage.lease(leader.number) <= stage.lease(n.number));
+    let is_shortest = |leader: &&Node| {
+        running.iter().all(|n| stage.lease(leader.number) <= stage.lease(n.number))
+    };
     let cut = if dice.roll(2) == 0 && !stage.mode.is_coordinated() {
         running.iter().find(|node| node.elector.is_leader()).filter(is_shortest)
     } else {
@@ -90,7 +94,8 @@ pub(crate) async fn delete(stage: &Stage, running: &[Node], dice: &mut Dice) {
     tokio::time::sleep(MS * if cut.is_some() { 4500 } else { 2500 }).await;
 }
 
-/// The namespace is deleted with the Lease, and made again: for some seconds nothing can be made in it. As for any deletion all know of the Lease.
+/// The namespace is deleted with the Lease, and made again: for some seconds nothing can be made in
+/// it. As for any deletion all know of the Lease.
 pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     for node in running {
@@ -103,7 +108,8 @@ pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut D
     world.lock().unwrap().no_namespace = false;
 }
 
-/// Somebody writes anything into the Lease, but that it is free or for less than a lease, which whoever leads and is cut off would not hear of.
+/// Somebody writes anything into the Lease, but that it is free or for less than a lease, which
+/// whoever leads and is cut off would not hear of.
 pub(crate) async fn scribble(stage: &Stage, dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
     if backend.lease().await.is_none() {
@@ -138,7 +144,8 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
         3 => Some(Timestamp::UNIX_EPOCH),
         _ => Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok(),
     };
-    // One that names none above zero counts for a lease of whoever reads it, which may not be less than that of who leads.
+    // One that names none above zero counts for a lease of whoever reads it, which may not be less
+    // than that of who leads.
     let none = |seconds: i32| if stage.leases_differ() { 5 } else { seconds };
     let seconds = [none(0), none(-1), none(i32::MIN), 5, i32::MAX, i32::MAX, 601, 1_000_000];
     let transitions = [0, -1, i32::MIN, i32::MAX];
@@ -153,7 +160,8 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
         leader_transitions: transitions[dice.roll(4) as usize],
         strategy: ["", "OldestEmulationVersion", "a/b", "?"][dice.roll(4) as usize].to_owned(),
         preferred_holder: if dice.roll(3) == 0 { identity.clone() } else { String::new() },
-        write_id: (dice.roll(2) == 0).then(|| ["", ".", "0.1.2", "\u{0}"][dice.roll(4) as usize].to_owned()),
+        write_id: (dice.roll(2) == 0)
+            .then(|| ["", ".", "0.1.2", "\u{0}"][dice.roll(4) as usize].to_owned()),
         successor: if dice.roll(2) == 0 { identity } else { String::new() },
     }
 }
@@ -175,7 +183,9 @@ impl Echo {
         event: Result<LeaseEvent, StoreError>,
         world: &mut World,
     ) -> Vec<Result<LeaseEvent, StoreError>> {
-        let Ok(LeaseEvent::Changed(_) | LeaseEvent::Deleted(_)) = &event else { return vec![event] };
+        let Ok(LeaseEvent::Changed(_) | LeaseEvent::Deleted(_)) = &event else {
+            return vec![event];
+        };
         let before = std::mem::replace(&mut self.last, event.clone().ok());
         match (self.dice.roll(24), before) {
             (0, _) => {

@@ -1,5 +1,6 @@
-//! What a process reaches its API server through: calls in the process, or HTTP/2 over a pipe, as a real client does. A server that goes away says GOAWAY there, and closes what is
-//! left of the connection some time later; a handshake for a new one may fail.
+//! What a process reaches its API server through: calls in the process, or HTTP/2 over a pipe, as a
+//! real client does. A server that goes away says GOAWAY there, and closes what is left of the
+//! connection some time later; a handshake for a new one may fail.
 
 use std::error::Error;
 use std::io;
@@ -74,7 +75,10 @@ impl Road {
         Self::Http2(Box::new(builder.timer(TokioTimer::new()).http2_only(true).build(handshake)))
     }
 
-    pub(crate) async fn send(self, mut request: Request<Body>) -> Result<Response<Answered>, BoxError> {
+    pub(crate) async fn send(
+        self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Answered>, BoxError> {
         match self {
             Self::Calls(server) => {
                 let answer = server.oneshot(request).await?;
@@ -108,7 +112,10 @@ impl Service<Uri> for Handshake {
     fn call(&mut self, _: Uri) -> Self::Future {
         std::future::ready(if self.door.is_broken.load(Ordering::SeqCst) {
             self.door.world.lock().unwrap().saw("TLS error");
-            Err(io::Error::new(io::ErrorKind::InvalidData, "received fatal alert: CertificateExpired"))
+            Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "received fatal alert: CertificateExpired",
+            ))
         } else {
             let (ours, theirs) = tokio::io::duplex(PIPE);
             tokio::spawn(serve(theirs, self.server.clone(), self.door.clone()));
@@ -122,7 +129,8 @@ async fn serve(pipe: DuplexStream, server: ApiService, door: Door) {
     let mut leaves = door.leaves.subscribe();
     let mut builder = http2::Builder::new(TokioExecutor::new());
     let service = TowerToHyperService::new(server);
-    let mut connection = pin!(builder.timer(TokioTimer::new()).serve_connection(TokioIo::new(pipe), service));
+    let mut connection =
+        pin!(builder.timer(TokioTimer::new()).serve_connection(TokioIo::new(pipe), service));
     tokio::select! {
         biased;
         _ = &mut connection => return,
@@ -154,7 +162,11 @@ impl Read for Pipe {
 }
 
 impl Write for Pipe {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, bytes)
     }
 

@@ -1,4 +1,5 @@
-//! Coordinated election: who stands, the two API servers whose controllers elect, and what befalls those.
+//! Coordinated election: who stands, the two API servers whose controllers elect, and what befalls
+//! those.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,8 @@ use crate::{LATEST, STEPS};
 /// So many API servers have a controller.
 pub(crate) const SEATS: u64 = 2;
 
-/// What is fair lasts longer here: until the last of what was sent has arrived, somebody leads, and the preferred one does.
+/// What is fair lasts longer here: until the last of what was sent has arrived, somebody leads, and
+/// the preferred one does.
 pub(crate) const LONGER: u64 = 80 * STEPS;
 
 /// How long nobody may be elected until candidates elect alone (`decide::coordinated::SILENCE`).
@@ -33,8 +35,10 @@ pub(crate) enum Clocks {
     Seconds,
     /// The same, and behind by hours: leases that have run out look as if they held.
     Hours,
-    /// A controller's may be ahead by more than a lease, so that leases that hold look as if they had run out. Then whoever is granted one must have seen its
-    /// last renewal, or wait: one process at a time is cut off, and only when all others have been well for two leases. For the same reason nobody comes back under the name of one who was known.
+    /// A controller's may be ahead by more than a lease, so that leases that hold look as if they
+    /// had run out. Then whoever is granted one must have seen its last renewal, or wait: one
+    /// process at a time is cut off, and only when all others have been well for two leases. For
+    /// the same reason nobody comes back under the name of one who was known.
     Ahead,
 }
 
@@ -125,7 +129,10 @@ pub(crate) fn elector(
     let minor = stage.emulated.lock().unwrap()[n as usize];
     let coordination = Coordination::new("1.9.0").emulating(format!("1.{minor}.0"));
     let client = servers.wired(stage, &clock.still, n, link);
-    Some(LeaderElector::coordinated_with_clock(client, config, &coordination, clock.clone(), seed).unwrap())
+    Some(
+        LeaderElector::coordinated_with_clock(client, config, &coordination, clock.clone(), seed)
+            .unwrap(),
+    )
 }
 
 /// What a controller did.
@@ -177,11 +184,19 @@ impl Coordinated {
             let wall = Wall::default();
             wall.put(clocks.of_controller(dice));
             let (number, link) = (stage.nodes + n, format!("c{n}"));
-            Seat { number, link, still: Still::new(stage.start), wall, running: None, down_until: 0 }
+            Seat {
+                number,
+                link,
+                still: Still::new(stage.start),
+                wall,
+                running: None,
+                down_until: 0,
+            }
         });
         let (seats, turn) = (seats.collect(), vec![true, false]);
         let (stage, next) = (stage.clone(), 1 + dice.roll(10 * STEPS));
-        let mut all = Self { stage, clocks, seats, turn, next, calm_from: 0, cut: None, passed_over: None };
+        let mut all =
+            Self { stage, clocks, seats, turn, next, calm_from: 0, cut: None, passed_over: None };
         all.take_turns(0);
         Some(all)
     }
@@ -218,8 +233,12 @@ impl Coordinated {
 
     /// It looks a moment after each write, and each round.
     fn elects(&self, seat: &Seat) -> JoinHandle<()> {
-        let clock =
-            Drifting { ppm: 0, still: seat.still.clone(), wall: seat.wall.clone(), timers: Arc::default() };
+        let clock = Drifting {
+            ppm: 0,
+            still: seat.still.clone(),
+            wall: seat.wall.clone(),
+            timers: Arc::default(),
+        };
         let client = self.servers().wired(&self.stage, &seat.still, seat.number, &seat.link);
         let controller = Controller::new(client, clock);
         let (stage, still, link) = (self.stage.clone(), seat.still.clone(), seat.link.clone());
@@ -281,7 +300,8 @@ impl Coordinated {
         up.chain([self.next]).min().unwrap_or(self.next)
     }
 
-    /// What befalls the controllers, the API and the LeaseCandidates. Whether a node is to be replaced by one of another version.
+    /// What befalls the controllers, the API and the LeaseCandidates. Whether a node is to be
+    /// replaced by one of another version.
     pub(crate) async fn trouble(&mut self, step: u64, dice: &mut Dice) -> Option<u64> {
         for seat in &mut self.seats {
             if seat.down_until <= step {
@@ -331,7 +351,11 @@ impl Coordinated {
             7..=8 | 12 => {
                 let ahead = self.clocks.of_controller(dice);
                 self.seats[i].wall.put(ahead);
-                self.saw(if ahead > 0 { "controller's clock ahead" } else { "controller's clock behind" });
+                self.saw(if ahead > 0 {
+                    "controller's clock ahead"
+                } else {
+                    "controller's clock behind"
+                });
             }
             9..=10 => self.switch(dice),
             11 => {
@@ -378,7 +402,8 @@ impl Coordinated {
 
     /// The faults are over.
     pub(crate) async fn be_fair(&mut self, running: &[Node], dice: &mut Dice) {
-        // Those that are gone seem to be there for as long as clocks differ, and would be elected again and again.
+        // Those that are gone seem to be there for as long as clocks differ, and would be elected
+        // again and again.
         for candidate in self.servers().candidates().await {
             if self.clocks == Clocks::Hours && !is_alive(&candidate, running) {
                 self.servers().delete_candidate(&candidate).await;
@@ -387,7 +412,8 @@ impl Coordinated {
         let finally = finally(self.stage.seed);
         for n in 0..self.stage.nodes + SEATS {
             self.servers().set_gate(n, finally != Finally::NoApi);
-            // A connection that had fallen silent ends. That silence alone is noticed too, after 150 s, is a test of its own.
+            // A connection that had fallen silent ends. That silence alone is noticed too, after
+            // 150 s, is a test of its own.
             self.servers().end_silence(n);
         }
         self.turn = vec![finally == Finally::Controller, false];
@@ -415,14 +441,16 @@ impl Coordinated {
     /// Beyond what it takes where nobody else elects, in fair weather.
     pub(crate) fn unled_longer(&self) -> Duration {
         match finally(self.stage.seed) {
-            // A lease that has run out seems to hold for the skew, the controller looks, asks, and the answers are in; or candidates give it up.
+            // A lease that has run out seems to hold for the skew, the controller looks, asks, and
+            // the answers are in; or candidates give it up.
             Finally::Controller => (self.clocks.skew() + ROUND * 2).min(SILENCE),
             Finally::NoApi | Finally::Nobody => SILENCE,
         }
     }
 
-    /// And until whom the rule prefers leads: somebody does by then; one that is gone is taken to be there for the skew; the controller looks and asks; the
-    /// lesser one winds up, and if it does not give back in time its lease runs out, and the controller looks and asks once more.
+    /// And until whom the rule prefers leads: somebody does by then; one that is gone is taken to
+    /// be there for the skew; the controller looks and asks; the lesser one winds up, and if it
+    /// does not give back in time its lease runs out, and the controller looks and asks once more.
     fn passed_over_at_most(&self, config: &Config, unled: Duration) -> Duration {
         let election = ROUND * 2;
         let ends = config.drain_timeout() + config.lease_duration() + config.takeover_jitter();
@@ -431,8 +459,10 @@ impl Coordinated {
 
     /// Once a second: whether whom the rule prefers is passed over.
     pub(crate) async fn check(&mut self, running: &[Node], unled: Duration, since: Instant) {
-        // Where clocks differ by hours those that are gone are taken to be there for as long, and may be preferred.
-        let preferred = finally(self.stage.seed) == Finally::Controller && self.clocks != Clocks::Hours;
+        // Where clocks differ by hours those that are gone are taken to be there for as long, and
+        // may be preferred.
+        let preferred =
+            finally(self.stage.seed) == Finally::Controller && self.clocks != Clocks::Hours;
         if !preferred || plain(&self.stage).is_some() {
             return;
         }
@@ -441,7 +471,8 @@ impl Coordinated {
         if !found.iter().all(alive) {
             self.saw("left behind");
         }
-        let best = found.iter().filter(|candidate| alive(candidate)).min_by(|a, b| by_preference(a, b));
+        let best =
+            found.iter().filter(|candidate| alive(candidate)).min_by(|a, b| by_preference(a, b));
         let best = best.and_then(|best| best.metadata.name.clone());
         let leader = self.stage.world.lock().unwrap().leader();
         let leads = |name: &str| {

@@ -1,4 +1,5 @@
-//! What becomes of a process: it is killed, it is stopped, the future of its campaign is dropped; and another starts in its place.
+//! What becomes of a process: it is killed, it is stopped, the future of its campaign is dropped;
+//! and another starts in its place.
 
 use crate::judge::Dice;
 use crate::node::{Mode, Node, Stage};

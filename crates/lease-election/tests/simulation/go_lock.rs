@@ -1,6 +1,7 @@
-//! A candidate by client-go's rules, whose lock is an annotation, or one and a Lease (MultiLock): it acts until its renew deadline, takes what it saw unchanged for a
-//! lease, and replaces the record alone. The mark of our write stays beside it. It makes nothing that was deleted, and writes once in a second at the most: what A6 and
-//! A7 exclude.
+//! A candidate by client-go's rules, whose lock is an annotation, or one and a Lease (MultiLock):
+//! it acts until its renew deadline, takes what it saw unchanged for a lease, and replaces the
+//! record alone. The mark of our write stays beside it. It makes nothing that was deleted, and
+//! writes once in a second at the most: what A6 and A7 exclude.
 
 use std::time::Duration;
 
@@ -17,7 +18,8 @@ pub(crate) struct GoLock {
     halves: Vec<MemoryLeaseStore>,
     clock: TokioClock,
     lease: Duration,
-    /// The records as they were last seen to change (without marks, which it does not read), and when.
+    /// The records as they were last seen to change (without marks, which it does not read), and
+    /// when.
     observed: Option<(Vec<Record>, Instant)>,
     tried: Option<Instant>,
     /// What it has written into the first half and not yet into the second, and since when.
@@ -53,7 +55,8 @@ impl GoLock {
         }
     }
 
-    /// Whether it may act: four fifths of a lease from its last renewal on, as with 15 s and a deadline of 10 s after a retry period of 2 s.
+    /// Whether it may act: four fifths of a lease from its last renewal on, as with 15 s and a
+    /// deadline of 10 s after a retry period of 2 s.
     pub(crate) fn leads(&self) -> bool {
         self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 4 / 5)
     }
@@ -136,7 +139,13 @@ impl GoLock {
                 time.and_then(|time| jiff::Timestamp::from_second(time.as_second()).ok())
             };
             let (acquire_time, renew_time) = (cut(record.acquire_time), cut(record.renew_time));
-            Some(Record { acquire_time, renew_time, write_id: None, successor: String::new(), ..record })
+            Some(Record {
+                acquire_time,
+                renew_time,
+                write_id: None,
+                successor: String::new(),
+                ..record
+            })
         };
         self.halves.iter().map(bare).collect()
     }

@@ -1,5 +1,6 @@
-//! What is noted and what must never be: overlapping guards, fences that fall, work that outlives its margin, a release before the work has ended.
-//! It looks on without touching: what it asks ends no term and wakes nobody.
+//! What is noted and what must never be: overlapping guards, fences that fall, work that outlives
+//! its margin, a release before the work has ended. It looks on without touching: what it asks ends
+//! no term and wakes nobody.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -42,7 +43,8 @@ pub(crate) struct Trace {
 
 impl Trace {
     pub(crate) fn note(&mut self, start: Instant, what: std::fmt::Arguments<'_>) {
-        let mut line = if self.last.len() < STORY { None } else { self.last.pop_front() }.unwrap_or_default();
+        let mut line =
+            if self.last.len() < STORY { None } else { self.last.pop_front() }.unwrap_or_default();
         line.clear();
         let passed = start.elapsed();
         let _ = write!(line, "{}.{:09} {what}", passed.as_secs(), passed.subsec_nanos());
@@ -76,9 +78,11 @@ pub(crate) struct World {
     pub(crate) weather: BTreeMap<String, u64>,
     /// Links of processes that are no more.
     pub(crate) dead: BTreeSet<String>,
-    /// Until when a process stands still: it does nothing, and nobody can say that its work goes on.
+    /// Until when a process stands still: it does nothing, and nobody can say that its work goes
+    /// on.
     pub(crate) still: BTreeMap<String, Instant>,
-    /// Links of processes that have ended for good: whatever their elector remembers, nothing of it runs.
+    /// Links of processes that have ended for good: whatever their elector remembers, nothing of
+    /// it runs.
     pub(crate) ended: BTreeSet<String>,
     /// Since when a process is under maintenance.
     pub(crate) barred: BTreeMap<String, Instant>,
@@ -90,11 +94,18 @@ pub(crate) struct World {
     pub(crate) away: bool,
     /// There is no such namespace: nothing can be made in it.
     pub(crate) no_namespace: bool,
-    /// The servers of these say that they have not yet seen the version which a watch is to go on from.
-    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    /// The servers of these say that they have not yet seen the version which a watch is to go on
+    /// from.
+    #[cfg_attr(
+        any(not(feature = "kube"), wq_plant),
+        allow(dead_code, reason = "there is no server")
+    )]
     pub(crate) lagging: BTreeSet<String>,
     /// What these read is no JSON.
-    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    #[cfg_attr(
+        any(not(feature = "kube"), wq_plant),
+        allow(dead_code, reason = "there is no server")
+    )]
     pub(crate) garbled: BTreeSet<String>,
     /// When what was under way as the faults stopped arrives at last.
     pub(crate) late: BTreeSet<Instant>,
@@ -143,7 +154,8 @@ impl World {
         }
     }
 
-    /// Looks at the last terms: of more than these none can be news, and all are looked at when another begins.
+    /// Looks at the last terms: of more than these none can be news, and all are looked at when
+    /// another begins.
     pub(crate) fn check(&mut self, seed: u64) {
         self.look(seed, 3);
     }
@@ -157,8 +169,9 @@ impl World {
         }
     }
 
-    /// The invariant that is checked after every step: no guard is valid but that of the last term, and none becomes valid again. Whoever goes by a clock that
-    /// A2 excludes may rob, and be robbed.
+    /// The invariant that is checked after every step: no guard is valid but that of the last term,
+    /// and none becomes valid again. Whoever goes by a clock that A2 excludes may rob, and be
+    /// robbed.
     fn look(&mut self, seed: u64, at_most: usize) {
         let (count, mut wrong) = (self.terms.len(), None);
         let robbed = self.robbed();
@@ -180,13 +193,16 @@ impl World {
         }
     }
 
-    /// How many terms, from the first, may go on beside a later one: they were taken from their leader by one whose clock is too fast, or go on for too
-    /// long by one that is too slow.
+    /// How many terms, from the first, may go on beside a later one: they were taken from their
+    /// leader by one whose clock is too fast, or go on for too long by one that is too slow.
     fn robbed(&self) -> usize {
         if self.ledger.off_beat.is_none() {
             return 0;
         }
-        self.terms.iter().rposition(|led| !self.ledger.keeps_time(&led.node)).map_or(0, |last| last + 1)
+        self.terms
+            .iter()
+            .rposition(|led| !self.ledger.keeps_time(&led.node))
+            .map_or(0, |last| last + 1)
     }
 
     pub(crate) fn somebody_leads(&self) -> bool {
@@ -194,17 +210,23 @@ impl World {
     }
 
     pub(crate) fn leader(&self) -> Option<String> {
-        let leads = |led: &&Led| !self.ended.contains(&led.node) && !led.leadership.remaining().is_zero();
+        let leads =
+            |led: &&Led| !self.ended.contains(&led.node) && !led.leadership.remaining().is_zero();
         self.terms.last().filter(leads).map(|led| led.node.clone())
     }
 
     /// Somebody sends a release, or it is carried out.
     pub(crate) fn gives_back(&self, seed: u64, node: &str) {
         let busy = self.terms.iter().any(|led| led.node == node && led.working);
-        assert!(!busy, "seed {seed}: {node} released while its work went on\n{}", self.trace.story());
+        assert!(
+            !busy,
+            "seed {seed}: {node} released while its work went on\n{}",
+            self.trace.story()
+        );
     }
 
-    /// A write was carried out, by this link or (empty) by somebody who may do anything. There is no record where there is no Lease any more.
+    /// A write was carried out, by this link or (empty) by somebody who may do anything. There is
+    /// no record where there is no Lease any more.
     pub(crate) fn carried_out(&mut self, seed: u64, writer: &str, record: Option<&Record>) {
         self.check(seed);
         let verdict = self.ledger.wrote(writer, record, &self.ended);
@@ -228,10 +250,12 @@ impl World {
         }
         // Whoever checks it is safe, whatever clocks do.
         assert!(!self.fences.contains(&fence), "seed {seed}: {fence} again\n{}", story());
-        let barred = self.barred.get(&node).is_some_and(|since| since.elapsed() > Duration::from_millis(1));
+        let barred =
+            self.barred.get(&node).is_some_and(|since| since.elapsed() > Duration::from_millis(1));
         assert!(!barred, "seed {seed}: {node} leads under maintenance\n{}", story());
         let shortly = self.ledger.own * 4 / 5;
-        let (mut on_evidence, cold) = (false, self.all_began.is_some_and(|began| began.elapsed() < shortly));
+        let (mut on_evidence, cold) =
+            (false, self.all_began.is_some_and(|began| began.elapsed() < shortly));
         let mut off_beat = false;
         for (i, led) in self.terms.iter().enumerate() {
             if self.ended.contains(&led.node) {
@@ -239,9 +263,11 @@ impl World {
                 continue;
             }
             // Its margin is over before anybody else's term begins.
-            let stood_still = self.still.get(&led.node).is_some_and(|until| Instant::now() < *until + GRAIN);
+            let stood_still =
+                self.still.get(&led.node).is_some_and(|until| Instant::now() < *until + GRAIN);
             let late = led.working && (led.node == node || !stood_still);
-            // The guard itself is asked here alone: if it says no, it is over for good, and what remains is zero as it was.
+            // The guard itself is asked here alone: if it says no, it is over for good, and what
+            // remains is zero as it was.
             let beside = !led.leadership.remaining().is_zero() || led.leadership.is_valid();
             if led.node != node && i < robbed {
                 off_beat |= beside;
@@ -290,7 +316,8 @@ impl Working {
         Self { world: Arc::clone(world), seed, index, told: None }
     }
 
-    /// The ledger hears of its begin now, when this elector has counted so many terms, and of its end.
+    /// The ledger hears of its begin now, when this elector has counted so many terms, and of its
+    /// end.
     pub(crate) fn told(mut self, link: &str, terms: u64) -> Self {
         let mut world = self.world.lock().unwrap();
         let verdict = world.ledger.counted(link, terms);

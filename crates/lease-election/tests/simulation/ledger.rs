@@ -1,5 +1,6 @@
-//! What is on record: who wrote the Lease as it stands and since when, whose terms were announced, and how often each elector asks. Each entry is
-//! held against a rule: nobody empties or overwrites another's live record, each term that began ends once, and requests have a bound.
+//! What is on record: who wrote the Lease as it stands and since when, whose terms were announced,
+//! and how often each elector asks. Each entry is held against a rule: nobody empties or overwrites
+//! another's live record, each term that began ends once, and requests have a bound.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
@@ -18,11 +19,14 @@ const CAP: Duration = Duration::from_mins(10);
 /// An elector's requests are counted in stretches of this length.
 const STRETCH: Duration = Duration::from_secs(10);
 
-/// How many it sends in one at the most, with renewals each second: twenty at its pace of half a renew interval, as many to read what a failure left unknown and to open its watch again, and
-/// the first attempts of a campaign that begins anew, which come quicker. (The most that was seen is 33.)
+/// How many it sends in one at the most, with renewals each second: twenty at its pace of half a
+/// renew interval, as many to read what a failure left unknown and to open its watch again, and the
+/// first attempts of a campaign that begins anew, which come quicker. (The most that was seen is
+/// 33.)
 const REQUESTS: usize = 50;
 
-/// The same of its LeaseCandidate, which it keeps up, and reads where it may not be watched. (The most that was seen is 29.)
+/// The same of its LeaseCandidate, which it keeps up, and reads where it may not be watched. (The
+/// most that was seen is 29.)
 const CANDIDATE_REQUESTS: usize = 50;
 
 /// What a request is about.
@@ -91,12 +95,14 @@ fn is_called(link: &str, identity: &str) -> bool {
 
 impl Entry {
     fn is_live(&self, own: Duration) -> bool {
-        // As it is stated: one that names no duration above zero holds for a lease of the electors' own, and none for longer than the cap.
+        // As it is stated: one that names no duration above zero holds for a lease of the electors'
+        // own, and none for longer than the cap.
         let lease = match u64::try_from(self.record.lease_duration_seconds) {
             Ok(0) | Err(_) => own,
             Ok(seconds) => Duration::from_secs(seconds).min(CAP),
         };
-        !self.record.is_free() && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
+        !self.record.is_free()
+            && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
     }
 
     /// Whether this writer may put another record in its place.
@@ -119,7 +125,8 @@ impl Entry {
         self.below.as_ref().map_or(Ok(()), |below| below.is_taken_by(writer, record, ended, own))
     }
 
-    /// What remains of it below a grant: a controller finds that it has run out by the time that it names.
+    /// What remains of it below a grant: a controller finds that it has run out by the time that it
+    /// names.
     fn granted_away(mut self) -> Option<Box<Self>> {
         if is_controller(&self.writer) {
             // Nobody has claimed it.
@@ -141,7 +148,8 @@ fn is_noted(before: &Record, after: &Record) -> bool {
 }
 
 impl Ledger {
-    /// A write by this link (none: the operator's or a stranger's, who may do anything) was carried out; those in `ended` have ended for good.
+    /// A write by this link (none: the operator's or a stranger's, who may do anything) was carried
+    /// out; those in `ended` have ended for good.
     pub(crate) fn wrote(
         &mut self,
         writer: &str,
@@ -166,19 +174,22 @@ impl Ledger {
             }
             // client-go sees that a record changed by its whole seconds alone.
             let second = |record: &Record| record.renew_time.map(|time| time.as_second());
-            let repeats =
-                !writer.is_empty() && standing.writer == writer && second(&standing.record) == second(record);
+            let repeats = !writer.is_empty()
+                && standing.writer == writer
+                && second(&standing.record) == second(record);
             if repeats {
                 return Err(format!("{writer} writes twice within one second"));
             }
-            // Controllers go by wall clocks, and are no electors. And whoever's clock is too fast finds that leases run out early.
+            // Controllers go by wall clocks, and are no electors. And whoever's clock is too fast
+            // finds that leases run out early.
             if !writer.is_empty() && !grants && !may_rob {
                 standing.is_taken_by(writer, record, ended, own)?;
             }
         }
         let sent = record.write_id.as_ref().and_then(|mark| self.writes.remove(mark));
         // A stranger names whole seconds.
-        let named = sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
+        let named =
+            sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
         let since = Some(if self.by_wall { named } else { Instant::now() });
         let below = self.standing.take().filter(|_| grants).and_then(Entry::granted_away);
         self.standing =
@@ -197,13 +208,19 @@ impl Ledger {
     }
 
     /// This link sends this, and the server will not say who it was.
-    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    #[cfg_attr(
+        any(not(feature = "kube"), wq_plant),
+        allow(dead_code, reason = "there is no server")
+    )]
     pub(crate) fn sends(&mut self, link: &str, record: Record) {
         self.senders.insert(record, link.to_owned());
     }
 
     /// Who has sent what is carried out now; once, for what is put back later is the operator's.
-    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    #[cfg_attr(
+        any(not(feature = "kube"), wq_plant),
+        allow(dead_code, reason = "there is no server")
+    )]
     pub(crate) fn sender(&mut self, record: &Record) -> Option<String> {
         self.senders.remove(record)
     }
@@ -247,12 +264,20 @@ impl Ledger {
     /// Work begins when this elector has counted so many terms: each is counted, and works once.
     pub(crate) fn counted(&mut self, link: &str, terms: u64) -> Result<(), String> {
         let before = self.counted.insert(link.to_owned(), terms).unwrap_or(0);
-        if before < terms { Ok(()) } else { Err(format!("{link} works again in its term number {terms}")) }
+        if before < terms {
+            Ok(())
+        } else {
+            Err(format!("{link} works again in its term number {terms}"))
+        }
     }
 
     /// The run is over, and so are all terms.
     pub(crate) fn all_ended(&self) -> Result<(), String> {
-        if self.begun.is_empty() { Ok(()) } else { Err(format!("began and never ended: {:?}", self.begun)) }
+        if self.begun.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("began and never ended: {:?}", self.begun))
+        }
     }
 
     /// One more request of this elector.

@@ -1,6 +1,8 @@
-//! Many electors, one lease, every fault of the store, clocks that run at different rates, and time that is not real: one seed, one history.
-//! After every step: no two valid guards, no write over another's live record, fence tokens only rise, a lease is emptied only by one whose work has ended, and no term begins
-//! while the work of another goes on. The lease is in memory, or on an API server in this process; the judge is the same.
+//! Many electors, one lease, every fault of the store, clocks that run at different rates, and time
+//! that is not real: one seed, one history. After every step: no two valid guards, no write over
+//! another's live record, fence tokens only rise, a lease is emptied only by one whose work has
+//! ended, and no term begins while the work of another goes on. The lease is in memory, or on an
+//! API server in this process; the judge is the same.
 
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod applied;
@@ -84,7 +86,8 @@ const EVERYWHERE: [&str; 34] = [
     "shorter leases",
     "leases of several lengths",
     "deletion unheard by its leader",
-    // A runtime that is blocked is the same here: nothing of the process goes on but its clock. What acts on real threads meanwhile is `tests/it/watchdog.rs`.
+    // A runtime that is blocked is the same here: nothing of the process goes on but its clock.
+    // What acts on real threads meanwhile is `tests/it/watchdog.rs`.
     "process stands still",
     "machine suspended",
     "process killed",
@@ -182,7 +185,8 @@ const ON_A_SERVER: [&str; 33] = [
     "TLS error",
 ];
 
-/// And where controllers elect: what befalls them, and how those came to lead whom they elect among.
+/// And where controllers elect: what befalls them, and how those came to lead whom they elect
+/// among.
 #[cfg(all(feature = "kube", not(wq_plant)))]
 const COORDINATED: [&str; 27] = [
     "controller stands still",
@@ -277,12 +281,15 @@ async fn trouble(
             calamity::restore(stage, running, buried, step, dice).await;
         }
         18..=19 if !stage.mode.is_coordinated() => calamity::scribble(stage, dice).await,
-        20 if !stage.mode.is_coordinated() && running.iter().all(|node| node.still.left().is_zero()) => {
+        20 if !stage.mode.is_coordinated()
+            && running.iter().all(|node| node.still.left().is_zero()) =>
+        {
             calamity::lose_namespace(stage, running, dice).await;
         }
         // Started by mistake beside one that lives: its link is fair, and it is stopped in time.
         22..=23
-            if stage.kind == Kind::Memory && stage.mode.identity(0, 0) == stage.mode.identity(0, step) =>
+            if stage.kind == Kind::Memory
+                && stage.mode.identity(0, 0) == stage.mode.identity(0, step) =>
         {
             let n = dice.roll(running.len() as u64);
             world.lock().unwrap().saw("two of one identity");
@@ -316,7 +323,8 @@ fn most(mode: Mode, configs: &[Config], of: impl Fn(&Config) -> Duration) -> Dur
     configs.iter().map(of).max().unwrap_or_default() * slowest
 }
 
-/// How long nobody may lead where there are no faults: a lease, and what it takes to wait one's turn and to try again after a conflict from nowhere.
+/// How long nobody may lead where there are no faults: a lease, and what it takes to wait one's
+/// turn and to try again after a conflict from nowhere.
 fn patience(mode: Mode, configs: &[Config]) -> Duration {
     let turn = |config: &Config| {
         config.takeover_jitter() * u32::from(config.rank().map_or(1, |rank| rank + 1))
@@ -326,13 +334,16 @@ fn patience(mode: Mode, configs: &[Config]) -> Duration {
     most(mode, configs, Config::lease_duration) + most(mode, configs, turn)
 }
 
-/// And after the last fault, until somebody leads again: the same, and what it takes to notice that the faults are over.
+/// And after the last fault, until somebody leads again: the same, and what it takes to notice that
+/// the faults are over.
 fn slack(mode: Mode, configs: &[Config]) -> Duration {
     // A server had asked to be left alone for as long, and a stranger's lease is no longer.
     let foreign = Duration::from_secs(5);
-    // A request that is never answered is under way, and the slowest retry comes after it; a watch that fell silent.
+    // A request that is never answered is under way, and the slowest retry comes after it; a watch
+    // that fell silent.
     let retry = |config: &Config| {
-        (config.request_timeout() + config.renew_interval() * 5 / 2).max(config.renew_interval() * 3)
+        (config.request_timeout() + config.renew_interval() * 5 / 2)
+            .max(config.renew_interval() * 3)
     };
     // The pause of `campaign`.
     let pause = Duration::from_secs(2);
@@ -384,8 +395,10 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let mut disperse = is_herd.then_some(fair_from / STAMPEDE);
     let patience = patience + beside.as_ref().map_or(Duration::ZERO, Coordinated::unled_longer);
     while step < steps {
-        // To what happens next; from link to link the electors are judged by what they do themselves.
-        let stops = buried.iter().map(|(killed, _)| killed + AFTER_DEATH).filter(|stop| *stop > step).min();
+        // To what happens next; from link to link the electors are judged by what they do
+        // themselves.
+        let stops =
+            buried.iter().map(|(killed, _)| killed + AFTER_DEATH).filter(|stop| *stop > step).min();
         let next = next_change.min(next_trouble).min(fair_from).min(stops.unwrap_or(steps));
         let next = beside.as_ref().map_or(next, |beside| next.min(beside.next()));
         let next = if step < fair_from { next.max(step + 1) } else { step + 1 };
@@ -407,11 +420,14 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
                 (n, weather, next_change) = alone;
             }
             if weather == 4 {
-                // For less than a request may take, so that its answer is taken in late, or for up to three leases.
-                let pause = if dice.roll(3) == 0 { 50 + dice.roll(800) } else { 500 + dice.roll(15_000) };
+                // For less than a request may take, so that its answer is taken in late, or for up
+                // to three leases.
+                let pause =
+                    if dice.roll(3) == 0 { 50 + dice.roll(800) } else { 500 + dice.roll(15_000) };
                 // It goes on when the faults stop.
                 let pause = pause.min((fair_from - step) * 1000 / STEPS);
-                // As late as `BootClock` is at the most. A controller's bounds leave no room for it.
+                // As late as `BootClock` is at the most. A controller's bounds leave no room for
+                // it.
                 let unaware = dice.roll(500).min((fair_from - step) * 1000 / STEPS - pause);
                 let suspends = !mode.is_coordinated() && dice.roll(3) == 0;
                 let (until, what) = if suspends {
@@ -445,7 +461,9 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             start_again(&stage, &mut running, &mut buried, n, step, &mut dice);
         }
         // Its term is long over by then.
-        for (_, old) in buried.iter().filter(|(killed, _): &&(u64, Node)| killed + AFTER_DEATH == step) {
+        for (_, old) in
+            buried.iter().filter(|(killed, _): &&(u64, Node)| killed + AFTER_DEATH == step)
+        {
             old.elector.stop_handle().stop();
         }
         if step >= next_trouble && !fair {
@@ -468,14 +486,19 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             };
             let since = unled_since.unwrap_or_else(Instant::now).max(last_fault.unwrap_or(start));
             unled_since = (!now.somebody_leads()).then_some(since);
-            // All others have noticed by then that the faults are over. What arrives late is a fault, and comes back with its own slack.
+            // All others have noticed by then that the faults are over. What arrives late is a
+            // fault, and comes back with its own slack.
             let noticed = last_fault.unwrap_or(fair_began).elapsed() >= slack;
             // Whoever still acts beside a stranger's record has not heard of it.
             led = noticed && (led || unled_since.is_none() && !now.ledger.is_a_strangers());
             let bound = if led { patience } else { patience + slack };
             let unled = unled_since.map_or(Duration::ZERO, |since| since.elapsed());
             let story = || now.trace.story();
-            assert!(unled <= bound, "seed {seed}: nobody leads in fair weather for {unled:?}\n{}", story());
+            assert!(
+                unled <= bound,
+                "seed {seed}: nobody leads in fair weather for {unled:?}\n{}",
+                story()
+            );
         }
     }
     if let Some(beside) = &mut beside {
@@ -493,19 +516,29 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
 }
 
 /// Everybody is stopped: whoever leads gives the lease back, and nobody works.
-async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Node)>, dice: &mut Dice) {
+async fn end(
+    seed: u64,
+    stage: &Stage,
+    running: Vec<Node>,
+    buried: Vec<(u64, Node)>,
+    dice: &mut Dice,
+) {
     let (world, backend) = (&stage.world, &stage.backend);
-    let all: Vec<Node> = running.into_iter().chain(buried.into_iter().map(|(_, old)| old)).collect();
+    let all: Vec<Node> =
+        running.into_iter().chain(buried.into_iter().map(|(_, old)| old)).collect();
     let electors: Vec<LeaderElector> = all.iter().map(|node| node.elector.clone()).collect();
     let overran = || electors.iter().map(|elector| elector.stats().losses.overran).sum::<u64>();
     let overran_before = overran();
     // The leader first, and the others while they are about to take over.
     let leader = all.iter().find(|node| node.elector.is_leader());
-    // What is left of a term whose work outlived its hand-over runs out, and may not before the end.
-    let runs_out = leader.is_none() && backend.lease().await.is_some_and(|lease| !lease.record.is_free());
+    // What is left of a term whose work outlived its hand-over runs out, and may not before the
+    // end.
+    let runs_out =
+        leader.is_none() && backend.lease().await.is_some_and(|lease| !lease.record.is_free());
     if let Some(leader) = leader {
         leader.elector.stop_handle().stop();
-        while backend.lease().await.is_some_and(|lease| !lease.record.is_free()) && !leader.run.is_finished()
+        while backend.lease().await.is_some_and(|lease| !lease.record.is_free())
+            && !leader.run.is_finished()
         {
             tokio::time::sleep(MS).await;
         }
@@ -522,13 +555,21 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
     let holder = backend.lease().await.map(|lease| lease.record.holder).unwrap_or_default();
     if overran() == overran_before && !runs_out && !may_stay_held(stage, &holder) {
         let story = world.lock().unwrap().trace.story();
-        assert_eq!(holder, "", "seed {seed}: stopped in fair weather, and yet not given back\n{story}");
+        assert_eq!(
+            holder, "",
+            "seed {seed}: stopped in fair weather, and yet not given back\n{story}"
+        );
     }
     // Who was woken by the end of its term gets to run.
     tokio::time::sleep(MS).await;
     let mut world = world.lock().unwrap();
     let story = || world.trace.story();
-    assert_eq!(world.untold, 0, "seed {seed}: a term is over and was not told to all who wait\n{}", story());
+    assert_eq!(
+        world.untold,
+        0,
+        "seed {seed}: a term is over and was not told to all who wait\n{}",
+        story()
+    );
     assert!(world.terms.iter().all(|led| led.leadership.remaining().is_zero() && !led.working));
     world.rules(seed, world.ledger.all_ended());
     for elector in &electors {
@@ -557,7 +598,8 @@ fn figure(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
-/// The seeds from `ELECTION_FROM` on, a thousand after the other, so that a run that is cut short has said how far it came.
+/// The seeds from `ELECTION_FROM` on, a thousand after the other, so that a run that is cut short
+/// has said how far it came.
 #[expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -601,8 +643,11 @@ fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&[&str]]) {
     for what in matrix.iter().flat_map(|part| part.iter()) {
         let times = all.get(what).copied().unwrap_or(0);
         // Some happen once in a seed, however long that is, or in so many.
-        let enough =
-            if *what == FIFTY { seeds / HERDS.0 } else { (seeds * seconds.min(900)).div_ceil(15_000) };
+        let enough = if *what == FIFTY {
+            seeds / HERDS.0
+        } else {
+            (seeds * seconds.min(900)).div_ceil(15_000)
+        };
         assert!(times > 0 && times >= enough, "{what}: {times} times\n{all:?}");
     }
 }
@@ -625,12 +670,14 @@ fn under_every_fault_guards_never_overlap_fences_rise_and_release_comes_last() {
 fn on_a_server_under_every_fault_guards_never_overlap_fences_rise_and_release_comes_last() {
     let (seeds, seconds) = (figure("ELECTION_SERVER_SEEDS", 75), figure("ELECTION_SECONDS", 150));
     let rare = if is_short(seeds, seconds) { 2 } else { 0 };
-    let matrix: [&[&str]; 3] = [&EVERYWHERE, &ON_A_SERVER, &COORDINATED[..COORDINATED.len() - rare]];
+    let matrix: [&[&str]; 3] =
+        [&EVERYWHERE, &ON_A_SERVER, &COORDINATED[..COORDINATED.len() - rare]];
     play(Kind::Server, seeds, seconds, &matrix);
 }
 
 fn repeats_itself(kind: Kind) {
-    // With connections on a server: 5, and 22 with a controller. A clock of another speed in memory: 7.
+    // With connections on a server: 5, and 22 with a controller. A clock of another speed in
+    // memory: 7.
     for seed in [3, 5, 7, 22, 1234, 99_999] {
         let (first, _) = run(kind, seed, 150);
         let (second, _) = run(kind, seed, 150);

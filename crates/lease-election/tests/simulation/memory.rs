@@ -1,4 +1,5 @@
-//! The lease in memory: what the weather of a link does to its calls, and what each fault is called in the matrix.
+//! The lease in memory: what the weather of a link does to its calls, and what each fault is called
+//! in the matrix.
 
 use std::time::Duration;
 
@@ -26,9 +27,10 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
         },
         // Foul: anything.
         1 => match (verb, dice.roll(10)) {
-            (Verb::Event, 0..=3) => {
-                Fault::Slow { before: Duration::from_millis(dice.roll(3000)), after: Duration::ZERO }
-            }
+            (Verb::Event, 0..=3) => Fault::Slow {
+                before: Duration::from_millis(dice.roll(3000)),
+                after: Duration::ZERO,
+            },
             (Verb::Event, 4..=5) => Fault::Lost,
             (Verb::Event, 6) => Fault::Refused(StoreError::Expired),
             (Verb::Event, _) => Fault::None,
@@ -39,9 +41,9 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
             (_, 2) => Fault::Late(Duration::from_millis(dice.roll(12_000))),
             (_, 3) => Fault::AppliedBut(StoreError::unknown("500")),
             (_, 4) => Fault::Refused(StoreError::unknown("503")),
-            (_, 5) => {
-                Fault::Refused(StoreError::TooManyRequests { retry_after: Some(dice.roll(5000) as u32 * MS) })
-            }
+            (_, 5) => Fault::Refused(StoreError::TooManyRequests {
+                retry_after: Some(dice.roll(5000) as u32 * MS),
+            }),
             (Verb::Update, 6) => Fault::AppliedBut(StoreError::Conflict),
             (Verb::Update, 7) => Fault::Refused(StoreError::Conflict),
             _ => slow(dice),
@@ -78,7 +80,9 @@ pub(crate) fn name(verb: Verb, fault: &Fault) -> Option<&'static str> {
         (Verb::Event, Fault::Slow { .. }) => "event late",
         (Verb::Event, Fault::Refused(StoreError::Expired)) => "watch expired",
         (Verb::Watch, Fault::Refused(StoreError::Expired)) => "watch refused as expired",
-        (Verb::Watch, Fault::Refused(error)) if error.to_string().contains(TOO_LARGE) => "version too large",
+        (Verb::Watch, Fault::Refused(error)) if error.to_string().contains(TOO_LARGE) => {
+            "version too large"
+        }
         (Verb::Event, Fault::Refused(_)) => "watch broke",
         (_, Fault::Lost) => "lost",
         (_, Fault::AnswerLost) => "applied, not answered",

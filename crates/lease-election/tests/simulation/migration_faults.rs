@@ -1,5 +1,7 @@
-//! Candidates of the old store, of both and of the new one, two of client-go's among them, with faults of every link to either half, halves that are deleted, leases that are given back
-//! and processes that crash, stop and start again: guards never overlap, and when the faults end somebody leads.
+//! Candidates of the old store, of both and of the new one, two of client-go's among them, with
+//! faults of every link to either half, halves that are deleted, leases that are given back
+//! and processes that crash, stop and start again: guards never overlap, and when the faults end
+//! somebody leads.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,8 +24,9 @@ const STEPS: u64 = 2500;
 const LEASE: Duration = Duration::from_secs(5);
 /// The longer ones, where not all are of one length.
 const LONG: Duration = Duration::from_secs(9);
-/// When all processes run again, a shorter lease after the last fault: a late write may arrive a second later, what it leaves is noticed within five, and is to
-/// run out: the longer lease, and the random wait.
+/// When all processes run again, a shorter lease after the last fault: a late write may arrive a
+/// second later, what it leaves is noticed within five, and is to run out: the longer lease, and
+/// the random wait.
 const LEADS_WITHIN: Duration = Duration::from_secs(16);
 /// Who may not write one half writes the other one once, perhaps, before it finds out.
 const FINDS_OUT_WITHIN: Duration = LEASE;
@@ -63,10 +66,14 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
         match (link.unwrap_or(Link::Fine), verb) {
             (Link::Fine, _) | (Link::Deaf, Verb::Get | Verb::Create | Verb::Update) => Fault::None,
             (Link::Far, Verb::Event)
-            | (Link::Forbidden | Link::Unanswered, Verb::Get | Verb::Watch | Verb::Event) => Fault::None,
+            | (Link::Forbidden | Link::Unanswered, Verb::Get | Verb::Watch | Verb::Event) => {
+                Fault::None
+            }
             (Link::Unanswered, _) => Fault::AnswerLost,
             (Link::Far, _) => Fault::Slow { before: FAR, after: FAR },
-            (Link::Forbidden, _) => Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() }),
+            (Link::Forbidden, _) => {
+                Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
+            }
             (Link::Cut | Link::Deaf, _) => Fault::Lost,
             (Link::Flaky, _) => match millis(16).as_millis() {
                 0 => Fault::Lost,
@@ -74,7 +81,9 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
                 2 => Fault::Late(millis(6000)),
                 3 => Fault::Refused(StoreError::unknown("500")),
                 4 => Fault::AppliedBut(StoreError::unknown("500")),
-                5 => Fault::Refused(StoreError::TooManyRequests { retry_after: Some(millis(2000)) }),
+                5 => {
+                    Fault::Refused(StoreError::TooManyRequests { retry_after: Some(millis(2000)) })
+                }
                 6..=9 => Fault::Slow { before: millis(600), after: millis(600) },
                 _ => Fault::None,
             },
@@ -214,11 +223,13 @@ impl World {
         candidate.processes.push(Process { elector, seen, terms, run });
     }
 
-    /// Whether this half may be deleted now (A7): each that knows it has seen it, or found it missing longer ago than it believes that.
+    /// Whether this half may be deleted now (A7): each that knows it has seen it, or found it
+    /// missing longer ago than it believes that.
     fn may_delete(&self, half: usize, candidates: &[Candidate]) -> bool {
         let Some(there) = self.halves[half].lease() else { return false };
         candidates.iter().filter(|one| one.only.is_none_or(|only| only == half)).all(|one| {
-            let Some(process) = one.processes.last().filter(|process| !process.run.is_finished()) else {
+            let Some(process) = one.processes.last().filter(|process| !process.run.is_finished())
+            else {
                 return true;
             };
             let seen = locked(&process.seen);
@@ -273,8 +284,10 @@ struct Counts {
 
 #[tokio::test(start_paused = true)]
 async fn guards_never_overlap_whatever_happens_to_either_half() {
-    let seeds: u64 = std::env::var("MIGRATION_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(24);
-    let from: u64 = std::env::var("MIGRATION_FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(1);
+    let seeds: u64 =
+        std::env::var("MIGRATION_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(24);
+    let from: u64 =
+        std::env::var("MIGRATION_FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(1);
     let mut counts = Counts::default();
     for seed in from..from + seeds {
         one_seed(seed, &mut counts).await;
@@ -282,7 +295,8 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     let at_least = usize::try_from(seeds).unwrap();
     assert!(counts.terms >= 4 * at_least, "{counts:?}: the faults moved nobody");
     if from == 1 && seeds >= 24 {
-        let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
+        let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } =
+            counts;
         let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
         let Counts { go_terms, go_over_marks, maintenance, forbidden, unanswered, .. } = counts;
         let happened = [
@@ -314,7 +328,8 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     // Leases of two lengths, or halves that are deleted: both together A7 excludes.
     let deletes = !seed.is_multiple_of(3);
     let long = if deletes { LEASE } else { LONG };
-    let candidate = |identity, only, lease| Candidate { identity, only, lease, processes: Vec::new() };
+    let candidate =
+        |identity, only, lease| Candidate { identity, only, lease, processes: Vec::new() };
     let mut candidates = [
         candidate("both-a", None, LEASE),
         candidate("both-b", None, long),
@@ -348,7 +363,8 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
             began.elapsed()
         );
         let leader = leading.first().map(|one| one.identity);
-        let mut tell = |what: String| story.push(format!("{:?} {leader:?} leads: {what}", began.elapsed()));
+        let mut tell =
+            |what: String| story.push(format!("{:?} {leader:?} leads: {what}", began.elapsed()));
         if rng.u8(..8) == 0 {
             let (client, half) = (rng.choice(&candidates).unwrap().identity, rng.usize(..2));
             let link = [
@@ -377,7 +393,8 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
             counts.deleted[half] += 1;
             counts.deleted_under += usize::from(leader.is_some());
             let unseen = |one: &Candidate| {
-                one.only.is_none_or(|only| only == half) && locked(&one.process().seen).halves[half].is_none()
+                one.only.is_none_or(|only| only == half)
+                    && locked(&one.process().seen).halves[half].is_none()
             };
             counts.deleted_unseen += usize::from(candidates.iter().any(unseen));
             world.halves[half].delete();

@@ -1,6 +1,10 @@
-//! A process: an elector with a clock of its own, a line to its store, and work. While it stands still nothing that concerns it goes on but the clock.
+//! A process: an elector with a clock of its own, a line to its store, and work. While it stands
+//! still nothing that concerns it goes on but the clock.
 
-#![cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "a controller would need them"))]
+#![cfg_attr(
+    any(not(feature = "kube"), wq_plant),
+    allow(dead_code, reason = "a controller would need them")
+)]
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,8 +15,9 @@ use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
 use lease_election::{
-    Announcement, Candidacy, Clock, Config, ConfigBuilder, Ending, HolderEvidence, LeaderElector, Leadership,
-    LeaseEvents, LeaseStore, Loss, Moment, Record, Sleep, StoreError, StoredLease, Version,
+    Announcement, Candidacy, Clock, Config, ConfigBuilder, Ending, HolderEvidence, LeaderElector,
+    Leadership, LeaseEvents, LeaseStore, Loss, Moment, Record, Sleep, StoreError, StoredLease,
+    Version,
 };
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -26,13 +31,15 @@ use crate::coordinated::stands_on;
 use crate::judge::{Dice, Working, World};
 use crate::ledger::About;
 
-/// Until when a process stands still, in milliseconds after the start: because it was stopped, its machine was suspended, or its runtime is blocked, which is the same
-/// here: nothing of it goes on but its clock.
+/// Until when a process stands still, in milliseconds after the start: because it was stopped, its
+/// machine was suspended, or its runtime is blocked, which is the same here: nothing of it goes on
+/// but its clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Still {
     origin: Instant,
     until: Arc<AtomicU64>,
-    /// Until when its timers do not fire, which is no sooner: those of a machine that was suspended come late by what they do not count.
+    /// Until when its timers do not fire, which is no sooner: those of a machine that was
+    /// suspended come late by what they do not count.
     unaware: Arc<AtomicU64>,
 }
 
@@ -63,7 +70,8 @@ impl Wall {
 /// What the electors of a run may rely on besides the lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// Not even that all clocks run at one rate: that of node 0 runs at half or at double speed, which A2 excludes.
+    /// Not even that all clocks run at one rate: that of node 0 runs at half or at double speed,
+    /// which A2 excludes.
     Rates,
     /// Nothing; they have ranks.
     Ranks,
@@ -106,7 +114,8 @@ impl Mode {
     pub(crate) fn identity(self, n: u64, life: u64) -> String {
         let apart = match self {
             Self::Evidence => true,
-            // One that comes back under its old name has a LeaseCandidate already; that of one which does not is left behind.
+            // One that comes back under its old name has a LeaseCandidate already; that of one
+            // which does not is left behind.
             #[cfg(all(feature = "kube", not(wq_plant)))]
             Self::Coordinated(clocks) => n % 2 == 1 || clocks == Clocks::Ahead,
             _ => false,
@@ -140,12 +149,14 @@ impl Still {
         Self { origin, until: Arc::default(), unaware: Arc::default() }
     }
 
-    /// From now on for so long, and no shorter than it has to already. Until when that is, and its timers do not fire.
+    /// From now on for so long, and no shorter than it has to already. Until when that is, and its
+    /// timers do not fire.
     pub(crate) fn stand(&self, millis: u64) -> Instant {
         self.suspend(millis, 0)
     }
 
-    /// The same of a machine that is suspended: when it is back its clock is right, and its timers need so much longer to find that out.
+    /// The same of a machine that is suspended: when it is back its clock is right, and its timers
+    /// need so much longer to find that out.
     pub(crate) fn suspend(&self, millis: u64, unaware: u64) -> Instant {
         let back = self.origin.elapsed().as_millis() as u64 + millis;
         self.until.fetch_max(back, Ordering::SeqCst);
@@ -178,8 +189,10 @@ impl Still {
 /// When runs begin, whatever day it is, in seconds.
 pub(crate) const DAY: i64 = 1_767_225_600;
 
-/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is set now and then. While its process stands still it goes on, and
-/// its timers do not fire. Of timers that are due at once any may be the first: each wakes whoever waits for it once before, for nothing.
+/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is
+/// set now and then. While its process stands still it goes on, and its timers do not fire. Of
+/// timers that are due at once any may be the first: each wakes whoever waits for it once before,
+/// for nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Drifting {
     pub(crate) ppm: i64,
@@ -201,7 +214,9 @@ impl Drifting {
 impl Clock for Drifting {
     fn now(&self) -> Moment {
         let nanos = self.still.origin.elapsed().as_nanos() as i128;
-        Moment::from_origin(Duration::from_nanos((nanos + nanos * i128::from(self.ppm) / 1_000_000) as u64))
+        Moment::from_origin(Duration::from_nanos(
+            (nanos + nanos * i128::from(self.ppm) / 1_000_000) as u64,
+        ))
     }
     fn wall(&self) -> Timestamp {
         let passed = i64::try_from(self.still.origin.elapsed().as_micros()).unwrap();
@@ -212,7 +227,8 @@ impl Clock for Drifting {
         let clock = self.clone();
         let early = Dice(self.timers.fetch_add(1, Ordering::SeqCst)).roll(64) as u32;
         Box::pin(async move {
-            // Those who sleep until the same instant are woken in the order in which they went to sleep last.
+            // Those who sleep until the same instant are woken in the order in which they went to
+            // sleep last.
             tokio::time::sleep(clock.until(deadline) / 64 * early).await;
             loop {
                 let left = clock.until(deadline).max(clock.still.timers());
@@ -225,7 +241,8 @@ impl Clock for Drifting {
     }
 }
 
-/// The store as one process reaches it: while that stands still nothing is sent, and no answer and no event is taken in.
+/// The store as one process reaches it: while that stands still nothing is sent, and no answer and
+/// no event is taken in.
 struct Line {
     store: Arc<dyn LeaseStore>,
     watches: AtomicU64,
@@ -302,10 +319,12 @@ impl LeaseStore for Line {
         let (still, stage) = (self.still.clone(), self.stage.clone());
         let world = Arc::clone(&self.stage.world);
         let number = self.watches.fetch_add(1, Ordering::SeqCst);
-        let mut echo = Echo::new(self.link.bytes().fold(self.stage.seed ^ number << 32, |seed, byte| {
-            seed.wrapping_mul(31).wrapping_add(u64::from(byte))
-        }));
-        let events = events.flat_map(move |event| stream::iter(echo.of(event, &mut world.lock().unwrap())));
+        let mut echo =
+            Echo::new(self.link.bytes().fold(self.stage.seed ^ number << 32, |seed, byte| {
+                seed.wrapping_mul(31).wrapping_add(u64::from(byte))
+            }));
+        let events =
+            events.flat_map(move |event| stream::iter(echo.of(event, &mut world.lock().unwrap())));
         Ok(Box::pin(events.then(move |event| {
             let (still, stage) = (still.clone(), stage.clone());
             async move {
@@ -363,8 +382,9 @@ impl Stage {
         self.builder(n, life).build().unwrap()
     }
 
-    /// How long the leases of node `n` are, in seconds: five, or in a quarter of the seeds something else, and in another what no other node has. On a
-    /// server, where more renewals take long to play, in an eighth.
+    /// How long the leases of node `n` are, in seconds: five, or in a quarter of the seeds
+    /// something else, and in another what no other node has. On a server, where more renewals
+    /// take long to play, in an eighth.
     pub(crate) fn lease(&self, n: u64) -> u64 {
         let turn = |of: u64| LEASES[(of % LEASES.len() as u64) as usize];
         match self.seed / 2 % 8 {
@@ -411,7 +431,9 @@ impl Stage {
         wall.set(self.mode, dice);
         let within = dice.roll(1001) as i64 - 500;
         let ppm = match self.mode {
-            Mode::Rates if keeps_no_time(n) => [-500_000, 1_000_000][(self.seed / RATES.0 % 2) as usize],
+            Mode::Rates if keeps_no_time(n) => {
+                [-500_000, 1_000_000][(self.seed / RATES.0 % 2) as usize]
+            }
             _ => within,
         };
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
@@ -465,7 +487,8 @@ impl Stage {
             } else {
                 let (stage, name, running) = (self.clone(), node.clone(), elector.clone());
                 let plan = Plan::draw(&stage, &mut dice);
-                let run = elector.run(move |leadership| plan.work(stage, name, running, leadership));
+                let run =
+                    elector.run(move |leadership| plan.work(stage, name, running, leadership));
                 let _ = AssertUnwindSafe(run).catch_unwind().await;
             }
             tokio::time::sleep(Duration::from_millis(dice.roll(2000))).await;
@@ -500,10 +523,17 @@ impl Plan {
         Self { length, wind_up, polite, panics, parting, deaf }
     }
 
-    async fn work(self, stage: Stage, name: String, elector: LeaderElector, leadership: Leadership) {
+    async fn work(
+        self,
+        stage: Stage,
+        name: String,
+        elector: LeaderElector,
+        leadership: Leadership,
+    ) {
         let Self { length, wind_up, polite, panics, parting, deaf } = self;
         let candidacy = elector.status().candidacy;
-        let term = Working::begin(&stage.world, stage.seed, stage.start, name.clone(), leadership.clone());
+        let term =
+            Working::begin(&stage.world, stage.seed, stage.start, name.clone(), leadership.clone());
         // Its store is made within, and announces nothing: what is told of a term is its work.
         let term = if candidacy.is_some() { term.told(&name, elector.stats().terms) } else { term };
         if let Some(how) = told(stage.mode, candidacy.as_ref()) {
@@ -511,8 +541,9 @@ impl Plan {
         }
         let until = tokio::time::sleep(Duration::from_millis(length));
         let listener = listen(&stage.world, leadership.clone());
-        let ending =
-            async { if deaf { Ending::Lost(listener.await.unwrap()) } else { leadership.ending().await } };
+        let ending = async {
+            if deaf { Ending::Lost(listener.await.unwrap()) } else { leadership.ending().await }
+        };
         tokio::select! {
             biased;
             ending = ending => {

@@ -1,4 +1,5 @@
-//! The lease on an API server in this process, each node at a server of its own in front of the same objects: faults by plan, caches that lag behind.
+//! The lease on an API server in this process, each node at a server of its own in front of the
+//! same objects: faults by plan, caches that lag behind.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +14,8 @@ use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use lease_election::{
-    Config, KubeLeaseStore, LeaseStore, Record, SUCCESSOR_ANNOTATION, StoredLease, Version, WRITE_ANNOTATION,
+    Config, KubeLeaseStore, LeaseStore, Record, SUCCESSOR_ANNOTATION, StoredLease, Version,
+    WRITE_ANNOTATION,
 };
 use serde_json::json;
 use tokio::sync::watch;
@@ -40,7 +42,8 @@ impl Folder {
     fn new() -> Self {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let number = MADE.fetch_add(1, Ordering::SeqCst);
-        let folder = std::env::temp_dir().join(format!("election-backup-{}-{number}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("election-backup-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
         Self(folder)
     }
@@ -146,7 +149,11 @@ impl Servers {
     }
 
     pub(crate) async fn candidates(&self) -> Vec<LeaseCandidate> {
-        self.candidates.list(&ListParams::default()).await.expect("nothing befalls the operator").items
+        self.candidates
+            .list(&ListParams::default())
+            .await
+            .expect("nothing befalls the operator")
+            .items
     }
 
     pub(crate) async fn delete_candidate(&self, candidate: &LeaseCandidate) {
@@ -165,7 +172,8 @@ impl Servers {
         Arc::new(KubeLeaseStore::new(client, config))
     }
 
-    /// Nothing that is sent from now on is answered or carried out, and watches are silent; or all is fair.
+    /// Nothing that is sent from now on is answered or carried out, and watches are silent; or all
+    /// is fair.
     pub(crate) fn set_away(&self, away: bool) {
         for front in &self.fronts {
             let seed = self.next_plan();
@@ -197,7 +205,8 @@ impl Servers {
         *self.backup.lock().unwrap() = lease;
     }
 
-    /// Puts it back as it was, uid, version and all. Its revisions go on: a server does not hand one out twice.
+    /// Puts it back as it was, uid, version and all. Its revisions go on: a server does not hand
+    /// one out twice.
     pub(crate) async fn restore(&self, version: &Version) -> bool {
         let Some(lease) = self.backup.lock().unwrap().take() else { return false };
         if lease.metadata.resource_version.as_deref() != Some(&*version.resource_version) {
@@ -236,7 +245,14 @@ impl Servers {
         self.leases.patch("lease", &PatchParams::default(), &patch).await.is_ok()
     }
 
-    pub(crate) fn set_weather(&self, world: &mut World, n: u64, link: &str, weather: u64, dice: &mut Dice) {
+    pub(crate) fn set_weather(
+        &self,
+        world: &mut World,
+        n: u64,
+        link: &str,
+        weather: u64,
+        dice: &mut Dice,
+    ) {
         let seed = self.next_plan();
         world.weather.insert(link.to_owned(), weather);
         world.lagging.remove(link);
@@ -270,7 +286,8 @@ impl Servers {
                 black_hole(seed, dice)
             }
             // Answers are lost.
-            _ => FaultPlan::seeded(seed).rule(Rule::new(Match::any().writes(), Fault::ApplyNeverAnswer)),
+            _ => FaultPlan::seeded(seed)
+                .rule(Rule::new(Match::any().writes(), Fault::ApplyNeverAnswer)),
         };
         for dead in world.dead.iter().filter(|dead| dead.starts_with(&format!("n{n}."))) {
             plan = plan.partition(dead);
@@ -335,7 +352,8 @@ fn milliseconds(dice: &mut Dice, below: u64) -> u64 {
     1 + dice.roll(below)
 }
 
-/// A few milliseconds, now and then a conflict from nowhere or, if it is not calm, a watch that ends.
+/// A few milliseconds, now and then a conflict from nowhere or, if it is not calm, a watch that
+/// ends.
 fn fair(seed: u64, calm: bool) -> FaultPlan {
     let plan = FaultPlan::seeded(seed)
         .rule(Rule::new(Match::any(), Fault::Latency { min_ms: 0, max_ms: 8 }))
@@ -398,6 +416,9 @@ fn foul(seed: u64, dice: &mut Dice) -> FaultPlan {
 fn black_hole(seed: u64, dice: &mut Dice) -> FaultPlan {
     let after_ms = milliseconds(dice, 20_000);
     FaultPlan::seeded(seed)
-        .rule(Rule::one_of(Match::any().writes(), [Fault::ApplyLate { after_ms }, Fault::NeverAnswer]))
+        .rule(Rule::one_of(
+            Match::any().writes(),
+            [Fault::ApplyLate { after_ms }, Fault::NeverAnswer],
+        ))
         .rule(Rule::new(Match::any(), Fault::NeverAnswer))
 }

@@ -1,4 +1,5 @@
-//! Where there is no API server nobody elects for others: what stands in for `coordinated.rs` in builds without one.
+//! Where there is no API server nobody elects for others: what stands in for `coordinated.rs` in
+//! builds without one.
 
 use std::time::Duration;
 
@@ -22,7 +23,12 @@ impl Coordinated {
     pub(crate) fn admits(&mut self, _: u64) -> bool {
         match *self {}
     }
-    pub(crate) fn one_at_a_time(&mut self, _: u64, _: u64, _: &mut Dice) -> Option<(usize, u64, u64)> {
+    pub(crate) fn one_at_a_time(
+        &mut self,
+        _: u64,
+        _: u64,
+        _: &mut Dice,
+    ) -> Option<(usize, u64, u64)> {
         match *self {}
     }
     pub(crate) async fn trouble(&mut self, _: u64, _: &mut Dice) -> Option<u64> {

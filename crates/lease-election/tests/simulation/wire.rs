@@ -1,5 +1,6 @@
-//! The connection of one process to its API server: while the process stands still nothing is sent, and no answer and no event is taken in. Where the
-//! server does not have LeaseCandidates there is no such path, and who watched one is cut off.
+//! The connection of one process to its API server: while the process stands still nothing is sent,
+//! and no answer and no event is taken in. Where the server does not have LeaseCandidates there is
+//! no such path, and who watched one is cut off.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,10 +35,18 @@ async fn shut(gate: Gate) {
 }
 
 /// Of this process, whose requests are made in its name.
-pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gate: &Gate) -> Client {
-    let (stage, still, link, gate) = (stage.clone(), still.clone(), link.to_owned(), Arc::clone(gate));
+pub(crate) fn client(
+    stage: &Stage,
+    still: &Still,
+    link: &str,
+    server: Road,
+    gate: &Gate,
+) -> Client {
+    let (stage, still, link, gate) =
+        (stage.clone(), still.clone(), link.to_owned(), Arc::clone(gate));
     let send = move |request: Request<Body>| {
-        let (stage, still, link, gate) = (stage.clone(), still.clone(), link.clone(), Arc::clone(&gate));
+        let (stage, still, link, gate) =
+            (stage.clone(), still.clone(), link.clone(), Arc::clone(&gate));
         let server = server.clone();
         async move {
             let (mut parts, body) = request.into_parts();
@@ -55,7 +64,9 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gat
                 let mut world = stage.world.lock().unwrap();
                 world.check(stage.seed);
                 if writes {
-                    world.trace.note(stage.start, format_args!("{link} sends {} {path}", parts.method));
+                    world
+                        .trace
+                        .note(stage.start, format_args!("{link} sends {} {path}", parts.method));
                 }
                 if !is_controller(&link) {
                     let about = if about_candidates { About::Candidate } else { About::Lease };
@@ -75,7 +86,8 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gat
                 let unknown = parts.uri.to_string().replace(CANDIDATES, "/coordination.k8s.io/v0");
                 parts.uri = unknown.parse().map_err(std::io::Error::other)?;
             }
-            let refused = refusal(&mut stage.world.lock().unwrap(), &link, &parts.method, &parts.uri);
+            let refused =
+                refusal(&mut stage.world.lock().unwrap(), &link, &parts.method, &parts.uri);
             let answer = match refused {
                 Some(refused) => Ok(refused.map(|text| Answer::Refused(Some(text.into())))),
                 None => {
@@ -90,7 +102,8 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gat
             still.goes_on().await;
             stage.world.lock().unwrap().check(stage.seed);
             // Who is told that there is none is told so to the end.
-            let shut: Option<Shut> = (about_candidates && is_served).then(|| Box::pin(shut(gate)) as Shut);
+            let shut: Option<Shut> =
+                (about_candidates && is_served).then(|| Box::pin(shut(gate)) as Shut);
             let (seed, world) = (stage.seed, Arc::clone(&stage.world));
             Ok::<_, std::io::Error>(answer.map(|body| TakenIn {
                 body,
@@ -107,7 +120,8 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gat
     Client::new(tower::service_fn(send), "default")
 }
 
-/// Of this process, where nothing holds it back: the Lease is reached through it, and its credentials may run out.
+/// Of this process, where nothing holds it back: the Lease is reached through it, and its
+/// credentials may run out.
 pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Client {
     let (world, link) = (Arc::clone(world), link.to_owned());
     let send = move |request: Request<Body>| {
@@ -119,9 +133,12 @@ pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Cl
                 world.lock().unwrap().ledger.sends(&link, record);
             }
             let request = Request::from_parts(parts, Body::from(body));
-            if let Some(refusal) = refusal(&mut world.lock().unwrap(), &link, request.method(), request.uri())
+            if let Some(refusal) =
+                refusal(&mut world.lock().unwrap(), &link, request.method(), request.uri())
             {
-                return Ok::<_, std::io::Error>(refusal.map(|text| Answer::Refused(Some(text.into()))));
+                return Ok::<_, std::io::Error>(
+                    refusal.map(|text| Answer::Refused(Some(text.into()))),
+                );
             }
             let answer = server.send(request).await.map_err(std::io::Error::other)?;
             Ok(answer.map(Answer::Passed))
@@ -130,10 +147,11 @@ pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Cl
     Client::new(tower::service_fn(send), "default")
 }
 
-/// What the server says to one it does not know, of a namespace that it does not have, or of a version that it has not seen yet; and what somebody in between
-/// says in its place.
+/// What the server says to one it does not know, of a namespace that it does not have, or of a
+/// version that it has not seen yet; and what somebody in between says in its place.
 fn refusal(world: &mut World, link: &str, method: &Method, uri: &Uri) -> Option<Response<Vec<u8>>> {
-    let watches = || uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
+    let watches =
+        || uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
     let (what, code, reason, message) = if world.weather.get(link) == Some(&EXPIRED) {
         ("unauthorized", 401, "Unauthorized", "Unauthorized")
     } else if world.no_namespace && method == Method::POST {

@@ -1,6 +1,6 @@
 //! A manager's metrics, read when they are asked for. Names, labels and buckets are client-go's and
-//! controller-runtime's; those that begin with `reconciler_` are ours. Labels come from the program alone. Not those of the
-//! election, which lease-election has.
+//! controller-runtime's; those that begin with `reconciler_` are ours. Labels come from the program
+//! alone. Not those of the election, which lease-election has.
 
 use std::fmt::Error;
 use std::sync::Arc;
@@ -74,9 +74,9 @@ impl Families<'_, '_> {
         for (labels, histogram) in values {
             let labels: &Labels<'_> = &labels;
             let (sum, count, buckets) = histogram.read();
-            family
-                .encode_family(&labels)?
-                .encode_histogram::<[(&'static str, &'static str); 0]>(sum, count, &buckets, None)?;
+            family.encode_family(&labels)?.encode_histogram::<[(&'static str, &'static str); 0]>(
+                sum, count, &buckets, None,
+            )?;
         }
         Ok(())
     }
@@ -128,7 +128,9 @@ impl ManagerCollector {
             .map(|controller| (&**controller, controller.counts().unwrap_or_default()))
             .collect();
         let each = |value: fn(&QueueCounts) -> f64| {
-            counts.iter().map(move |(controller, counts)| (queue_labels(*controller), value(counts)))
+            counts
+                .iter()
+                .map(move |(controller, counts)| (queue_labels(*controller), value(counts)))
         };
         families.gauges(
             "workqueue_depth",
@@ -182,7 +184,9 @@ impl ManagerCollector {
                 ("requeue_after", metrics.requeue_after.get()),
                 ("requeue", 0),
             ]
-            .map(|(result, count)| (vec![("controller", controller.name()), ("result", result)], count))
+            .map(|(result, count)| {
+                (vec![("controller", controller.name()), ("result", result)], count)
+            })
         });
         families.counters(
             "controller_runtime_reconcile",
@@ -211,9 +215,11 @@ impl ManagerCollector {
                 "Total number of reconciliation timeouts per controller",
                 |m| m.timeouts.get(),
             ),
-            ("reconciler_exhausted", "Keys that were parked because their attempts were used up", |m| {
-                m.exhausted.get()
-            }),
+            (
+                "reconciler_exhausted",
+                "Keys that were parked because their attempts were used up",
+                |m| m.exhausted.get(),
+            ),
         ];
         for (name, help, value) in counters {
             families.counters(name, help, self.each(controller_label, value))?;
@@ -234,22 +240,32 @@ impl ManagerCollector {
         families.gauges(
             "controller_runtime_max_concurrent_reconciles",
             "Maximum number of concurrent reconciles per controller",
-            controllers().map(|controller| (controller_label(controller), gauge(controller.workers()))),
+            controllers()
+                .map(|controller| (controller_label(controller), gauge(controller.workers()))),
         )?;
         families.gauges(
             "reconciler_parked_keys",
             "Keys that were given up until they change",
-            controllers().map(|controller| (controller_label(controller), gauge(controller.parked()))),
+            controllers()
+                .map(|controller| (controller_label(controller), gauge(controller.parked()))),
         )
     }
 
     fn watches(&self, families: &mut Families<'_, '_>) -> Result<(), Error> {
-        let watches: Vec<_> =
-            self.view.watches.iter().map(|watch| (vec![("watch", watch.name())], watch.status())).collect();
+        let watches: Vec<_> = self
+            .view
+            .watches
+            .iter()
+            .map(|watch| (vec![("watch", watch.name())], watch.status()))
+            .collect();
         let read = |value: fn(&crate::CacheStatus) -> f64| {
             watches.iter().map(move |(labels, status)| (labels.clone(), value(status)))
         };
-        families.gauges("reconciler_cache_objects", "Objects held", read(|status| gauge(status.objects)))?;
+        families.gauges(
+            "reconciler_cache_objects",
+            "Objects held",
+            read(|status| gauge(status.objects)),
+        )?;
         families.gauges(
             "reconciler_cache_synced",
             "Whether a first list was complete",
@@ -263,7 +279,11 @@ impl ManagerCollector {
         let count = |value: fn(&crate::CacheStatus) -> u64| {
             watches.iter().map(move |(labels, status)| (labels.clone(), value(status)))
         };
-        families.counters("reconciler_watch_lists", "Lists taken over", count(|status| status.lists))?;
+        families.counters(
+            "reconciler_watch_lists",
+            "Lists taken over",
+            count(|status| status.lists),
+        )?;
         families.counters(
             "reconciler_watch_failures",
             "Requests and streams of the watch that failed",

@@ -12,7 +12,8 @@ type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
 /// Shortest and longest time a watch may be asked to last.
 const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
 
-/// What a cache watches and how it is indexed. Lists are always consistent reads (`resourceVersion` unset).
+/// What a cache watches and how it is indexed. Lists are always consistent reads (`resourceVersion`
+/// unset).
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::Pod;
@@ -51,16 +52,16 @@ impl<K> CacheConfig<K> {
         }
     }
 
-    /// The cache's name in logs, metrics, `/readyz` and errors. Needed where a manager has two caches of
-    /// one kind: of two servers, or with two selectors.
+    /// The cache's name in logs, metrics, `/readyz` and errors. Needed where a manager has two
+    /// caches of one kind: of two servers, or with two selectors.
     #[must_use]
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A second index
-    /// of one name takes the place of the first.
+    /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A
+    /// second index of one name takes the place of the first.
     #[must_use]
     #[doc(alias = "AddIndexers")]
     #[doc(alias = "IndexField")]
@@ -89,8 +90,8 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Changes each object before it is stored: to drop what no reconcile reads. Names, uid and versions
-    /// must stay.
+    /// Changes each object before it is stored: to drop what no reconcile reads. Names, uid and
+    /// versions must stay.
     #[must_use]
     #[doc(alias = "SetTransform")]
     pub fn transform(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
@@ -105,20 +106,22 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// How long the server is asked to keep one watch open, in whole seconds from 1 s to 1 h. 290 s unless set.
+    /// How long the server is asked to keep one watch open, in whole seconds from 1 s to 1 h. 290 s
+    /// unless set.
     ///
-    /// A connection that died without a sign is noticed 5 s after this time; so shorter is safer, at the
-    /// price of one cheap request each time.
+    /// A connection that died without a sign is noticed 5 s after this time; so shorter is safer,
+    /// at the price of one cheap request each time.
     #[must_use]
     pub fn watch_time(mut self, time: Duration) -> Self {
         self.watch_time = time.clamp(WATCH_TIMES.0, WATCH_TIMES.1);
         self
     }
 
-    /// How long a page of a list, or the first sign of a watch, is waited for. 10 s unless set, at least 100 ms.
+    /// How long a page of a list, or the first sign of a watch, is waited for. 10 s unless set, at
+    /// least 100 ms.
     ///
-    /// After each page that did not come in time the next is waited for twice as long, up to a minute, so
-    /// that lists which really take their time come through.
+    /// After each page that did not come in time the next is waited for twice as long, up to a
+    /// minute, so that lists which really take their time come through.
     #[must_use]
     pub fn answer_time(mut self, time: Duration) -> Self {
         self.answer_time = time.max(Duration::from_millis(100));

@@ -1,9 +1,10 @@
-//! What a cache holds: objects by key, secondary indexes, and the rules by which lists and watch events
-//! change them. Pure: no lock, no clock, no task.
+//! What a cache holds: objects by key, secondary indexes, and the rules by which lists and watch
+//! events change them. Pure: no lock, no clock, no task.
 //!
-//! Rules. Within one uid no object goes back to an older `resourceVersion`, and an equal one changes nothing.
-//! Versions are compared as numbers if both are; else any difference counts as newer. Another uid under a
-//! known name is a deletion and an appearance. A list that ends tells what vanished while the watch was away.
+//! Rules. Within one uid no object goes back to an older `resourceVersion`, and an equal one
+//! changes nothing. Versions are compared as numbers if both are; else any difference counts as
+//! newer. Another uid under a known name is a deletion and an appearance. A list that ends tells
+//! what vanished while the watch was away.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -15,8 +16,8 @@ use kube::Resource;
 
 use crate::{Change, ObjectKey};
 
-/// The values under which an object stands in each index, in the order of the indexes. Made outside the
-/// cache's lock, because user code makes them.
+/// The values under which an object stands in each index, in the order of the indexes. Made outside
+/// the cache's lock, because user code makes them.
 pub(crate) type Values = Box<[Box<[String]>]>;
 
 /// An object ready to be stored.
@@ -59,7 +60,10 @@ fn arrival(held: &ObjectMeta, incoming: &ObjectMeta) -> Arrival {
     let same_object = held.uid == incoming.uid;
     let (older, equal) = match (version(held), version(incoming)) {
         (Some(held), Some(incoming)) => (incoming < held, incoming == held),
-        _ => (false, held.resource_version.is_some() && held.resource_version == incoming.resource_version),
+        _ => (
+            false,
+            held.resource_version.is_some() && held.resource_version == incoming.resource_version,
+        ),
     };
     match (older, equal) {
         (true, _) => Arrival::Older,
@@ -113,7 +117,8 @@ impl<K: Resource> Store<K> {
         }
     }
 
-    /// An object was deleted, says the watch. `meta` is the event's: it holds the deletion's own version.
+    /// An object was deleted, says the watch. `meta` is the event's: it holds the deletion's own
+    /// version.
     pub(crate) fn delete(&mut self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Change<K>> {
         let held = self.objects.get(key)?;
         match arrival(held.object.meta(), meta) {
@@ -127,8 +132,8 @@ impl<K: Resource> Store<K> {
     ///
     /// # Errors
     ///
-    /// Takes over nothing if the list shows some object older than it is held here: see [`Backwards`].
-    /// With `authoritative` the list is believed even then.
+    /// Takes over nothing if the list shows some object older than it is held here: see
+    /// [`Backwards`]. With `authoritative` the list is believed even then.
     pub(crate) fn commit(
         &mut self,
         relist: Relist<K>,
@@ -205,8 +210,9 @@ impl<K: Resource> Store<K> {
     }
 }
 
-/// A list that shows an object older than we hold it: it came from a server that lags behind, or the
-/// cluster was restored from a backup. Whoever lists must list again, and believe a list that insists.
+/// A list that shows an object older than we hold it: it came from a server that lags behind, or
+/// the cluster was restored from a backup. Whoever lists must list again, and believe a list that
+/// insists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Backwards {
     /// The first such object.
@@ -229,9 +235,17 @@ impl<K: Resource> Relist<K> {
     }
 
     /// Takes one listed object. What it returns is to be dropped outside the lock.
-    pub(crate) fn object(&mut self, store: &Store<K>, entering: Entering<K>) -> Option<Entering<K>> {
+    pub(crate) fn object(
+        &mut self,
+        store: &Store<K>,
+        entering: Entering<K>,
+    ) -> Option<Entering<K>> {
         let key = entering.key.clone();
-        match store.objects.get(&key).map(|held| arrival(held.object.meta(), entering.object.meta())) {
+        match store
+            .objects
+            .get(&key)
+            .map(|held| arrival(held.object.meta(), entering.object.meta()))
+        {
             Some(Arrival::Same) => {
                 self.seen.insert(key, None).flatten();
                 return Some(entering);
@@ -242,7 +256,8 @@ impl<K: Resource> Relist<K> {
         self.seen.insert(key, Some(entering)).flatten()
     }
 
-    /// Takes the key of an object that is there, but could not be decoded: what is held of it stays.
+    /// Takes the key of an object that is there, but could not be decoded: what is held of it
+    /// stays.
     pub(crate) fn undecodable(&mut self, key: ObjectKey) {
         self.seen.insert(key, None);
     }

@@ -150,8 +150,8 @@ impl<R: Reconciler> Controller<R> {
         closing.end(left);
     }
 
-    /// A worker ended before its time: only the destructor of user code can have panicked it. Its key is
-    /// tried again as after any failure, and another worker takes its place.
+    /// A worker ended before its time: only the destructor of user code can have panicked it. Its
+    /// key is tried again as after any failure, and another worker takes its place.
     fn mend(&self, panicked: bool, shared: &Arc<Work<R>>, workers: &mut JoinSet<()>) {
         if !panicked {
             return;
@@ -167,7 +167,12 @@ impl<R: Reconciler> Controller<R> {
     }
 
     /// Attaches every source to the queue.
-    fn attach(&self, queue: &Queue<R::Key>, term: &Term, feeders: &mut JoinSet<()>) -> Vec<Subscription> {
+    fn attach(
+        &self,
+        queue: &Queue<R::Key>,
+        term: &Term,
+        feeders: &mut JoinSet<()>,
+    ) -> Vec<Subscription> {
         let mut subscriptions = Vec::new();
         for (index, source) in self.sources.iter().enumerate() {
             let number = SourceNumber::new(index);

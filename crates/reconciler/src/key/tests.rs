@@ -4,7 +4,11 @@ use super::*;
 
 #[test]
 fn an_empty_namespace_is_none() {
-    let meta = ObjectMeta { name: Some("a".into()), namespace: Some(String::new()), ..ObjectMeta::default() };
+    let meta = ObjectMeta {
+        name: Some("a".into()),
+        namespace: Some(String::new()),
+        ..ObjectMeta::default()
+    };
     assert_eq!(ObjectKey::from_meta(&meta), Some(ObjectKey::cluster("a")));
 }
 

@@ -45,15 +45,16 @@ impl ManagerBuilder {
         self
     }
 
-    /// How long runs may go on after a stop was asked for, before they are dropped. 10 s unless set.
+    /// How long runs may go on after a stop was asked for, before they are dropped. 10 s unless
+    /// set.
     #[doc(alias = "GracefulShutdownTimeout")]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.settings.grace = grace;
         self
     }
 
-    /// How long runs may go on after the lease was lost, before they are dropped: time to notice, not to
-    /// finish. 100 ms unless set; never more than half of the election's stop margin.
+    /// How long runs may go on after the lease was lost, before they are dropped: time to notice,
+    /// not to finish. 100 ms unless set; never more than half of the election's stop margin.
     #[cfg(feature = "election")]
     pub fn loss_grace(mut self, grace: Duration) -> Self {
         self.settings.loss_grace = grace;
@@ -80,10 +81,14 @@ impl ManagerBuilder {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::GraceTooLong`] if the grace is not shorter than the election's drain time-out: work
-    /// could be cut off by the election before it is by the manager, and the lease would not be given back.
+    /// [`ManagerError::GraceTooLong`] if the grace is not shorter than the election's drain
+    /// time-out: work could be cut off by the election before it is by the manager, and the
+    /// lease would not be given back.
     pub fn build(self) -> Result<Manager, ManagerError> {
-        #[cfg_attr(not(feature = "election"), expect(unused_mut, reason = "changed only by an election"))]
+        #[cfg_attr(
+            not(feature = "election"),
+            expect(unused_mut, reason = "changed only by an election")
+        )]
         let mut settings = self.settings;
         #[cfg(feature = "election")]
         if let Some(elector) = &settings.elector {

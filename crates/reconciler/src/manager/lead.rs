@@ -1,5 +1,5 @@
-//! The terms of a manager: one until the stop without an election; with one, a term for each time this
-//! process leads, and a campaign after each.
+//! The terms of a manager: one until the stop without an election; with one, a term for each time
+//! this process leads, and a campaign after each.
 
 use std::sync::Arc;
 
@@ -68,11 +68,13 @@ impl Manager {
         use crate::report::Release;
 
         let mut report = Report::default();
-        // They keep the pauses between terms: nobody who takes each term away makes the workers start at request speed.
+        // They keep the pauses between terms: nobody who takes each term away makes the workers
+        // start at request speed.
         let mut campaigns = elector.campaigns();
         let campaign = async {
             loop {
-                // Two trackers a term. Also past the elector's patience nothing starts before they are empty.
+                // Two trackers a term. Also past the elector's patience nothing starts before they
+                // are empty.
                 let (tracker, tasks) = (TaskTracker::new(), TaskTracker::new());
                 let (members, grace) = (self.members(), self.grace());
                 let work_tracker = tracker.clone();
@@ -80,8 +82,10 @@ impl Manager {
                 let outcome = campaigns
                     .run(move |leadership| async move {
                         tracing::info!(fence = %leadership.fence(), "leading: the workers start");
-                        let scope =
-                            Scope { tracker: work_tracker.clone(), leadership: Some(leadership.clone()) };
+                        let scope = Scope {
+                            tracker: work_tracker.clone(),
+                            leadership: Some(leadership.clone()),
+                        };
                         let end = async {
                             match leadership.ending().await {
                                 Ending::StopRequested => TermEnd::Stop,
@@ -96,7 +100,8 @@ impl Manager {
                         };
                         let term = Term::new(scope, term_tasks);
                         let stop_took = term::run(members, term, end, lost, grace).await;
-                        // The elector is the one whose patience ends: then the lease is not given back.
+                        // The elector is the one whose patience ends: then the lease is not given
+                        // back.
                         settle(&work_tracker, None).await;
                         stop_took
                     })
@@ -121,7 +126,9 @@ impl Manager {
                         Release::Lost
                     }
                     // It came to the lease as it was stopped, and could not decline it.
-                    Outcome::NeverLed if released == lease_election::Release::Failed => Release::Failed,
+                    Outcome::NeverLed if released == lease_election::Release::Failed => {
+                        Release::Failed
+                    }
                     Outcome::NeverLed => Release::NotLeading,
                     _ => {
                         count(&mut report, Duration::ZERO);

@@ -1,4 +1,5 @@
-//! Leftover: work of a term that is over, for which a manager waits before it campaigns again, as the liveness endpoint sees it.
+//! Leftover: work of a term that is over, for which a manager waits before it campaigns again, as
+//! the liveness endpoint sees it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,7 +5,11 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 
 fn policy(max_attempts: u32) -> Policy {
-    Policy { max_attempts: NonZeroU32::new(max_attempts), min_requeue: 10 * MS, failing_interval: 1000 * MS }
+    Policy {
+        max_attempts: NonZeroU32::new(max_attempts),
+        min_requeue: 10 * MS,
+        failing_interval: 1000 * MS,
+    }
 }
 
 #[test]

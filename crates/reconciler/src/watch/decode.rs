@@ -1,7 +1,9 @@
-//! Lists and watches as kube decodes them, and a second way for kinds of which some object does not decode.
+//! Lists and watches as kube decodes them, and a second way for kinds of which some object does not
+//! decode.
 //!
-//! The ordinary way asks kube for the kind itself. Once an answer did not decode, the tolerant way decodes
-//! object by object, so that a faulty object hides only itself; it costs a second pass over the JSON.
+//! The ordinary way asks kube for the kind itself. Once an answer did not decode, the tolerant way
+//! decodes object by object, so that a faulty object hides only itself; it costs a second pass over
+//! the JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -78,7 +80,9 @@ impl<K: Kind> Reader<K> {
     ) -> kube::Result<Steps<K>> {
         if tolerant {
             let events = self.tolerant.watch(params, version).await?;
-            return Ok(events.map(|event| event.map(|event| step(event, |object| object.0))).boxed());
+            return Ok(events
+                .map(|event| event.map(|event| step(event, |object| object.0)))
+                .boxed());
         }
         let events = self.strict.watch(params, version).await?;
         Ok(events.map(|event| event.map(|event| step(event, Ok))).boxed())
@@ -95,7 +99,9 @@ fn page<T: Clone, K>(list: ObjectList<T>, decoded: impl Fn(T) -> Decoded<K>) -> 
 
 fn step<T, K>(event: WatchEvent<T>, decoded: impl Fn(T) -> Decoded<K>) -> WatchStep<K> {
     match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) => WatchStep::Applied(decoded(object)),
+        WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+            WatchStep::Applied(decoded(object))
+        }
         WatchEvent::Deleted(object) => WatchStep::Deleted(decoded(object)),
         WatchEvent::Bookmark(bookmark) => WatchStep::Bookmark(bookmark.metadata.resource_version),
         WatchEvent::Error(status) => WatchStep::Refused(status),

@@ -1,13 +1,14 @@
 //! List, then watch, then watch again: which request is next and how long to pause before it. Pure.
 //!
-//! Not kube-runtime's `watcher`, for three reasons, each by its source (5.0.0): a watch that the server closes
-//! at once is opened again without any pause; a start answered with 410 is repeated for ever with the same
-//! version; and one object that cannot be decoded fails every list of its kind. Decoding stays kube's.
+//! Not kube-runtime's `watcher`, for three reasons, each by its source (5.0.0): a watch that the
+//! server closes at once is opened again without any pause; a start answered with 410 is repeated
+//! for ever with the same version; and one object that cannot be decoded fails every list of its
+//! kind. Decoding stays kube's.
 
 use std::time::Duration;
 
-/// First pause after a failure. client-go's reflector begins at 800 ms; a pause this short is still one
-/// request a second per watch on average while a server is down, because it doubles.
+/// First pause after a failure. client-go's reflector begins at 800 ms; a pause this short is still
+/// one request a second per watch on average while a server is down, because it doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Longest pause, as client-go's reflector.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -18,11 +19,12 @@ const REFUSED_STARTS: u32 = 3;
 /// This many older lists in a row, and they are believed: the cluster was restored.
 const BACKWARD_LISTS: u32 = 3;
 
-/// The longest a page is waited for, however often pages came too late. (Unless the configured time is longer.)
+/// The longest a page is waited for, however often pages came too late. (Unless the configured time
+/// is longer.)
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 
-/// How long an answer is waited for: short, so that one lost answer costs little, and longer after each
-/// that did not come in time, so that a list that really takes its time comes through.
+/// How long an answer is waited for: short, so that one lost answer costs little, and longer after
+/// each that did not come in time, so that a list that really takes its time comes through.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     base: Duration,
@@ -67,7 +69,8 @@ pub(crate) enum Next {
 /// Why a request or a stream failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The version or the token is too old, or from the future: 410, or 504 "too large resource version".
+    /// The version or the token is too old, or from the future: 410, or 504 "too large resource
+    /// version".
     Expired,
     /// The server asks for patience: 429 and 5xx, with the time it named.
     Busy(Option<Duration>),
@@ -137,8 +140,8 @@ impl Protocol {
         // must not be listed without a pause.
     }
 
-    /// Whether a list of this version comes from a server that lags behind what was seen (or from a cluster
-    /// that was restored). Versions that are no numbers are taken as they come.
+    /// Whether a list of this version comes from a server that lags behind what was seen (or from a
+    /// cluster that was restored). Versions that are no numbers are taken as they come.
     pub(crate) fn is_backwards(&self, version: &str) -> bool {
         matches!((version.parse::<u64>(), self.newest), (Ok(version), Some(newest)) if version < newest)
     }
@@ -153,7 +156,8 @@ impl Protocol {
         OnBackwards::ListAgain(self.pause(random))
     }
 
-    /// The watch under way has stood this long, whatever comes of it next: what expired before it is no sign of trouble any more.
+    /// The watch under way has stood this long, whatever comes of it next: what expired before it
+    /// is no sign of trouble any more.
     pub(crate) fn stood(&mut self, lasted: Duration) {
         if lasted >= SHORT_WATCH {
             self.expired_early = false;
@@ -178,7 +182,8 @@ impl Protocol {
             return Duration::ZERO;
         }
         if progressed {
-            // No failure, but a server that closes each watch after an event must not be asked without a pause either.
+            // No failure, but a server that closes each watch after an event must not be asked
+            // without a pause either.
             self.failures = 0;
         }
         self.pause(random)
@@ -201,8 +206,9 @@ impl Protocol {
                 Fault::Busy(_) | Fault::Unreachable => {}
             }
         }
-        // A first expiry is ordinary (a long pause, a compaction): list at once. Another one before a watch has lasted is not:
-        // whole lists without a pause would be the answer to a server that has trouble already.
+        // A first expiry is ordinary (a long pause, a compaction): list at once. Another one before
+        // a watch has lasted is not: whole lists without a pause would be the answer to a
+        // server that has trouble already.
         if fault == Fault::Expired && self.failures == 0 && !self.expired_early {
             self.failures = 1;
             self.expired_early = true;

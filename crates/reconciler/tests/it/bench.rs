@@ -1,4 +1,5 @@
-//! What the tests stand on: a server, its objects, a manager that runs in the background, and waiting.
+//! What the tests stand on: a server, its objects, a manager that runs in the background, and
+//! waiting.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -23,7 +24,11 @@ pub(crate) fn bench() -> Bench {
     let server = EmbeddedApiServer::builder().seed(1).build();
     // The tests write as somebody whom no fault meets.
     let writer = server.client_as("writer");
-    Bench { client: server.client_as("controller"), maps: Api::namespaced(writer, "default"), server }
+    Bench {
+        client: server.client_as("controller"),
+        maps: Api::namespaced(writer, "default"),
+        server,
+    }
 }
 
 pub(crate) fn key(name: &str) -> ObjectKey {
@@ -37,7 +42,8 @@ impl Bench {
     }
 
     pub(crate) async fn create(&self, name: &str) {
-        let map: ConfigMap = serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).unwrap();
+        let map: ConfigMap =
+            serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).unwrap();
         self.maps.create(&PostParams::default(), &map).await.unwrap();
     }
 

@@ -55,7 +55,10 @@ async fn a_deletion_while_the_watch_was_away_is_seen_after_the_list() {
     let (running, maps, log) = started(&bench).await;
     until("both runs", || log.len() == 2).await;
     // No watch can start, and what happens meanwhile is compacted away.
-    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(watches_of_maps(), Fault::Unavailable)));
+    bench
+        .server
+        .faults()
+        .set_plan(FaultPlan::none().rule(Rule::new(watches_of_maps(), Fault::Unavailable)));
     bench.server.faults().cut_watches(&watches_of_maps());
     bench.delete("a").await;
     bench.touch("b", "1").await;
@@ -82,17 +85,27 @@ async fn an_object_made_again_while_the_watch_was_away_is_a_deletion_and_an_appe
     let maps = manager.cache(bench.api());
     let seen = log.clone();
     manager.add(
-        Controller::new("maps", reconcile_fn(|_: Request<String>| async { Ok(Action::await_change()) }))
-            .source(maps.trigger(move |change| {
-                let uid = |map: &ConfigMap| map.metadata.uid.clone().unwrap();
-                seen.push((change.old.as_deref().map(uid), change.new.as_deref().map(uid), change.initial));
-                None
-            })),
+        Controller::new(
+            "maps",
+            reconcile_fn(|_: Request<String>| async { Ok(Action::await_change()) }),
+        )
+        .source(maps.trigger(move |change| {
+            let uid = |map: &ConfigMap| map.metadata.uid.clone().unwrap();
+            seen.push((
+                change.old.as_deref().map(uid),
+                change.new.as_deref().map(uid),
+                change.initial,
+            ));
+            None
+        })),
     );
     let running = start(manager);
     until("the first", || log.len() == 1).await;
     let first = log.all()[0].1.clone();
-    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(watches_of_maps(), Fault::Unavailable)));
+    bench
+        .server
+        .faults()
+        .set_plan(FaultPlan::none().rule(Rule::new(watches_of_maps(), Fault::Unavailable)));
     bench.server.faults().cut_watches(&watches_of_maps());
     bench.delete("a").await;
     bench.create("a").await;
@@ -101,7 +114,10 @@ async fn an_object_made_again_while_the_watch_was_away_is_a_deletion_and_an_appe
     until("both changes", || log.len() == 3).await;
     let second = bench.maps.get("a").await.unwrap().metadata.uid;
     assert_ne!(first, second);
-    assert_eq!(log.all(), [(None, first.clone(), true), (first, None, false), (None, second, false),]);
+    assert_eq!(
+        log.all(),
+        [(None, first.clone(), true), (first, None, false), (None, second, false),]
+    );
     running.stop().await;
 }
 
@@ -114,7 +130,10 @@ async fn one_watch_that_fails_for_ever_delays_no_other() {
     let running = start(manager);
     until("both caches", || secrets.is_synced()).await;
     let watches = Match::any().verb(Verb::Watch).resource("secrets");
-    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(watches.clone(), Fault::InternalError)));
+    bench
+        .server
+        .faults()
+        .set_plan(FaultPlan::none().rule(Rule::new(watches.clone(), Fault::InternalError)));
     bench.server.faults().cut_watches(&watches);
     until("the watch is known to fail", || secrets.status().degraded.is_some()).await;
     for number in 0..30 {
@@ -139,7 +158,8 @@ async fn a_watch_that_stays_silent_is_replaced_and_nothing_is_missed() {
     bench.create("a").await;
     let log = Log::new();
     let mut manager = manager();
-    let maps = manager.cache_with(bench.api(), CacheConfig::new().watch_time(Duration::from_secs(20)));
+    let maps =
+        manager.cache_with(bench.api(), CacheConfig::new().watch_time(Duration::from_secs(20)));
     let seen = log.clone();
     manager.add(
         Controller::new(
@@ -169,7 +189,8 @@ async fn a_watch_that_stays_silent_is_replaced_and_nothing_is_missed() {
 #[tokio::test(start_paused = true)]
 async fn watches_that_are_closed_at_once_are_not_reopened_in_a_hot_loop() {
     let bench = bench();
-    let closing = Fault::CutWatch { min_events: 0, max_events: 0, after_ms: Some(0), mid_line: false };
+    let closing =
+        Fault::CutWatch { min_events: 0, max_events: 0, after_ms: Some(0), mid_line: false };
     bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(watches_of_maps(), closing)));
     let (running, maps, _) = started(&bench).await;
     until("the cache", || maps.is_synced()).await;

@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::bench::{Running, settle, start, until};
 
-/// The server's controller, less its questions to the candidates: whoever of them behaves as the oldest version is granted a free Lease, or one that has run
-/// out by the server's wall clock.
+/// The server's controller, less its questions to the candidates: whoever of them behaves as the
+/// oldest version is granted a free Lease, or one that has run out by the server's wall clock.
 async fn grant(server: &EmbeddedApiServer, now: Timestamp) -> Result<(), kube::Error> {
     let candidates: Api<LeaseCandidate> = Api::namespaced(server.client(), "default");
     let leases: Api<Lease> = Api::namespaced(server.client(), "default");
@@ -83,8 +83,11 @@ impl Replica {
             seed,
         )
         .unwrap();
-        let mut manager =
-            Manager::builder().grace(Duration::from_secs(1)).election(elector.clone()).build().unwrap();
+        let mut manager = Manager::builder()
+            .grace(Duration::from_secs(1))
+            .election(elector.clone())
+            .build()
+            .unwrap();
         let (terms, last) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(None)));
         let (counted, told) = (Arc::clone(&terms), Arc::clone(&last));
         manager.leader_task("leaves", move |task: LeaderTask| {

@@ -1,4 +1,5 @@
-//! Destructors of the user's values that panic: the stop goes on in its order, and the report comes.
+//! Destructors of the user's values that panic: the stop goes on in its order, and the report
+//! comes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use lease_election::{Config, LeaderElector, MemoryLeaseStore, TokioClock};
 use reconciler::{
-    Action, BoxError, Controller, Failure, LeaderTask, Manager, ObjectKey, Reconciler, Release, Request,
+    Action, BoxError, Controller, Failure, LeaderTask, Manager, ObjectKey, Reconciler, Release,
+    Request,
 };
 use tokio::time::sleep;
 
@@ -39,7 +41,8 @@ fn elected(store: &MemoryLeaseStore) -> Manager {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_dropped_after_the_grace_and_panics_then_costs_neither_the_release_nor_the_report() {
+async fn a_task_that_is_dropped_after_the_grace_and_panics_then_costs_neither_the_release_nor_the_report()
+ {
     let store = MemoryLeaseStore::new();
     let mut manager = elected(&store);
     let begun = Arc::new(AtomicUsize::new(0));

@@ -49,7 +49,8 @@ impl Replica {
     }
 
     async fn leads(&self) -> Leadership {
-        until("it leads", || self.last.lock().unwrap().as_ref().is_some_and(Leadership::is_valid)).await;
+        until("it leads", || self.last.lock().unwrap().as_ref().is_some_and(Leadership::is_valid))
+            .await;
         self.last.lock().unwrap().clone().unwrap()
     }
 }
@@ -66,7 +67,8 @@ async fn who_empties_the_lease_again_and_again_starts_no_workers_at_request_spee
     let emptied = store.clone();
     let empties = tokio::spawn(async move {
         loop {
-            if let Some(mut lease) = emptied.lease().filter(|lease| !lease.record.holder.is_empty()) {
+            if let Some(mut lease) = emptied.lease().filter(|lease| !lease.record.holder.is_empty())
+            {
                 lease.record.holder = String::new();
                 emptied.overwrite(lease.record);
             }
@@ -102,7 +104,10 @@ async fn who_steps_down_leaves_the_lease_to_a_standby_that_hears_of_it_late() {
     sleep(Duration::from_secs(20)).await;
     assert_eq!((holder(&store).as_str(), one.terms(), two.terms()), ("two", 1, 1));
     let report = one.running.stop().await;
-    assert_eq!((report.terms, report.lost_terms, report.release), (1, 0, Some(Release::NotLeading)));
+    assert_eq!(
+        (report.terms, report.lost_terms, report.release),
+        (1, 0, Some(Release::NotLeading))
+    );
     two.running.stop().await;
 }
 
@@ -139,8 +144,9 @@ async fn a_stop_between_two_terms_ends_at_once() {
 async fn a_release_that_fails_is_reported_and_so_is_a_lease_that_is_kept() {
     let cut = Arc::new(AtomicBool::new(false));
     let is_cut = Arc::clone(&cut);
-    let store = MemoryLeaseStore::new()
-        .with_faults(move |_, _| if is_cut.load(Ordering::SeqCst) { Fault::Lost } else { Fault::None });
+    let store = MemoryLeaseStore::new().with_faults(move |_, _| {
+        if is_cut.load(Ordering::SeqCst) { Fault::Lost } else { Fault::None }
+    });
     let one = Replica::start(&store, fast("one"), 1);
     one.leads().await;
     cut.store(true, Ordering::SeqCst);

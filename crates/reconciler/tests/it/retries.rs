@@ -57,7 +57,10 @@ async fn a_failing_key_is_tried_later_and_later_and_a_success_ends_it() {
     until("the success", || runs.len() == 6).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(runs.gaps(), [100, 200, 400, 800, 1000]);
-    assert_eq!(runs.all().iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(
+        runs.all().iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4, 5]
+    );
     handle.add("a");
     until("the next run", || runs.len() == 7).await;
     assert_eq!(runs.all()[6], ("a", 0), "a success clears the count");
@@ -84,7 +87,8 @@ async fn an_event_during_back_off_runs_after_the_failing_interval() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_failing_interval_an_event_during_back_off_runs_at_once_and_does_not_inflate_it() {
+async fn without_a_failing_interval_an_event_during_back_off_runs_at_once_and_does_not_inflate_it()
+{
     let runs = Log::new();
     let failing = controller(&runs, |_, _| async move { Err(Failure::retry("never")) });
     let (running, handle) = run(failing.failing_interval(Duration::ZERO));
@@ -107,8 +111,10 @@ async fn without_a_failing_interval_an_event_during_back_off_runs_at_once_and_do
 #[tokio::test(start_paused = true)]
 async fn an_event_during_retry_after_runs_at_once_and_does_not_count() {
     let runs = Log::new();
-    let failing = controller(&runs, |_, _| async move { Err(Failure::retry_after("busy", 400 * MS)) });
-    let failing = failing.max_attempts(NonZeroU32::new(3).unwrap()).failing_interval(Duration::ZERO);
+    let failing =
+        controller(&runs, |_, _| async move { Err(Failure::retry_after("busy", 400 * MS)) });
+    let failing =
+        failing.max_attempts(NonZeroU32::new(3).unwrap()).failing_interval(Duration::ZERO);
     let (running, handle) = run(failing);
     handle.add("a");
     until("the first failure", || runs.len() == 1).await;
@@ -272,7 +278,10 @@ async fn a_key_whose_attempts_are_used_up_is_parked_until_it_is_named_again() {
     handle.add("a");
     until("three more", || runs.len() == 6).await;
     sleep(Duration::from_secs(36_000)).await;
-    assert_eq!(runs.all().iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(
+        runs.all().iter().map(|(_, attempt)| *attempt).collect::<Vec<_>>(),
+        [0, 1, 2, 0, 1, 2]
+    );
     running.stop().await;
 }
 
@@ -315,7 +324,8 @@ async fn the_standard_limiter_begins_at_5_ms_with_at_most_a_tenth_of_jitter() {
     running.stop().await;
 }
 
-/// A limiter that panics instead of naming the second pause it is asked for, and the fourth attempt.
+/// A limiter that panics instead of naming the second pause it is asked for, and the fourth
+/// attempt.
 #[derive(Debug, Default)]
 struct Faulty {
     asked: u32,
@@ -353,6 +363,9 @@ async fn a_limiter_that_panics_loses_no_retry_and_ends_no_worker() {
     handle.add("b");
     until("the run of another key", || runs.len() == 6).await;
     let report = running.stop().await;
-    assert_eq!(report.controllers[0].panics, 4, "one retry, and each time the failures were to be forgotten");
+    assert_eq!(
+        report.controllers[0].panics, 4,
+        "one retry, and each time the failures were to be forgotten"
+    );
     assert!(report.is_clean());
 }

@@ -31,7 +31,8 @@ async fn every_object_at_the_start_and_every_change_is_run() {
                 async move {
                     let map = known.get(request.key());
                     let value = map.map(|map| map.data.clone().unwrap_or_default().remove("value"));
-                    let reasons: Vec<String> = request.reasons().map(|reason| reason.to_string()).collect();
+                    let reasons: Vec<String> =
+                        request.reasons().map(|reason| reason.to_string()).collect();
                     seen.push((request.key().to_string(), value, reasons));
                     Ok(Action::await_change())
                 }
@@ -128,7 +129,11 @@ async fn no_key_has_two_runs_at_a_time_whatever_comes() {
                 if seen.len() % 3 == 0 {
                     return Err(Failure::retry("again"));
                 }
-                Ok(if seen.len() % 5 == 0 { Action::requeue(Duration::ZERO) } else { Action::await_change() })
+                Ok(if seen.len() % 5 == 0 {
+                    Action::requeue(Duration::ZERO)
+                } else {
+                    Action::await_change()
+                })
             }
         }),
     );
@@ -190,7 +195,8 @@ async fn owners_maps_and_streams_name_keys() {
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let seen = seen.clone();
                 async move {
-                    let reasons: Vec<String> = request.reasons().map(|reason| reason.to_string()).collect();
+                    let reasons: Vec<String> =
+                        request.reasons().map(|reason| reason.to_string()).collect();
                     seen.push((request.key().to_string(), reasons.join(", ")));
                     Ok(Action::await_change())
                 }
@@ -199,7 +205,9 @@ async fn owners_maps_and_streams_name_keys() {
         .source(owned.owners::<ConfigMap>().named("owned"))
         .source(owned.owners::<Pod>().named("of pods"))
         .source(
-            owned.trigger(|change| change.key().map(|key| ObjectKey::cluster(key.name()))).named("mapped"),
+            owned
+                .trigger(|change| change.key().map(|key| ObjectKey::cluster(key.name())))
+                .named("mapped"),
         )
         .source(Source::stream("stream", futures::stream::iter([key("streamed")]))),
     );
@@ -252,7 +260,8 @@ async fn two_controllers_share_one_cache_and_one_watch() {
     }
     let running = start(manager);
     until("both runs", || log.len() == 2).await;
-    let watches = bench.server.faults().live_watches(&embedded_apiserver::Match::any().user("controller"));
+    let watches =
+        bench.server.faults().live_watches(&embedded_apiserver::Match::any().user("controller"));
     assert_eq!(watches, 1);
     running.stop().await;
 }

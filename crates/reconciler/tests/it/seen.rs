@@ -1,5 +1,5 @@
-//! Faults that users of this crate reported, each under its number in the list of the issue; none may be
-//! seen again.
+//! Faults that users of this crate reported, each under its number in the list of the issue; none
+//! may be seen again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolume, Secret}
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use reconciler::{
-    Action, CacheConfig, Controller, Manager, ManagerError, ObjectKey, Request, Source, reconcile_fn,
+    Action, CacheConfig, Controller, Manager, ManagerError, ObjectKey, Request, Source,
+    reconcile_fn,
 };
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,10 @@ use tokio_util::sync::CancellationToken;
 use crate::bench::{Log, bench, key, manager, never, settle, start, until};
 
 /// A controller that notes the keys it runs.
-fn noting(name: &str, log: &Log<String>) -> Controller<impl reconciler::Reconciler<Key = ObjectKey> + use<>> {
+fn noting(
+    name: &str,
+    log: &Log<String>,
+) -> Controller<impl reconciler::Reconciler<Key = ObjectKey> + use<>> {
     let log = log.clone();
     Controller::new(
         name,
@@ -30,8 +34,11 @@ fn noting(name: &str, log: &Log<String>) -> Controller<impl reconciler::Reconcil
     )
 }
 
-/// Stops a manager from a task beside it, after ten turns. Returns how many of its runs came before.
-async fn runs_before_a_stop(make: impl FnOnce(Arc<AtomicU32>) -> Controller<ReconcileCount>) -> u32 {
+/// Stops a manager from a task beside it, after ten turns. Returns how many of its runs came
+/// before.
+async fn runs_before_a_stop(
+    make: impl FnOnce(Arc<AtomicU32>) -> Controller<ReconcileCount>,
+) -> u32 {
     let runs = Arc::new(AtomicU32::new(0));
     let mut manager = Manager::builder().build().unwrap();
     manager.add(make(Arc::clone(&runs)));
@@ -91,9 +98,13 @@ async fn a_stream_that_is_always_ready_does_not_keep_a_stop_waiting() {
     assert!(read < MANY / 10, "{read} keys were read before the stop was served");
 }
 
-/// How often a reconciler of Deployments runs that writes another number into its own object each time, and
-/// then fails.
-async fn runs_of_a_writer(failure: fn() -> reconciler::Failure, is_status: bool, seconds: u64) -> u64 {
+/// How often a reconciler of Deployments runs that writes another number into its own object each
+/// time, and then fails.
+async fn runs_of_a_writer(
+    failure: fn() -> reconciler::Failure,
+    is_status: bool,
+    seconds: u64,
+) -> u64 {
     let bench = bench();
     let deployments = Api::<Deployment>::namespaced(bench.client.clone(), "default");
     let labels = serde_json::json!({"app": "a"});
@@ -101,7 +112,10 @@ async fn runs_of_a_writer(failure: fn() -> reconciler::Failure, is_status: bool,
         "selector": {"matchLabels": labels},
         "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
     }});
-    deployments.create(&PostParams::default(), &serde_json::from_value(made).unwrap()).await.unwrap();
+    deployments
+        .create(&PostParams::default(), &serde_json::from_value(made).unwrap())
+        .await
+        .unwrap();
     let mut manager = manager();
     let cache = manager.cache(deployments.clone());
     let runs = Arc::new(AtomicU32::new(0));
@@ -129,8 +143,8 @@ async fn runs_of_a_writer(failure: fn() -> reconciler::Failure, is_status: bool,
     running.stop().await.controllers[0].reconciles
 }
 
-/// 2, first half: a run that fails and writes its own status runs at its back-off; one that writes more than
-/// its status runs at most once a second besides.
+/// 2, first half: a run that fails and writes its own status runs at its back-off; one that writes
+/// more than its status runs at most once a second besides.
 #[tokio::test(start_paused = true)]
 async fn a_failing_run_does_not_bring_itself_back_at_the_speed_of_its_writes() {
     let again = || reconciler::Failure::retry("again");
@@ -198,7 +212,10 @@ async fn two_caches_of_one_name_are_refused() {
     let _maps = manager.cache(bench.api());
     let _again = manager.cache(bench.api());
     let error = manager.run(never()).await.unwrap_err();
-    assert!(matches!(&error, ManagerError::DuplicateCache { name } if &**name == "v1/configmaps"), "{error}");
+    assert!(
+        matches!(&error, ManagerError::DuplicateCache { name } if &**name == "v1/configmaps"),
+        "{error}"
+    );
     assert!(error.to_string().contains("CacheConfig::named"), "{error}");
 }
 
@@ -245,7 +262,8 @@ async fn an_object_that_moves_runs_the_key_it_left_and_the_key_it_joined() {
     let mut manager = manager();
     let maps = manager.cache(bench.api());
     let log = Log::new();
-    let by_app = |map: &ConfigMap| map.metadata.labels.clone()?.remove("app").map(ObjectKey::cluster);
+    let by_app =
+        |map: &ConfigMap| map.metadata.labels.clone()?.remove("app").map(ObjectKey::cluster);
     manager.add(noting("apps", &log).source(maps.watches(by_app)));
     let running = start(manager);
     bench.create("a").await;
@@ -264,7 +282,10 @@ async fn a_controller_without_a_source_is_refused() {
     let mut manager = manager();
     manager.add(noting("silent", &Log::new()));
     let error = manager.run(never()).await.unwrap_err();
-    assert!(matches!(&error, ManagerError::NoSource { controller } if &**controller == "silent"), "{error}");
+    assert!(
+        matches!(&error, ManagerError::NoSource { controller } if &**controller == "silent"),
+        "{error}"
+    );
 }
 
 /// 10, second half: a source of another manager's cache is refused.
@@ -282,8 +303,8 @@ async fn a_source_of_another_managers_cache_is_refused() {
     );
 }
 
-/// 12: a conflict is no error; a server that asks for a pause has it; a namespace that terminates is left
-/// alone.
+/// 12: a conflict is no error; a server that asks for a pause has it; a namespace that terminates
+/// is left alone.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_answers_decides_the_next_run() {
     let bench = bench();
@@ -296,7 +317,8 @@ async fn what_the_server_answers_decides_the_next_run() {
         let plan = FaultPlan::none().rule(Rule::new(creating(), fault.clone()).calls(1..=1));
         bench.server.faults().set_plan(plan);
         let log = Log::new();
-        let (ran, maps) = (log.clone(), Api::<ConfigMap>::namespaced(bench.client.clone(), "default"));
+        let (ran, maps) =
+            (log.clone(), Api::<ConfigMap>::namespaced(bench.client.clone(), "default"));
         let controller = Controller::new(
             "writer",
             reconcile_fn(move |request: Request<ObjectKey>| {

@@ -41,7 +41,9 @@ async fn metrics_have_the_names_of_client_go_and_controller_runtime() {
             seen.push(());
             told.send(()).unwrap();
             let first = seen.len() == 1;
-            async move { if first { Err(Failure::terminal("planted")) } else { Ok(Action::await_change()) } }
+            async move {
+                if first { Err(Failure::terminal("planted")) } else { Ok(Action::await_change()) }
+            }
         }),
     );
     let handle = controller.handle();
@@ -116,7 +118,10 @@ async fn a_check_of_the_users_decides_readiness_too_and_one_that_panics_fails() 
     assert_eq!(get(address, "/readyz").await, ("HTTP/1.1 200 OK".into(), ready.into()));
     *states.lock().unwrap() = vec![Err("is full\nof it"), Err("no")];
     let not_ready = "[+]v1/configmaps complete\n[-]disk is full of it\n[-]luck panicked\n";
-    assert_eq!(get(address, "/readyz").await, ("HTTP/1.1 503 Service Unavailable".into(), not_ready.into()));
+    assert_eq!(
+        get(address, "/readyz").await,
+        ("HTTP/1.1 503 Service Unavailable".into(), not_ready.into())
+    );
     running.stop().await;
 }
 
@@ -137,7 +142,8 @@ async fn a_manager_whose_caches_are_not_complete_is_not_ready() {
     running.stop().await;
 }
 
-/// What it tracks is nothing that the manager could drop: it waits, and leads no more until that is done.
+/// What it tracks is nothing that the manager could drop: it waits, and leads no more until that is
+/// done.
 #[cfg(feature = "election")]
 #[tokio::test(start_paused = true)]
 async fn a_process_whose_tracked_work_outlives_its_term_for_long_is_not_live() {

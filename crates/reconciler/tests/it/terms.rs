@@ -144,8 +144,16 @@ async fn a_lost_lease_stops_the_runs_and_the_manager_campaigns_again() {
             }
             let (seen, count) = (seen.clone(), Arc::clone(&count));
             async move {
-                seen.push(format!("{} at {}", request.key().name(), request.fence().unwrap().transitions));
-                assert_eq!(count.fetch_add(1, Ordering::SeqCst), 0, "two terms' runs of one key at a time");
+                seen.push(format!(
+                    "{} at {}",
+                    request.key().name(),
+                    request.fence().unwrap().transitions
+                ));
+                assert_eq!(
+                    count.fetch_add(1, Ordering::SeqCst),
+                    0,
+                    "two terms' runs of one key at a time"
+                );
                 let _ended = Ended(seen.clone(), count);
                 request.cancelled().await;
                 seen.push("told".into());
@@ -172,7 +180,10 @@ async fn a_lost_lease_stops_the_runs_and_the_manager_campaigns_again() {
     until("the next term's runs", || log.len() >= 5).await;
     let mut next = log.all()[3..].to_vec();
     next.sort();
-    assert!(next[0].starts_with("a at ") && next[1].starts_with("named while standing by at "), "{next:?}");
+    assert!(
+        next[0].starts_with("a at ") && next[1].starts_with("named while standing by at "),
+        "{next:?}"
+    );
     assert!(!running.ended.is_finished(), "no exit");
     let report = running.stop().await;
     assert_eq!((report.terms, report.lost_terms), (2, 1));
@@ -191,7 +202,8 @@ async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
             let seen = seen.clone();
             async move {
                 let transitions = request.fence().unwrap().transitions;
-                let reasons: Vec<String> = request.reasons().map(|reason| reason.to_string()).collect();
+                let reasons: Vec<String> =
+                    request.reasons().map(|reason| reason.to_string()).collect();
                 seen.push((*request.key(), transitions, request.attempt(), reasons.join(", ")));
                 match *request.key() {
                     "backs off" => Err(Failure::retry_after("later", Duration::from_secs(3600))),
@@ -217,7 +229,10 @@ async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
     let keys: Vec<&str> = next.iter().map(|(key, _, _, _)| *key).collect();
     assert_eq!(keys, ["backs off", "is queued", "runs"]);
     for (key, transitions, attempt, reasons) in next {
-        assert!(transitions > 0 && attempt == 0 && reasons == "carried over", "{key}: {attempt}, {reasons}");
+        assert!(
+            transitions > 0 && attempt == 0 && reasons == "carried over",
+            "{key}: {attempt}, {reasons}"
+        );
     }
 }
 
@@ -229,7 +244,11 @@ async fn a_partitioned_leader_has_stopped_before_another_works() {
     let cut = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_cut = Arc::clone(&cut);
     let behind_a_cut = store.with_faults(move |_, _| {
-        if is_cut.load(Ordering::SeqCst) { lease_election::Fault::Lost } else { lease_election::Fault::None }
+        if is_cut.load(Ordering::SeqCst) {
+            lease_election::Fault::Lost
+        } else {
+            lease_election::Fault::None
+        }
     });
     let first = replica(&bench, &behind_a_cut, "one", 1, &runs, Duration::from_secs(3600));
     until("the leader's run", || by(&runs, "one") == 1).await;

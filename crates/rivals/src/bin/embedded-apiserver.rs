@@ -1,4 +1,5 @@
-//! The embedded API server beside the real kube-apiserver, over loopback and in process: what the gates of `gates.toml` are about.
+//! The embedded API server beside the real kube-apiserver, over loopback and in process: what the
+//! gates of `gates.toml` are about.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program for the command line")]
 
 use std::alloc::System;
@@ -38,21 +39,24 @@ struct Cli {
     /// ConfigMaps that are created in process
     #[arg(long, default_value_t = 100_000)]
     creates: usize,
-    /// Without the real server: for a profile of ours, nothing over loopback is measured for a gate
+    /// Without the real server: for a profile of ours, nothing over loopback is measured for a
+    /// gate
     #[arg(long)]
     alone: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Serve {
-    /// Serves on loopback until its standard input ends: the program starts itself so, in a process of its own
+    /// Serves on loopback until its standard input ends: the program starts itself so, in a process
+    /// of its own
     Serve,
 }
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
-    // And so are all threads and processes that come of this one, the servers among them. What wakes an idle processor of
-    // a virtual machine may take longer than the request that it is woken for.
+    // And so are all threads and processes that come of this one, the servers among them. What
+    // wakes an idle processor of a virtual machine may take longer than the request that it is
+    // woken for.
     let _pinned = Pinned::to(0)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match cli.command {
@@ -107,7 +111,12 @@ fn now() -> Instant {
 }
 
 /// A request in process; returns how many bytes the answer had.
-async fn call(server: &EmbeddedApiServer, method: Method, path: &str, body: Bytes) -> Result<usize> {
+async fn call(
+    server: &EmbeddedApiServer,
+    method: Method,
+    path: &str,
+    body: Bytes,
+) -> Result<usize> {
     let request = Request::builder()
         .method(method)
         .uri(path)
@@ -168,7 +177,8 @@ async fn idle_watches() -> Result<f64> {
     let mut watches = tokio::task::JoinSet::new();
     for number in 0..10_000 {
         let path = format!("{}?watch=1&resourceVersion=1", maps(&format!("n{number}")));
-        let response = server.service().oneshot(Request::get(path).body(Full::new(Bytes::new()))?).await?;
+        let response =
+            server.service().oneshot(Request::get(path).body(Full::new(Bytes::new()))?).await?;
         let mut lines = response.into_body().into_stream();
         watches.spawn(async move { lines.next().await.is_some() });
     }
@@ -180,9 +190,12 @@ async fn idle_watches() -> Result<f64> {
         }
         Ok(start.elapsed().as_secs_f64())
     };
-    let compared =
-        interleaved(7, async |round| writes(&server, round).await, async |round| writes(&alone, round).await)
-            .await?;
+    let compared = interleaved(
+        7,
+        async |round| writes(&server, round).await,
+        async |round| writes(&alone, round).await,
+    )
+    .await?;
     ensure!(watches.try_join_next().is_none(), "an idle watch had something to say");
     Ok(compared.ratio())
 }
@@ -206,7 +219,8 @@ impl Embedded {
         let line = lines.next_line().await?.context("the embedded server said nothing")?;
         let said: Value = serde_json::from_str(&line)?;
         let ca = said["ca"].as_str().unwrap_or_default();
-        let endpoint = Endpoint::new(said["url"].as_str().unwrap_or_default(), ca.as_bytes(), TOKEN)?;
+        let endpoint =
+            Endpoint::new(said["url"].as_str().unwrap_or_default(), ca.as_bytes(), TOKEN)?;
         Ok(Self { child, endpoint })
     }
 
@@ -255,8 +269,13 @@ impl Sides<'_> {
             return Ok(());
         };
         let ours = async |round| work(self.ours, round).await;
-        let compared = interleaved(self.rounds, ours, async |round| work(theirs, round).await).await?;
-        eprintln!("{name}: ours {:.1} {unit}, the real one {:.1} {unit}", compared.ours(), compared.theirs());
+        let compared =
+            interleaved(self.rounds, ours, async |round| work(theirs, round).await).await?;
+        eprintln!(
+            "{name}: ours {:.1} {unit}, the real one {:.1} {unit}",
+            compared.ours(),
+            compared.theirs()
+        );
         measured(name, compared.ratio());
         Ok(())
     }
@@ -299,7 +318,8 @@ async fn over_loopback(rounds: usize, alone: bool, wanted: impl Fn(&str) -> bool
 async fn prepare(endpoint: &Endpoint) -> Result<()> {
     let mut connection = endpoint.connect().await?;
     for name in ["rivals", "rivals-list", "rivals-watch"] {
-        let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+        let namespace =
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
         let body = namespace.to_string().into();
         connection.send(Method::POST, "/api/v1/namespaces", body, StatusCode::CREATED).await?;
     }
@@ -361,13 +381,16 @@ async fn lists(endpoint: &Endpoint) -> Result<f64> {
     let mut connection = endpoint.connect().await?;
     let start = now();
     for _ in 0..COUNT {
-        let bytes = connection.send(Method::GET, &maps("rivals-list"), Bytes::new(), StatusCode::OK).await?;
+        let bytes = connection
+            .send(Method::GET, &maps("rivals-list"), Bytes::new(), StatusCode::OK)
+            .await?;
         ensure!(bytes > 4_000_000, "a list of 10,000 has only {bytes} bytes");
     }
     Ok(rate(COUNT, start))
 }
 
-/// A hundred watches, each on a connection of its own, of 400 creates by four writers: events that arrived, a second.
+/// A hundred watches, each on a connection of its own, of 400 creates by four writers: events that
+/// arrived, a second.
 async fn fan_out(endpoint: &Endpoint, round: usize) -> Result<f64> {
     const WATCHES: usize = 100;
     const WRITERS: usize = 4;
@@ -383,8 +406,9 @@ async fn fan_out(endpoint: &Endpoint, round: usize) -> Result<f64> {
     // All of them are followed by the server now: their heads have come.
     tokio::time::sleep(Duration::from_millis(300)).await;
     let start = now();
-    let readers =
-        watches.into_iter().map(|mut events| tokio::spawn(async move { events.reach(WRITERS * EACH).await }));
+    let readers = watches
+        .into_iter()
+        .map(|mut events| tokio::spawn(async move { events.reach(WRITERS * EACH).await }));
     let readers: Vec<_> = readers.collect();
     let writers = (0..WRITERS).map(|writer| async move {
         let mut connection = endpoint.connect().await?;

@@ -1,5 +1,5 @@
-//! wq-delay beside client-go's delaying queue, and beside tokio-util's `DelayQueue` with a map: what its gates in `gates.toml`
-//! are about. The twin of the first is in `go/delay.go`.
+//! wq-delay beside client-go's delaying queue, and beside tokio-util's `DelayQueue` with a map:
+//! what its gates in `gates.toml` are about. The twin of the first is in `go/delay.go`.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -21,16 +21,21 @@ fn main() -> Result<()> {
     let mut bench = Bench::start()?;
     for (gate, count) in [("add_after_100k", 100_000), ("add_after_1m", MILLION)] {
         let (keys, delays) = (integers(count), delays(count));
-        bench.beside_client_go(gate, &format!("add-after-int64 {count}"), || add_after(&keys, &delays))?;
+        bench.beside_client_go(gate, &format!("add-after-int64 {count}"), || {
+            add_after(&keys, &delays)
+        })?;
     }
     let (keys, delays) = (integers(MILLION), delays(MILLION));
     slowest(&bench, &keys, &delays)?;
     let other = "so long as wq-delay,";
     let ours = |work: Work| ours(&keys, &delays, work);
     let theirs = |work: Work, locked| theirs(&keys, &delays, work, locked);
-    for (gate, work) in [("insert", Work::Insert), ("earlier", Work::Earlier), ("drain", Work::Drain)] {
+    for (gate, work) in
+        [("insert", Work::Insert), ("earlier", Work::Earlier), ("drain", Work::Drain)]
+    {
         bench.beside_itself(gate, other, || theirs(work, Locked::Once), || ours(work))?;
-        // No gate: what threads that share the peer would pay for a lock of their own around it, as ours has one within.
+        // No gate: what threads that share the peer would pay for a lock of their own around it, as
+        // ours has one within.
         bench.beside_itself(
             &format!("{gate}_shared"),
             other,
@@ -46,14 +51,15 @@ fn main() -> Result<()> {
 fn delays(count: usize) -> Vec<Duration> {
     let mut state = 1_u64;
     let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         Duration::from_nanos(1 + (state >> 16) % 60_000_000_000)
     };
     (0..count).map(|_| draw()).collect()
 }
 
-/// Delays all keys on the real clock; nanoseconds an add. None becomes due meanwhile. The last add is, and is got, as in the twin,
-/// where it says that all others are in the heap.
+/// Delays all keys on the real clock; nanoseconds an add. None becomes due meanwhile. The last add
+/// is, and is got, as in the twin, where it says that all others are in the heap.
 fn add_after(keys: &[u64], delays: &[Duration]) -> Result<f64> {
     let queue = DelayingQueue::builder().timer(ThreadTimer).build_blocking()?;
     alone(keys.len(), || {
@@ -66,15 +72,16 @@ fn add_after(keys: &[u64], delays: &[Duration]) -> Result<f64> {
     })
 }
 
-/// The slowest of a million calls with room reserved, and the hundredth without, in microseconds: the least of the rounds, since
-/// the system interrupts some of them for longer.
+/// The slowest of a million calls with room reserved, and the hundredth without, in microseconds:
+/// the least of the rounds, since the system interrupts some of them for longer.
 fn slowest(bench: &Bench, keys: &[u64], delays: &[Duration]) -> Result<()> {
     for (gate, reserved, rank) in [("worst_reserved", MILLION, 0), ("p9999", 0, MILLION / 10_000)] {
         if !bench.wants(gate) {
             continue;
         }
-        let rounds: Result<Vec<f64>> =
-            (0..bench.rounds()).map(|_| calls(keys, delays, reserved).map(|calls| calls[rank])).collect();
+        let rounds: Result<Vec<f64>> = (0..bench.rounds())
+            .map(|_| calls(keys, delays, reserved).map(|calls| calls[rank]))
+            .collect();
         measured(gate, rounds?.into_iter().fold(f64::INFINITY, f64::min));
     }
     Ok(())
@@ -83,7 +90,8 @@ fn slowest(bench: &Bench, keys: &[u64], delays: &[Duration]) -> Result<()> {
 /// How long each call took, in microseconds, the slowest first.
 fn calls(keys: &[u64], delays: &[Duration], reserved: usize) -> Result<Vec<f64>> {
     let _pinned = Pinned::to(0)?;
-    let queue = DelayingQueue::builder().timer(ThreadTimer).reserve_delayed(reserved).build_blocking()?;
+    let queue =
+        DelayingQueue::builder().timer(ThreadTimer).reserve_delayed(reserved).build_blocking()?;
     let mut took = Vec::with_capacity(keys.len());
     for (key, delay) in keys.iter().zip(delays) {
         let begin = now();
@@ -105,7 +113,8 @@ enum Work {
     Drain,
 }
 
-/// Nanoseconds a key, on a clock that stands still, as the peer's does. A drain moves them into the queue.
+/// Nanoseconds a key, on a clock that stands still, as the peer's does. A drain moves them into the
+/// queue.
 fn ours(keys: &[u64], delays: &[Duration], work: Work) -> Result<f64> {
     let timer = ManualTimer::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build_blocking()?;
@@ -129,9 +138,11 @@ fn ours(keys: &[u64], delays: &[Duration], work: Work) -> Result<f64> {
     })
 }
 
-/// The same of tokio-util's, with a map that tells where an item is. A drain takes them out of the map too.
+/// The same of tokio-util's, with a map that tells where an item is. A drain takes them out of the
+/// map too.
 fn theirs(keys: &[u64], delays: &[Duration], work: Work, locked: Locked) -> Result<f64> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     // A task is told to pause now and then otherwise, and a drain would end early.
     runtime.block_on(tokio::task::unconstrained(async {
         let peer = Mutex::new(MappedDelays::default());
@@ -203,7 +214,8 @@ impl MappedDelays {
     /// Takes out one that is due; false: none is.
     fn take(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(expired)) = Pin::new(&mut self.queue).poll_expired(&mut context) else {
+        let Poll::Ready(Some(expired)) = Pin::new(&mut self.queue).poll_expired(&mut context)
+        else {
             return false;
         };
         self.places.remove(expired.get_ref());

@@ -1,5 +1,5 @@
-//! wq-priority beside controller-runtime's priority queue, and beside `Fifo`: what its gates in `gates.toml` are about. The
-//! twins are in `go/priority.go`.
+//! wq-priority beside controller-runtime's priority queue, and beside `Fifo`: what its gates in
+//! `gates.toml` are about. The twins are in `go/priority.go`.
 
 use std::collections::VecDeque;
 
@@ -33,11 +33,15 @@ fn main() -> Result<()> {
 
 fn beside_controller_runtime(bench: &mut Bench) -> Result<()> {
     let few = integers(KEYS);
-    bench.beside("burst_1k", PEER, &theirs("priority-int64", KEYS), || burst(&priority()?, &few, ordered))?;
+    bench.beside("burst_1k", PEER, &theirs("priority-int64", KEYS), || {
+        burst(&priority()?, &few, ordered)
+    })?;
     let mut registry = Registry::default();
     let metrics = QueueMetrics::register(&mut registry);
     let theirs_measured = theirs("priority-int64-prometheus", KEYS);
-    bench.beside("prometheus_1k", PEER, &theirs_measured, || burst(&measured(&metrics)?, &few, ordered))?;
+    bench.beside("prometheus_1k", PEER, &theirs_measured, || {
+        burst(&measured(&metrics)?, &few, ordered)
+    })?;
     bench.beside("readded_beside", PEER, &format!("priority-readded {READDED} 1000"), || {
         beside_readded(READDED)
     })?;
@@ -54,8 +58,9 @@ fn with_a_million(bench: &mut Bench) -> Result<()> {
     let mut registry = Registry::default();
     let metrics = QueueMetrics::register(&mut registry);
     let theirs_measured = theirs("priority-int64-prometheus", MILLION);
-    bench
-        .beside("prometheus_1m", PEER, &theirs_measured, || burst(&measured(&metrics)?, &million, ordered))?;
+    bench.beside("prometheus_1m", PEER, &theirs_measured, || {
+        burst(&measured(&metrics)?, &million, ordered)
+    })?;
     Ok(())
 }
 
@@ -66,7 +71,12 @@ fn theirs(workload: &str, keys: usize) -> String {
 
 fn beside_itself(bench: &Bench) -> Result<()> {
     let few = integers(KEYS);
-    bench.beside_itself("readded", "with none", || beside_readded(READDED), || beside_readded(0))?;
+    bench.beside_itself(
+        "readded",
+        "with none",
+        || beside_readded(READDED),
+        || beside_readded(0),
+    )?;
     let fifo = || burst(&WorkQueue::new(), &few, |_| ());
     bench.beside_itself("fifo_1k", "Fifo", || burst(&priority()?, &few, ordered), fifo)?;
     if bench.wants("fifo_1m") {
@@ -118,7 +128,8 @@ fn burst<B: Backlog>(
     })
 }
 
-/// All keys are queued but for those in flight; the one longest in flight is done and added again, and the next is taken.
+/// All keys are queued but for those in flight; the one longest in flight is done and added again,
+/// and the next is taken.
 fn steady<B: Backlog>(
     queue: &WorkQueue<u64, B>,
     keys: &[u64],
@@ -140,7 +151,8 @@ fn steady<B: Backlog>(
     })
 }
 
-/// Adds a key, gets it and is done with it, one after the other, while so many others are in flight and were added again.
+/// Adds a key, gets it and is done with it, one after the other, while so many others are in flight
+/// and were added again.
 fn beside_readded(readded: u64) -> Result<f64> {
     let queue = priority()?;
     for key in 0..readded {

@@ -1,5 +1,5 @@
-//! wq-ratelimit beside client-go's limiters, and its queue beside wq-core: what its gates in `gates.toml` are about. The twins
-//! are in `go/limit.go`.
+//! wq-ratelimit beside client-go's limiters, and its queue beside wq-core: what its gates in
+//! `gates.toml` are about. The twins are in `go/limit.go`.
 
 use std::hash::Hash;
 use std::hint::black_box;
@@ -11,7 +11,8 @@ use anyhow::{Context, Result};
 use rivals::{Bench, Pinned, alone, each, integers, names, now};
 use wq_core::WorkQueue;
 use wq_ratelimit::{
-    ExponentialBackoff, RateLimiter, RateLimitingQueue, ThreadTimer, TokenBucket, controller_default,
+    ExponentialBackoff, RateLimiter, RateLimitingQueue, ThreadTimer, TokenBucket,
+    controller_default,
 };
 
 const CALLS: usize = 1_200_000;
@@ -22,10 +23,14 @@ const ITEMS: usize = 1_000_000;
 fn main() -> Result<()> {
     let mut bench = Bench::start()?;
     let (keys, strings) = (integers(KEYS), names(KEYS));
-    bench.beside_client_go("back_off", &format!("back-off-int64 {KEYS} {CALLS}"), || back_off(&keys))?;
-    bench.beside_client_go("back_off_strings", &format!("back-off-string {KEYS} {CALLS}"), || {
-        back_off(&strings)
+    bench.beside_client_go("back_off", &format!("back-off-int64 {KEYS} {CALLS}"), || {
+        back_off(&keys)
     })?;
+    bench.beside_client_go(
+        "back_off_strings",
+        &format!("back-off-string {KEYS} {CALLS}"),
+        || back_off(&strings),
+    )?;
     bench.beside_client_go("bucket", &format!("tokens {CALLS}"), tokens)?;
     let together = format!("tokens-together {THREADS} {CALLS}");
     bench.beside_client_go("bucket_two_threads", &together, tokens_together)?;
@@ -95,10 +100,13 @@ fn tokens_together() -> Result<f64> {
     })
 }
 
-/// A thousand adds, then get and done of all, again and again, on a queue with a limiter that nobody asks.
+/// A thousand adds, then get and done of all, again and again, on a queue with a limiter that
+/// nobody asks.
 fn limited(keys: &[u64]) -> Result<f64> {
-    let queue =
-        RateLimitingQueue::builder().limiter(controller_default()).timer(ThreadTimer).build_blocking()?;
+    let queue = RateLimitingQueue::builder()
+        .limiter(controller_default())
+        .timer(ThreadTimer)
+        .build_blocking()?;
     alone(ITEMS, || {
         for _ in 0..ITEMS / keys.len() {
             for key in keys {

@@ -1,6 +1,7 @@
-//! One elector as a process, for tests that stop it, kill it and cut it off. It is told what to do in one line on standard input
-//! (`verify::elector::Orders`), ends when that ends, and says what becomes of it on standard output, each line with the time by CLOCK_BOOTTIME.
-//! SIGTERM makes it stop and give the lease back.
+//! One elector as a process, for tests that stop it, kill it and cut it off. It is told what to do
+//! in one line on standard input (`verify::elector::Orders`), ends when that ends, and says what
+//! becomes of it on standard output, each line with the time by CLOCK_BOOTTIME. SIGTERM makes it
+//! stop and give the lease back.
 #![expect(clippy::print_stdout, reason = "what the test that started it reads")]
 
 use std::error::Error;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use lease_election::{
-    BootClock, Clock, Config, Ending, KubeLeaseStore, LeaderElector, Leadership, Loss, Moment, Sleep,
+    BootClock, Clock, Config, Ending, KubeLeaseStore, LeaderElector, Leadership, Loss, Moment,
+    Sleep,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use verify::elector::{Acts, Orders};
@@ -54,7 +56,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .request_timeout(orders.request_timeout)
         .stop_margin(orders.stop_margin)
         .build()?;
-    let store = KubeLeaseStore::connect(verify::real::config_of(&orders.kubeconfig).await, &config)?;
+    let store =
+        KubeLeaseStore::connect(verify::real::config_of(&orders.kubeconfig).await, &config)?;
     let elector = match orders.ahead {
         0 => LeaderElector::new(store, config),
         ahead => LeaderElector::with_clock(
@@ -112,7 +115,8 @@ async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Durati
     work.has_ended = true;
 }
 
-/// Says when the work is over, also where it is dropped: after a pause that outlasts the stop margin it is not asked once more.
+/// Says when the work is over, also where it is dropped: after a pause that outlasts the stop
+/// margin it is not asked once more.
 struct Work {
     leadership: Leadership,
     term: u64,

@@ -1,4 +1,5 @@
-//! Who may do what: refusals, roles and bindings, escalation, impersonation. Other users are impersonated by the admin.
+//! Who may do what: refusals, roles and bindings, escalation, impersonation. Other users are
+//! impersonated by the admin.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -79,12 +80,17 @@ fn binding(name: &str, kind: &str, role: &str, subjects: Value) -> Value {
     })
 }
 
-/// Grants a user of the case these rules in the case's namespace, by a Role and a RoleBinding of its name; waits until
-/// the server knows.
+/// Grants a user of the case these rules in the case's namespace, by a Role and a RoleBinding of
+/// its name; waits until the server knows.
 pub(super) async fn grant(t: &Target, user: &str, rules: Value) -> Outcome {
     let name = own_user(t, user);
     make(t, &path(t, "roles", ""), json!({ "metadata": { "name": user }, "rules": rules })).await?;
-    make(t, &path(t, "rolebindings", ""), binding(user, "Role", user, json!([user_subject(&name)]))).await?;
+    make(
+        t,
+        &path(t, "rolebindings", ""),
+        binding(user, "Role", user, json!([user_subject(&name)])),
+    )
+    .await?;
     until_known(t, user, &rules[0]).await
 }
 
@@ -106,7 +112,11 @@ async fn until_known(t: &Target, user: &str, rule: &Value) -> Outcome {
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
         let said = by(t, user, Method::POST, path, &asked).await?.is(201)?;
         let is_allowed = said["status"]["allowed"] == true;
-        Ok(if is_allowed { Ok(()) } else { Err(format!("{user} is not allowed what was granted: {asked}")) })
+        Ok(if is_allowed {
+            Ok(())
+        } else {
+            Err(format!("{user} is not allowed what was granted: {asked}"))
+        })
     })
     .await
 }
@@ -140,7 +150,11 @@ fn refusals() -> Vec<Case> {
                         t.namespace
                     ),
                 )?;
-                same("the details", &answer.json["details"], &json!({ "name": "x", "kind": "configmaps" }))
+                same(
+                    "the details",
+                    &answer.json["details"],
+                    &json!({ "name": "x", "kind": "configmaps" }),
+                )
             },
         ),
         case(
@@ -156,7 +170,8 @@ fn refusals() -> Vec<Case> {
                         t.namespace
                     ),
                 )?;
-                let details = json!({ "name": "l", "group": "coordination.k8s.io", "kind": "leases" });
+                let details =
+                    json!({ "name": "l", "group": "coordination.k8s.io", "kind": "leases" });
                 same("the details", &answer.json["details"], &details)
             },
         ),
@@ -178,7 +193,11 @@ fn refusals() -> Vec<Case> {
                     "/api/v1/persistentvolumes",
                     "/apis/storage.k8s.io/v1/storageclasses/x",
                 ] {
-                    get_by(t, "bob", path).await?.says(403, "Forbidden", "\" at the cluster scope")?;
+                    get_by(t, "bob", path).await?.says(
+                        403,
+                        "Forbidden",
+                        "\" at the cluster scope",
+                    )?;
                 }
                 Ok(())
             },
@@ -224,8 +243,13 @@ fn refusals() -> Vec<Case> {
             "a_subresource_is_refused_with_its_name",
             "The 403 of a request to a subresource says resource/subresource, and only the resource in the details.",
             async |t| {
-                let answer = by(t, "bob", Method::PATCH, &t.core("pods", "/p/status"), &json!({})).await?;
-                answer.says(403, "Forbidden", "cannot patch resource \"pods/status\" in API group")?;
+                let answer =
+                    by(t, "bob", Method::PATCH, &t.core("pods", "/p/status"), &json!({})).await?;
+                answer.says(
+                    403,
+                    "Forbidden",
+                    "cannot patch resource \"pods/status\" in API group",
+                )?;
                 same("the kind", text(&answer.json, "/details/kind"), "pods")
             },
         ),
@@ -234,7 +258,11 @@ fn refusals() -> Vec<Case> {
             "A list or watch with the field selector metadata.name is refused as one of that name.",
             async |t| {
                 let path = t.maps("?fieldSelector=metadata.name%3Dx&watch=1");
-                get_by(t, "bob", &path).await?.says(403, "Forbidden", "configmaps \"x\" is forbidden: ")?;
+                get_by(t, "bob", &path).await?.says(
+                    403,
+                    "Forbidden",
+                    "configmaps \"x\" is forbidden: ",
+                )?;
                 Ok(())
             },
         ),
@@ -266,7 +294,10 @@ fn refusals() -> Vec<Case> {
                     let answer = by(t, "bob", method, "/no/such/path", &json!({})).await?;
                     message(
                         &answer,
-                        &format!("forbidden: User \"{}\" cannot {verb} path \"/no/such/path\"", t.own("bob")),
+                        &format!(
+                            "forbidden: User \"{}\" cannot {verb} path \"/no/such/path\"",
+                            t.own("bob")
+                        ),
                     )?;
                     same("the details", &answer.json["details"], &json!({}))?;
                 }
@@ -340,10 +371,16 @@ fn roles() -> Vec<Case> {
                 get_by(t, "bob", &t.maps("/a")).await?.is(200)?;
                 get_by(t, "bob", &t.maps("")).await?.is(200)?;
                 get_by(t, "bob", &t.maps("/gone")).await?.refused(404, "NotFound")?;
-                get_by(t, "bob", &t.maps("?watch=1&timeoutSeconds=1")).await?.refused(403, "Forbidden")?;
-                by(t, "bob", Method::DELETE, &t.maps("/a"), &Value::Null).await?.refused(403, "Forbidden")?;
+                get_by(t, "bob", &t.maps("?watch=1&timeoutSeconds=1"))
+                    .await?
+                    .refused(403, "Forbidden")?;
+                by(t, "bob", Method::DELETE, &t.maps("/a"), &Value::Null)
+                    .await?
+                    .refused(403, "Forbidden")?;
                 get_by(t, "bob", &t.core("secrets", "")).await?.refused(403, "Forbidden")?;
-                get_by(t, "bob", "/api/v1/namespaces/default/configmaps").await?.refused(403, "Forbidden")?;
+                get_by(t, "bob", "/api/v1/namespaces/default/configmaps")
+                    .await?
+                    .refused(403, "Forbidden")?;
                 get_by(t, "alice", &t.maps("/a")).await?.refused(403, "Forbidden")?;
                 Ok(())
             },
@@ -360,7 +397,9 @@ fn roles() -> Vec<Case> {
                 get_by(t, "bob", &t.maps("/b")).await?.refused(403, "Forbidden")?;
                 get_by(t, "bob", &t.maps("")).await?.refused(403, "Forbidden")?;
                 get_by(t, "bob", &t.maps("?fieldSelector=metadata.name%3Da")).await?.is(200)?;
-                by(t, "bob", Method::POST, &t.maps(""), &map("a", "v")).await?.refused(403, "Forbidden")?;
+                by(t, "bob", Method::POST, &t.maps(""), &map("a", "v"))
+                    .await?
+                    .refused(403, "Forbidden")?;
                 Ok(())
             },
         ),
@@ -374,7 +413,9 @@ fn roles() -> Vec<Case> {
                 get_by(t, "bob", &t.core("pods", "/p")).await?.refused(403, "Forbidden")?;
                 grant(t, "alice", json!([rule(&["get"], "", &["pods"])])).await?;
                 get_by(t, "alice", &t.core("pods", "/p")).await?.is(200)?;
-                get_by(t, "alice", &t.core("pods", "/p/status")).await?.refused(403, "Forbidden")?;
+                get_by(t, "alice", &t.core("pods", "/p/status"))
+                    .await?
+                    .refused(403, "Forbidden")?;
                 Ok(())
             },
         ),
@@ -391,7 +432,8 @@ fn roles() -> Vec<Case> {
                 .await?;
                 grant(t, "bob", json!([rule(&["list"], "", &["endpoints"])])).await?;
                 let subjects = json!([user_subject(&t.own("bob"))]);
-                make(t, &path(t, "rolebindings", ""), binding("star", "Role", "star", subjects)).await?;
+                make(t, &path(t, "rolebindings", ""), binding("star", "Role", "star", subjects))
+                    .await?;
                 until_known(t, "bob", &rule(&["get"], "", &["pods/status"])).await?;
                 get_by(t, "bob", &t.core("pods", "/p/status")).await?.is(200)?;
                 get_by(t, "bob", &t.core("pods", "/p")).await?.refused(403, "Forbidden")?;
@@ -411,7 +453,8 @@ fn roles() -> Vec<Case> {
                 )
                 .await?;
                 let subjects = json!([user_subject(&t.own("bob"))]);
-                make(t, &path(t, "rolebindings", ""), binding("b", "ClusterRole", &name, subjects)).await?;
+                make(t, &path(t, "rolebindings", ""), binding("b", "ClusterRole", &name, subjects))
+                    .await?;
                 until_known(t, "bob", &rule(&["list"], "", &["configmaps"])).await?;
                 get_by(t, "bob", &t.maps("")).await?.is(200)?;
                 get_by(t, "bob", "/api/v1/configmaps").await?.refused(403, "Forbidden")?;
@@ -455,8 +498,12 @@ fn roles() -> Vec<Case> {
             "A binding may name a group, or a service account, by default one of its own namespace.",
             async |t| {
                 let rules = json!([rule(&["list"], "", &["configmaps"])]);
-                make(t, &path(t, "roles", ""), json!({ "metadata": { "name": "r" }, "rules": rules }))
-                    .await?;
+                make(
+                    t,
+                    &path(t, "roles", ""),
+                    json!({ "metadata": { "name": "r" }, "rules": rules }),
+                )
+                .await?;
                 let subjects = json!([
                     { "kind": "Group", "apiGroup": GROUP, "name": t.own("dev") },
                     { "kind": "ServiceAccount", "name": "robot", "namespace": t.namespace },
@@ -478,12 +525,17 @@ fn roles() -> Vec<Case> {
             async |t| {
                 grant(t, "bob", json!([rule(&["get"], "", &["configmaps"])])).await?;
                 let subjects = json!([user_subject(&t.own("bob"))]);
-                make(t, &path(t, "rolebindings", ""), binding("lost", "Role", "gone", subjects)).await?;
+                make(t, &path(t, "rolebindings", ""), binding("lost", "Role", "gone", subjects))
+                    .await?;
                 let end = ": RBAC: role.rbac.authorization.k8s.io \"gone\" not found";
                 eventually(async || {
                     let answer = get_by(t, "bob", &t.core("secrets", "")).await?;
                     let is_named = text(&answer.json, "/message").ends_with(end);
-                    Ok(if is_named { Ok(()) } else { Err(format!("no end like {end:?}: {}", answer.text)) })
+                    Ok(if is_named {
+                        Ok(())
+                    } else {
+                        Err(format!("no end like {end:?}: {}", answer.text))
+                    })
                 })
                 .await
             },
@@ -519,8 +571,10 @@ fn roles() -> Vec<Case> {
                     let label = "/metadata/labels/kubernetes.io~1bootstrapping";
                     same(name, text(&role, label), "rbac-defaults")?;
                 }
-                let admin = t.get(&format!("{RBAC}/clusterrolebindings/cluster-admin")).await?.is(200)?;
-                let subject = json!({ "kind": "Group", "apiGroup": GROUP, "name": "system:masters" });
+                let admin =
+                    t.get(&format!("{RBAC}/clusterrolebindings/cluster-admin")).await?.is(200)?;
+                let subject =
+                    json!({ "kind": "Group", "apiGroup": GROUP, "name": "system:masters" });
                 same("whom it is for", &admin["subjects"], &json!([subject]))
             },
         ),

@@ -30,7 +30,12 @@ impl Answer {
         if self.code == code {
             return Ok(self.json.clone());
         }
-        Err(format!("{}: expected {code}, got {} {}", self.request, self.code, shortened(&self.text)))
+        Err(format!(
+            "{}: expected {code}, got {} {}",
+            self.request,
+            self.code,
+            shortened(&self.text)
+        ))
     }
 
     /// The `Status` of a refusal with this code and reason.
@@ -62,8 +67,8 @@ impl Answer {
         Err(format!("{}: expected a message with {part:?}, got {message:?}", self.request))
     }
 
-    /// An `Invalid` whose causes are these: `reason field` each, in order. The real server checks some metadata
-    /// twice and then gives the same cause twice: they count once.
+    /// An `Invalid` whose causes are these: `reason field` each, in order. The real server checks
+    /// some metadata twice and then gives the same cause twice: they count once.
     ///
     /// # Errors
     ///
@@ -123,7 +128,8 @@ pub(super) fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 /// The names of a list's items, in order, with commas between.
 #[must_use]
 pub(super) fn names(list: &Value) -> String {
-    let names: Vec<_> = items(list, "/items").iter().map(|item| text(item, "/metadata/name")).collect();
+    let names: Vec<_> =
+        items(list, "/items").iter().map(|item| text(item, "/metadata/name")).collect();
     names.join(",")
 }
 
@@ -139,8 +145,8 @@ pub(super) fn number(object: &Value) -> u64 {
     version(object).parse().unwrap_or(0)
 }
 
-/// Everything of `expected` is in `actual`: members of objects, arrays as a whole. Null stands for absent, `"*"` for
-/// any text that is not empty.
+/// Everything of `expected` is in `actual`: members of objects, arrays as a whole. Null stands for
+/// absent, `"*"` for any text that is not empty.
 ///
 /// # Errors
 ///
@@ -150,16 +156,23 @@ pub(super) fn has(actual: &Value, expected: impl Into<Value>) -> Outcome {
 }
 
 fn has_at(actual: &Value, expected: &Value, path: &str) -> Outcome {
-    let differs = || Err(format!("at {path:?}: expected {expected}, got {}", shortened(&actual.to_string())));
+    let differs =
+        || Err(format!("at {path:?}: expected {expected}, got {}", shortened(&actual.to_string())));
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {
             expected.iter().try_for_each(|(name, expected)| {
-                has_at(actual.get(name).unwrap_or(&Value::Null), expected, &format!("{path}/{name}"))
+                has_at(
+                    actual.get(name).unwrap_or(&Value::Null),
+                    expected,
+                    &format!("{path}/{name}"),
+                )
             })
         }
         (Value::Array(expected), Value::Array(actual)) if expected.len() == actual.len() => {
             let mut pairs = expected.iter().zip(actual).enumerate();
-            pairs.try_for_each(|(at, (expected, actual))| has_at(actual, expected, &format!("{path}/{at}")))
+            pairs.try_for_each(|(at, (expected, actual))| {
+                has_at(actual, expected, &format!("{path}/{at}"))
+            })
         }
         (Value::String(any), Value::String(text)) if any == "*" && !text.is_empty() => Ok(()),
         _ if expected == actual => Ok(()),
@@ -177,7 +190,11 @@ pub(super) fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
     actual: T,
     expected: U,
 ) -> Outcome {
-    if actual == expected { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {actual:?}")) }
+    if actual == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected:?}, got {actual:?}"))
+    }
 }
 
 /// Something holds.

@@ -62,13 +62,20 @@ async fn track(t: &Target, manager: &str, spec: Value) -> Result<Answer, String>
 }
 
 async fn track_by_force(t: &Target, manager: &str, spec: Value) -> Result<Answer, String> {
-    t.patch(&t.trackers(&format!("/a?fieldManager={manager}&force=true")), APPLY, &tracker("a", spec)).await
+    t.patch(
+        &t.trackers(&format!("/a?fieldManager={manager}&force=true")),
+        APPLY,
+        &tracker("a", spec),
+    )
+    .await
 }
 
 /// The fields that a refused apply names, in order.
 fn causes(status: &Value) -> Vec<String> {
-    let mut fields: Vec<_> =
-        items(status, "/details/causes").iter().map(|cause| text(cause, "/field").to_owned()).collect();
+    let mut fields: Vec<_> = items(status, "/details/causes")
+        .iter()
+        .map(|cause| text(cause, "/field").to_owned())
+        .collect();
     fields.sort();
     fields
 }
@@ -161,13 +168,18 @@ fn basics() -> Vec<Case> {
                 object["metadata"]["resourceVersion"] = version(&made).into();
                 apply(t, "m", &object).await?.is(200)?;
                 object["data"]["l"] = "x".into();
-                apply(t, "m", &object).await?.says(409, "Conflict", "the object has been modified").map(drop)
+                apply(t, "m", &object)
+                    .await?
+                    .says(409, "Conflict", "the object has been modified")
+                    .map(drop)
             },
         ),
         case(
             "an_apply_with_a_version_creates",
             "An apply of a missing object creates it even with a resourceVersion.",
-            async |t| apply(t, "m", &with(json!({ "resourceVersion": "5" }))).await?.is(201).map(drop),
+            async |t| {
+                apply(t, "m", &with(json!({ "resourceVersion": "5" }))).await?.is(201).map(drop)
+            },
         ),
         case(
             "generation_follows_an_apply_of_the_spec",
@@ -179,7 +191,8 @@ fn basics() -> Vec<Case> {
                 same("after the spec", generation(&spec), json!(2))?;
                 let mut object = tracker("a", json!({ "map": { "a": "c" } }));
                 object["metadata"]["labels"] = json!({ "a": "b" });
-                let label = t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(200)?;
+                let label =
+                    t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(200)?;
                 same("after a label", generation(&label), json!(2))
             },
         ),
@@ -188,10 +201,15 @@ fn basics() -> Vec<Case> {
             "Labels and annotations are owned one by one: each manager applies and abandons its own.",
             async |t| {
                 apply(t, "m", &with(json!({ "labels": { "a": "1", "b": "1" } }))).await?.is(201)?;
-                apply(t, "n", &with(json!({ "labels": { "c": "1" }, "annotations": { "x": "y" } })))
-                    .await?
-                    .is(200)?;
-                let left = apply(t, "m", &with(json!({ "labels": { "b": "1" } }))).await?.is(200)?;
+                apply(
+                    t,
+                    "n",
+                    &with(json!({ "labels": { "c": "1" }, "annotations": { "x": "y" } })),
+                )
+                .await?
+                .is(200)?;
+                let left =
+                    apply(t, "m", &with(json!({ "labels": { "b": "1" } }))).await?.is(200)?;
                 same("labels", left["metadata"]["labels"].clone(), json!({ "b": "1", "c": "1" }))?;
                 same("annotations", left["metadata"]["annotations"].clone(), json!({ "x": "y" }))
             },
@@ -206,7 +224,8 @@ fn conflicts() -> Vec<Case> {
             "An apply of a field that another manager has set to another value answers 409 with the conflict as a cause.",
             async |t| {
                 apply(t, "m", &map(json!({ "k": "v" }))).await?.is(201)?;
-                let status = apply(t, "n", &map(json!({ "k": "w" }))).await?.refused(409, "Conflict")?;
+                let status =
+                    apply(t, "n", &map(json!({ "k": "w" }))).await?.refused(409, "Conflict")?;
                 has(
                     &status,
                     json!({
@@ -227,7 +246,8 @@ fn conflicts() -> Vec<Case> {
                     json!({ "metadata": { "name": "a" }, "data": { "k": "v" } }),
                 )
                 .await?;
-                let status = apply(t, "n", &map(json!({ "k": "w" }))).await?.refused(409, "Conflict")?;
+                let status =
+                    apply(t, "n", &map(json!({ "k": "w" }))).await?.refused(409, "Conflict")?;
                 let message = "Apply failed with 1 conflict: conflict with \"u\" using v1: .data.k";
                 same("message", text(&status, "/message"), message)
             },
@@ -255,7 +275,9 @@ fn conflicts() -> Vec<Case> {
             "An apply with a conflict writes none of its fields.",
             async |t| {
                 let made = apply(t, "m", &map(json!({ "k": "v" }))).await?.is(201)?;
-                apply(t, "n", &map(json!({ "k": "w", "l": "w" }))).await?.refused(409, "Conflict")?;
+                apply(t, "n", &map(json!({ "k": "w", "l": "w" })))
+                    .await?
+                    .refused(409, "Conflict")?;
                 same("object", t.get(&t.maps("/a")).await?.is(200)?, made)
             },
         ),
@@ -276,14 +298,25 @@ fn conflicts() -> Vec<Case> {
                 apply(t, "m", &map(json!({ "k": "v", "l": "v" }))).await?.is(201)?;
                 let forced = force(t, "n", &map(json!({ "k": "w", "l": "v" }))).await?.is(200)?;
                 same("of the first", fields(&forced, "m"), json!({ "f:data": { "f:l": {} } }))?;
-                same("of the second", fields(&forced, "n"), json!({ "f:data": { "f:k": {}, "f:l": {} } }))
+                same(
+                    "of the second",
+                    fields(&forced, "n"),
+                    json!({ "f:data": { "f:k": {}, "f:l": {} } }),
+                )
             },
         ),
-        case("force_false_is_no_force", "An apply with force=false conflicts as one without.", async |t| {
-            apply(t, "m", &map(json!({ "k": "v" }))).await?.is(201)?;
-            let path = t.maps("/a?fieldManager=n&force=false");
-            t.patch(&path, APPLY, &map(json!({ "k": "w" }))).await?.refused(409, "Conflict").map(drop)
-        }),
+        case(
+            "force_false_is_no_force",
+            "An apply with force=false conflicts as one without.",
+            async |t| {
+                apply(t, "m", &map(json!({ "k": "v" }))).await?.is(201)?;
+                let path = t.maps("/a?fieldManager=n&force=false");
+                t.patch(&path, APPLY, &map(json!({ "k": "w" })))
+                    .await?
+                    .refused(409, "Conflict")
+                    .map(drop)
+            },
+        ),
         case(
             "an_update_takes_silently",
             "An update of a field that somebody has applied is no conflict: the field is the updater's.",
@@ -300,7 +333,8 @@ fn conflicts() -> Vec<Case> {
             async |t| {
                 apply(t, "m", &map(json!({ "k": "v" }))).await?.is(201)?;
                 update(t, "u", json!({ "data": { "k": "w" } })).await?.is(200)?;
-                let status = apply(t, "m", &map(json!({ "k": "v" }))).await?.refused(409, "Conflict")?;
+                let status =
+                    apply(t, "m", &map(json!({ "k": "v" }))).await?.refused(409, "Conflict")?;
                 same("fields", causes(&status), vec![".data.k".to_owned()])
             },
         ),

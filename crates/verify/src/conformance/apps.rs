@@ -35,7 +35,12 @@ async fn refused(t: &Target, spec: Value) -> Result<Vec<String>, String> {
     Ok(items(&status, "/details/causes")
         .iter()
         .map(|cause| {
-            format!("{} {}: {}", text(cause, "/reason"), text(cause, "/field"), text(cause, "/message"))
+            format!(
+                "{} {}: {}",
+                text(cause, "/reason"),
+                text(cause, "/field"),
+                text(cause, "/message")
+            )
         })
         .collect())
 }
@@ -46,7 +51,8 @@ pub(super) fn cases() -> Vec<Case> {
             "a_deployment_has_defaults",
             "A Deployment gets one replica, a rolling update by quarters, ten revisions and ten minutes.",
             async |t| {
-                let made = t.make(&deployments(t, "?dryRun=All"), deployment("a", json!({}))).await?;
+                let made =
+                    t.make(&deployments(t, "?dryRun=All"), deployment("a", json!({}))).await?;
                 let strategy = json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": "25%" } });
                 has(
                     &made,
@@ -59,7 +65,8 @@ pub(super) fn cases() -> Vec<Case> {
             "a_template_has_a_pods_defaults",
             "A Deployment's template gets a pod's defaults, without those that only a Pod gets.",
             async |t| {
-                let made = t.make(&deployments(t, "?dryRun=All"), deployment("a", json!({}))).await?;
+                let made =
+                    t.make(&deployments(t, "?dryRun=All"), deployment("a", json!({}))).await?;
                 let spec = &made["spec"]["template"]["spec"];
                 has(
                     spec,
@@ -88,8 +95,9 @@ pub(super) fn cases() -> Vec<Case> {
             "a_deployment_needs_selector_and_template",
             "A Deployment without a spec is refused for its selector, its labels and its containers.",
             async |t| {
-                let answer =
-                    t.post(&deployments(t, "?dryRun=All"), &json!({ "metadata": { "name": "a" } })).await?;
+                let answer = t
+                    .post(&deployments(t, "?dryRun=All"), &json!({ "metadata": { "name": "a" } }))
+                    .await?;
                 answer.invalid(&[
                     "FieldValueRequired spec.selector",
                     "FieldValueInvalid spec.template.metadata.labels",
@@ -102,7 +110,8 @@ pub(super) fn cases() -> Vec<Case> {
             "a_selector_matches_its_template",
             "A Deployment whose selector does not select its template's labels is refused, and the labels are said.",
             async |t| {
-                let found = refused(t, json!({ "selector": { "matchLabels": { "a": "c" } } })).await?;
+                let found =
+                    refused(t, json!({ "selector": { "matchLabels": { "a": "c" } } })).await?;
                 same(
                     "causes",
                     found,
@@ -112,16 +121,20 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             },
         ),
-        case("an_empty_selector_is_refused", "A Deployment with an empty selector is refused.", async |t| {
-            let found = refused(t, json!({ "selector": {} })).await?;
-            same(
-                "causes",
-                found,
-                vec![
-                    "FieldValueInvalid spec.selector: Invalid value: {}: empty selector is invalid for deployment",
-                ],
-            )
-        }),
+        case(
+            "an_empty_selector_is_refused",
+            "A Deployment with an empty selector is refused.",
+            async |t| {
+                let found = refused(t, json!({ "selector": {} })).await?;
+                same(
+                    "causes",
+                    found,
+                    vec![
+                        "FieldValueInvalid spec.selector: Invalid value: {}: empty selector is invalid for deployment",
+                    ],
+                )
+            },
+        ),
         case(
             "expressions_select_too",
             "matchExpressions with In, NotIn, Exists and DoesNotExist select the template's labels.",
@@ -137,7 +150,10 @@ pub(super) fn cases() -> Vec<Case> {
                     if !values.is_null() {
                         expression["values"] = values;
                     }
-                    let object = deployment("a", json!({ "selector": { "matchExpressions": [expression] } }));
+                    let object = deployment(
+                        "a",
+                        json!({ "selector": { "matchExpressions": [expression] } }),
+                    );
                     let answer = t.post(&deployments(t, "?dryRun=All"), &object).await?;
                     same(operator, answer.code, if fits { 201 } else { 422 })?;
                 }
@@ -163,7 +179,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ),
                 ] {
                     let found =
-                        refused(t, json!({ "selector": { "matchExpressions": [expression] } })).await?;
+                        refused(t, json!({ "selector": { "matchExpressions": [expression] } }))
+                            .await?;
                     holds(
                         &format!("{cause} is first of {found:?}"),
                         found.first().is_some_and(|first| first.starts_with(cause)),
@@ -176,9 +193,11 @@ pub(super) fn cases() -> Vec<Case> {
             "negative_replicas_are_refused",
             "Replicas, seconds and limits below zero are refused.",
             async |t| {
-                let found =
-                    refused(t, json!({ "replicas": -1, "revisionHistoryLimit": -1, "minReadySeconds": -2 }))
-                        .await?;
+                let found = refused(
+                    t,
+                    json!({ "replicas": -1, "revisionHistoryLimit": -1, "minReadySeconds": -2 }),
+                )
+                .await?;
                 let why = "Invalid value: -1: must be greater than or equal to 0";
                 same("causes", found, vec![
                 format!("FieldValueInvalid spec.replicas: {why}"),
@@ -191,7 +210,9 @@ pub(super) fn cases() -> Vec<Case> {
             "a_deadline_is_longer_than_the_readiness",
             "A progress deadline that is not above minReadySeconds is refused.",
             async |t| {
-                let found = refused(t, json!({ "minReadySeconds": 5, "progressDeadlineSeconds": 5 })).await?;
+                let found =
+                    refused(t, json!({ "minReadySeconds": 5, "progressDeadlineSeconds": 5 }))
+                        .await?;
                 same(
                     "causes",
                     found,
@@ -218,9 +239,9 @@ pub(super) fn cases() -> Vec<Case> {
                 same("words", found.len(), 2)?;
                 holds(
                     "it says how a percentage looks",
-                    found
-                        .iter()
-                        .any(|cause| cause.contains("a valid percent string must be a numeric string")),
+                    found.iter().any(|cause| {
+                        cause.contains("a valid percent string must be a numeric string")
+                    }),
                 )?;
                 let found = refused(t, rolling(json!(-1), json!(1))).await?;
                 same(
@@ -298,7 +319,10 @@ pub(super) fn cases() -> Vec<Case> {
                         .merge(&format!("{path}/a"), patch)
                         .await?
                         .invalid(&["FieldValueInvalid spec.selector"])?;
-                    holds("it is said why", text(&status, "/message").contains("field is immutable"))?;
+                    holds(
+                        "it is said why",
+                        text(&status, "/message").contains("field is immutable"),
+                    )?;
                 }
                 Ok(())
             },
@@ -316,7 +340,11 @@ pub(super) fn cases() -> Vec<Case> {
                     (json!({ "spec": { "paused": true } }), 3),
                 ] {
                     let patched = t.merge(&path, patch.clone()).await?.is(200)?;
-                    same(&patch.to_string(), patched["metadata"]["generation"].clone(), json!(generation))?;
+                    same(
+                        &patch.to_string(),
+                        patched["metadata"]["generation"].clone(),
+                        json!(generation),
+                    )?;
                 }
                 Ok(())
             },
@@ -327,10 +355,13 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let path = sets(t, "/a");
                 t.make(&sets(t, ""), deployment("a", json!({ "replicas": 0 }))).await?;
-                let patched =
-                    t.merge(&path, json!({ "metadata": { "annotations": { "n": "1" } } })).await?.is(200)?;
+                let patched = t
+                    .merge(&path, json!({ "metadata": { "annotations": { "n": "1" } } }))
+                    .await?
+                    .is(200)?;
                 same("generation", patched["metadata"]["generation"].clone(), json!(1))?;
-                let patched = t.merge(&path, json!({ "spec": { "minReadySeconds": 1 } })).await?.is(200)?;
+                let patched =
+                    t.merge(&path, json!({ "spec": { "minReadySeconds": 1 } })).await?.is(200)?;
                 same("generation", patched["metadata"]["generation"].clone(), json!(2))
             },
         ),
@@ -367,7 +398,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let path = deployments(t, "/a/status");
                 t.make(&deployments(t, ""), deployment("a", json!({ "replicas": 0 }))).await?;
                 let patch = json!({ "status": { "replicas": 1, "readyReplicas": 2 } });
-                t.merge(&path, patch).await?.invalid(&["FieldValueInvalid status.readyReplicas"])?;
+                t.merge(&path, patch)
+                    .await?
+                    .invalid(&["FieldValueInvalid status.readyReplicas"])?;
                 let patch = json!({ "status": { "replicas": -1 } });
                 t.merge(&path, patch).await?.invalid(&[
                     "FieldValueInvalid status.replicas",
@@ -382,11 +415,15 @@ pub(super) fn cases() -> Vec<Case> {
             "a_long_name_is_warned_of",
             "A Deployment whose name is no DNS label is made, with a Warning.",
             async |t| {
-                let answer = t.post(&deployments(t, "?dryRun=All"), &deployment("a.b", json!({}))).await?;
+                let answer =
+                    t.post(&deployments(t, "?dryRun=All"), &deployment("a.b", json!({}))).await?;
                 answer.is(201)?;
                 holds(
                     "it is warned of",
-                    answer.warnings().iter().any(|warning| warning.contains("a DNS label is recommended")),
+                    answer
+                        .warnings()
+                        .iter()
+                        .any(|warning| warning.contains("a DNS label is recommended")),
                 )
             },
         ),
@@ -420,7 +457,9 @@ pub(super) fn cases() -> Vec<Case> {
             "replica_sets_cannot_be_selected_by_status",
             "A field selector of a ReplicaSet's status answers 400.",
             async |t| {
-                t.get(&sets(t, "?fieldSelector=status.replicas%3D1")).await?.refused(400, "BadRequest")?;
+                t.get(&sets(t, "?fieldSelector=status.replicas%3D1"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
@@ -447,8 +486,10 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case("a_table_of_replica_sets", "A table of ReplicaSets counts in integers.", async |t| {
             t.make(&sets(t, ""), deployment("a", json!({ "replicas": 0 }))).await?;
-            let table =
-                t.get_as(&sets(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io").await?.is(200)?;
+            let table = t
+                .get_as(&sets(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io")
+                .await?
+                .is(200)?;
             has(&table["columnDefinitions"][1], json!({ "name": "Desired", "type": "integer" }))?;
             has(&table["rows"][0]["cells"], json!(["a", 0, 0, 0, "*", "c", "i", "a=b"]))
         }),

@@ -1,4 +1,5 @@
-//! Garbage collection: what becomes of objects whose owners go, with the garbage collector of kube-controller-manager.
+//! Garbage collection: what becomes of objects whose owners go, with the garbage collector of
+//! kube-controller-manager.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -41,7 +42,9 @@ async fn release(t: &Target, name: &str) -> Outcome {
 }
 
 async fn delete(t: &Target, name: &str, policy: &str) -> Result<Value, String> {
-    t.delete_with(&t.maps(&format!("/{name}")), json!({ "propagationPolicy": policy })).await?.is(200)
+    t.delete_with(&t.maps(&format!("/{name}")), json!({ "propagationPolicy": policy }))
+        .await?
+        .is(200)
 }
 
 async fn gone(t: &Target, name: &str) -> Outcome {
@@ -52,7 +55,8 @@ async fn is_there(t: &Target, name: &str) -> Result<Value, String> {
     t.get(&t.maps(&format!("/{name}"))).await?.is(200)
 }
 
-/// The collector has dealt with all that was before: it has collected something that was made after it.
+/// The collector has dealt with all that was before: it has collected something that was made after
+/// it.
 async fn collected(t: &Target) -> Outcome {
     owned(t, "last-of-all", &[nobody()]).await?;
     gone(t, "last-of-all").await
@@ -119,7 +123,10 @@ pub(super) fn cases() -> Vec<Case> {
                     items(a, "/metadata/ownerReferences").len() == 1
                 })
                 .await?;
-                has(&is_there(t, "a").await?, json!({ "metadata": { "ownerReferences": [{ "uid": uid }] } }))
+                has(
+                    &is_there(t, "a").await?,
+                    json!({ "metadata": { "ownerReferences": [{ "uid": uid }] } }),
+                )
             },
         ),
         case(
@@ -128,21 +135,30 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let owner = t.map("owner", "v").await?;
                 owned(t, "a", &[reference(&owner, false)]).await?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "ownerReferences": null } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "ownerReferences": null } }))
+                    .await?
+                    .is(200)?;
                 t.delete(&t.maps("/owner")).await?.is(200)?;
                 collected(t).await?;
                 is_there(t, "a").await.map(drop)
             },
         ),
-        case("a_reference_put_in_later", "An object that is given an owner later goes with it.", async |t| {
-            let owner = t.map("owner", "v").await?;
-            t.map("a", "v").await?;
-            t.merge(&t.maps("/a"), json!({ "metadata": { "ownerReferences": [reference(&owner, false)] } }))
+        case(
+            "a_reference_put_in_later",
+            "An object that is given an owner later goes with it.",
+            async |t| {
+                let owner = t.map("owner", "v").await?;
+                t.map("a", "v").await?;
+                t.merge(
+                    &t.maps("/a"),
+                    json!({ "metadata": { "ownerReferences": [reference(&owner, false)] } }),
+                )
                 .await?
                 .is(200)?;
-            t.delete(&t.maps("/owner")).await?.is(200)?;
-            gone(t, "a").await
-        }),
+                t.delete(&t.maps("/owner")).await?.is(200)?;
+                gone(t, "a").await
+            },
+        ),
         case(
             "a_held_dependent_is_marked",
             "A dependent with a finalizer gets a deletionTimestamp, and goes when it is released.",
@@ -271,7 +287,10 @@ pub(super) fn cases() -> Vec<Case> {
                 collected(t).await?;
                 owned(t, "late", &[reference(&owner, true)]).await?;
                 collected(t).await?;
-                has(&is_there(t, "late").await?, json!({ "metadata": { "deletionTimestamp": null } }))?;
+                has(
+                    &is_there(t, "late").await?,
+                    json!({ "metadata": { "deletionTimestamp": null } }),
+                )?;
                 release(t, "a").await?;
                 gone(t, "late").await?;
                 gone(t, "owner").await
@@ -301,7 +320,10 @@ pub(super) fn cases() -> Vec<Case> {
                 delete(t, "owner", "Orphan").await?;
                 gone(t, "owner").await?;
                 let uid = other["metadata"]["uid"].clone();
-                has(&is_there(t, "a").await?, json!({ "metadata": { "ownerReferences": [{ "uid": uid }] } }))
+                has(
+                    &is_there(t, "a").await?,
+                    json!({ "metadata": { "ownerReferences": [{ "uid": uid }] } }),
+                )
             },
         ),
         case(
@@ -310,7 +332,9 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let owner = t.map("owner", "v").await?;
                 owned(t, "a", &[reference(&owner, true)]).await?;
-                t.delete_with(&t.maps("/owner"), json!({ "orphanDependents": true })).await?.is(200)?;
+                t.delete_with(&t.maps("/owner"), json!({ "orphanDependents": true }))
+                    .await?
+                    .is(200)?;
                 gone(t, "owner").await?;
                 has(&is_there(t, "a").await?, json!({ "metadata": { "ownerReferences": null } }))
             },
@@ -344,9 +368,11 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&t.classes(""), outside).await?;
                 let component = "garbage-collector-controller";
                 for (kind, namespace) in [("ConfigMap", "default"), ("StorageClass", "")] {
-                    let wanted = format!("involvedObject.name%3D{name},involvedObject.kind%3D{kind}");
+                    let wanted =
+                        format!("involvedObject.name%3D{name},involvedObject.kind%3D{kind}");
                     let path = format!("/api/v1/namespaces/default/events?fieldSelector={wanted}");
-                    let found = t.until(&path, "told", |_, list| items(list, "/items").len() == 1).await?;
+                    let found =
+                        t.until(&path, "told", |_, list| items(list, "/items").len() == 1).await?;
                     let message = format!(
                         "ownerRef [v1/ConfigMap, namespace: {namespace}, name: owner, uid: {uid}] does not exist in \
                          namespace {namespace:?}"
@@ -360,7 +386,11 @@ pub(super) fn cases() -> Vec<Case> {
                             "eventTime": null, "involvedObject": { "resourceVersion": null, "uid": "*" },
                         }),
                     )?;
-                    same("its name", text(event, "/metadata/name").starts_with(&format!("{name}.")), true)?;
+                    same(
+                        "its name",
+                        text(event, "/metadata/name").starts_with(&format!("{name}.")),
+                        true,
+                    )?;
                     same("times", event.get("firstTimestamp"), event.get("lastTimestamp"))?;
                 }
                 Ok(())
@@ -403,13 +433,17 @@ pub(super) fn cases() -> Vec<Case> {
                 is_there(t, "a").await.map(drop)
             },
         ),
-        case("events_are_not_collected", "An Event stays whatever becomes of its owner.", async |t| {
-            let mut event = old_event("e", &t.namespace);
-            event["metadata"]["ownerReferences"] = json!([nobody()]);
-            t.make(&t.core("events", ""), event).await?;
-            collected(t).await?;
-            t.get(&t.core("events", "/e")).await?.is(200).map(drop)
-        }),
+        case(
+            "events_are_not_collected",
+            "An Event stays whatever becomes of its owner.",
+            async |t| {
+                let mut event = old_event("e", &t.namespace);
+                event["metadata"]["ownerReferences"] = json!([nobody()]);
+                t.make(&t.core("events", ""), event).await?;
+                collected(t).await?;
+                t.get(&t.core("events", "/e")).await?.is(200).map(drop)
+            },
+        ),
         case(
             "a_deleted_collection_takes_its_dependents_along",
             "A delete of a collection collects what its objects owned.",

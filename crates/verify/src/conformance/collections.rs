@@ -17,7 +17,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let gone = t.delete(&t.maps("")).await?.is(200)?;
                 same("kind", text(&gone, "/kind"), "ConfigMapList")?;
                 let list = t.get(&t.maps("")).await?.is(200)?;
-                holds("a and b are gone", !names(&list).split(',').any(|name| name == "a" || name == "b"))
+                holds(
+                    "a and b are gone",
+                    !names(&list).split(',').any(|name| name == "a" || name == "b"),
+                )
             },
         ),
         case(
@@ -81,10 +84,14 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("namespaces_have_no_deletecollection", "A delete of all namespaces answers 405.", async |t| {
-            t.delete("/api/v1/namespaces").await?.refused(405, "MethodNotAllowed")?;
-            Ok(())
-        }),
+        case(
+            "namespaces_have_no_deletecollection",
+            "A delete of all namespaces answers 405.",
+            async |t| {
+                t.delete("/api/v1/namespaces").await?.refused(405, "MethodNotAllowed")?;
+                Ok(())
+            },
+        ),
         case(
             "a_malformed_selector_deletes_nothing",
             "A delete of a collection with a selector that cannot be read answers 400 and deletes nothing.",
@@ -103,11 +110,18 @@ pub(super) fn cases() -> Vec<Case> {
                 t.labelled("a", "l", "1").await?;
                 let last = t.labelled("b", "l", "1").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&last))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&last)
+                        )),
+                    )
                     .await?;
                 t.delete(&t.maps("?labelSelector=l%3D1")).await?.is(200)?;
-                let (one, two) =
-                    (watch.next().await?.unwrap_or_default(), watch.next().await?.unwrap_or_default());
+                let (one, two) = (
+                    watch.next().await?.unwrap_or_default(),
+                    watch.next().await?.unwrap_or_default(),
+                );
                 same("types", (text(&one, "/type"), text(&two, "/type")), ("DELETED", "DELETED"))?;
                 holds(
                     "versions differ",
@@ -179,7 +193,11 @@ pub(super) fn cases() -> Vec<Case> {
                     .await?
                     .is(200)?;
                 same("gone", names(&gone), "c".to_owned())?;
-                same("left", names(&t.get(&t.maps("?labelSelector=l%3D1")).await?.is(200)?), String::new())
+                same(
+                    "left",
+                    names(&t.get(&t.maps("?labelSelector=l%3D1")).await?.is(200)?),
+                    String::new(),
+                )
             },
         ),
         case(
@@ -189,7 +207,8 @@ pub(super) fn cases() -> Vec<Case> {
                 let before = t.map("a", "v").await?;
                 t.map("b", "v").await?;
                 t.delete(&t.maps("")).await?.is(200)?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&before)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&before)))).await?;
                 watch.event("ADDED", "b").await?;
                 let a = watch.event("DELETED", "a").await?;
                 let b = watch.event("DELETED", "b").await?;

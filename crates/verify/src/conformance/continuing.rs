@@ -1,4 +1,5 @@
-//! Continue tokens and the versions of lists: where pages go on, what is said of tokens and options that cannot be.
+//! Continue tokens and the versions of lists: where pages go on, what is said of tokens and options
+//! that cannot be.
 
 use serde_json::json;
 
@@ -44,8 +45,10 @@ fn tokens() -> Vec<Case> {
             async |t| {
                 fill(t, &["a", "b", "c", "d"]).await?;
                 let token = token_of_two(t).await?;
-                let none =
-                    t.get(&t.maps(&format!("?continue={token}&labelSelector=l%3D2"))).await?.is(200)?;
+                let none = t
+                    .get(&t.maps(&format!("?continue={token}&labelSelector=l%3D2")))
+                    .await?
+                    .is(200)?;
                 same("none", names(&none), String::new())?;
                 let one = t
                     .get(&t.maps(&format!("?continue={token}&labelSelector=l%3D1&limit=1")))
@@ -78,8 +81,11 @@ fn tokens() -> Vec<Case> {
                 fill(t, &["a", "b", "c"]).await?;
                 let first = t.get(&t.maps("?limit=1")).await?.is(200)?;
                 t.map("later", "v").await?;
-                let second = t
-                    .get(&t.maps(&format!("?limit=1&continue={}", text(&first, "/metadata/continue"))))
+                let second =
+                    t.get(&t.maps(&format!(
+                        "?limit=1&continue={}",
+                        text(&first, "/metadata/continue")
+                    )))
                     .await?
                     .is(200)?;
                 same("version", version(&second), version(&first))
@@ -109,12 +115,19 @@ fn tokens() -> Vec<Case> {
                 for (token, why) in [
                     (NO_VERSION, "server does not recognize this encoded version "),
                     (OTHER_VERSION, "server does not recognize this encoded version v9"),
-                    (NO_REVISION, "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"),
+                    (
+                        NO_REVISION,
+                        "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+                    ),
                     (NO_START, "encoded start key empty (version meta.k8s.io/v1)"),
                     (CUT_SHORT, "unexpected end of JSON input"),
                 ] {
                     let why = format!("invalid continue token: continue key is not valid: {why}");
-                    t.get(&t.maps(&format!("?continue={token}"))).await?.says(400, "BadRequest", &why)?;
+                    t.get(&t.maps(&format!("?continue={token}"))).await?.says(
+                        400,
+                        "BadRequest",
+                        &why,
+                    )?;
                 }
                 Ok(())
             },
@@ -191,8 +204,10 @@ fn tokens() -> Vec<Case> {
                     t.make(&format!("/api/v1/namespaces/{name}/configmaps"), object).await?;
                     found.insert(0, name);
                 }
-                let list =
-                    t.get(&format!("/api/v1/configmaps?labelSelector=order%3D{}", t.class)).await?.is(200)?;
+                let list = t
+                    .get(&format!("/api/v1/configmaps?labelSelector=order%3D{}", t.class))
+                    .await?
+                    .is(200)?;
                 let namespaces: Vec<_> = items(&list, "/items")
                     .iter()
                     .map(|item| text(item, "/metadata/namespace").to_owned())
@@ -259,8 +274,10 @@ fn versions() -> Vec<Case> {
                 let made = t.map("a", "v").await?;
                 // The watch cache of the real server has seen it by then.
                 t.get(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?.is(200)?;
-                let list =
-                    t.get(&t.maps("?resourceVersion=0&resourceVersionMatch=NotOlderThan")).await?.is(200)?;
+                let list = t
+                    .get(&t.maps("?resourceVersion=0&resourceVersionMatch=NotOlderThan"))
+                    .await?
+                    .is(200)?;
                 same("names", names(&list), "a".to_owned())
             },
         ),
@@ -277,7 +294,9 @@ fn versions() -> Vec<Case> {
                         .await?
                         .says(409, "Conflict", &why)?;
                 }
-                t.delete(&t.maps(&format!("/a?resourceVersion={}", version(&made)))).await?.is(200)?;
+                t.delete(&t.maps(&format!("/a?resourceVersion={}", version(&made))))
+                    .await?
+                    .is(200)?;
                 Ok(())
             },
         ),
@@ -291,7 +310,9 @@ fn versions() -> Vec<Case> {
                     "Conflict",
                     "the UID in the precondition (x) does not match the UID in record",
                 )?;
-                t.delete(&t.maps(&format!("/a?uid={}", text(&made, "/metadata/uid")))).await?.is(200)?;
+                t.delete(&t.maps(&format!("/a?uid={}", text(&made, "/metadata/uid"))))
+                    .await?
+                    .is(200)?;
                 Ok(())
             },
         ),
@@ -351,7 +372,8 @@ fn versions() -> Vec<Case> {
             "a_collection_of_a_missing_namespace_is_empty",
             "A deletecollection in a namespace that does not exist answers 200 and no items.",
             async |t| {
-                let gone = t.delete("/api/v1/namespaces/conformance-missing/configmaps").await?.is(200)?;
+                let gone =
+                    t.delete("/api/v1/namespaces/conformance-missing/configmaps").await?.is(200)?;
                 has(&gone, json!({ "kind": "ConfigMapList", "items": [] }))
             },
         ),
@@ -363,7 +385,10 @@ fn versions() -> Vec<Case> {
                 t.map("b", "v").await?;
                 let path = t.maps("?limit=1");
                 let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-                let gone = t.send(http::Method::DELETE, &path, &[("accept", accept)], "").await?.is(200)?;
+                let gone = t
+                    .send(http::Method::DELETE, &path, &[("accept", accept)], "")
+                    .await?
+                    .is(200)?;
                 has(
                     &gone,
                     json!({ "kind": "PartialObjectMetadataList", "metadata": { "continue": "*", "remainingItemCount": 1 }, "items": [{ "metadata": { "name": "a" }, "data": null }] }),

@@ -18,7 +18,8 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case("nulls_are_kept", "A null member of a custom object stays null.", async |t| {
-            let made = t.make(&t.widgets(""), widget("a", json!({ "n": null, "l": [null] }))).await?;
+            let made =
+                t.make(&t.widgets(""), widget("a", json!({ "n": null, "l": [null] }))).await?;
             same("spec", made["spec"].clone(), json!({ "n": null, "l": [null] }))
         }),
         case(
@@ -28,7 +29,12 @@ pub(super) fn cases() -> Vec<Case> {
                 let body = json!({ "metadata": { "name": "a" } }).to_string();
                 let body = body.replace("{\"metadata\"", "{\"apiVersion\":\"conformance.example.com/v1\",\"kind\":\"Widget\",\"spec\":{\"n\":2.0,\"m\":0.5},\"metadata\"");
                 let answer = t
-                    .send(http::Method::POST, &t.widgets(""), &[("content-type", "application/json")], body)
+                    .send(
+                        http::Method::POST,
+                        &t.widgets(""),
+                        &[("content-type", "application/json")],
+                        body,
+                    )
                     .await?;
                 answer.is(201)?;
                 holds(
@@ -58,17 +64,23 @@ pub(super) fn cases() -> Vec<Case> {
             "A watch in one version sees what is written in the other, in its own version.",
             async |t| {
                 let first = t.make(&t.widgets(""), widget("x", json!({}))).await?;
-                let mut watch =
-                    t.watch(&t.widgets_v2(&format!("?resourceVersion={}", version(&first)))).await?;
+                let mut watch = t
+                    .watch(&t.widgets_v2(&format!("?resourceVersion={}", version(&first))))
+                    .await?;
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                has(&watch.event("ADDED", "a").await?, json!({ "apiVersion": "conformance.example.com/v2" }))
+                has(
+                    &watch.event("ADDED", "a").await?,
+                    json!({ "apiVersion": "conformance.example.com/v2" }),
+                )
             },
         ),
         case(
             "a_body_of_the_other_version_is_400",
             "A create whose body names the other version of the kind answers 400.",
             async |t| {
-                t.post(&t.widgets_v2(""), &widget("a", json!({}))).await?.refused(400, "BadRequest")?;
+                t.post(&t.widgets_v2(""), &widget("a", json!({})))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
@@ -78,13 +90,20 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let mut object = gadget(&t.own("g"), json!({}));
                 object["metadata"]["namespace"] = "default".into();
-                has(&t.make(&t.gadgets(""), object).await?, json!({ "metadata": { "namespace": null } }))
+                has(
+                    &t.make(&t.gadgets(""), object).await?,
+                    json!({ "metadata": { "namespace": null } }),
+                )
             },
         ),
-        case("a_custom_object_without_spec", "A custom object needs nothing but its name.", async |t| {
-            let object = json!({ "apiVersion": "conformance.example.com/v1", "kind": "Widget", "metadata": { "name": "a" } });
-            has(&t.make(&t.widgets(""), object).await?, json!({ "spec": null, "status": null }))
-        }),
+        case(
+            "a_custom_object_without_spec",
+            "A custom object needs nothing but its name.",
+            async |t| {
+                let object = json!({ "apiVersion": "conformance.example.com/v1", "kind": "Widget", "metadata": { "name": "a" } });
+                has(&t.make(&t.widgets(""), object).await?, json!({ "spec": null, "status": null }))
+            },
+        ),
         case(
             "a_wrong_type_by_the_schema_is_422",
             "A member of another type than the schema says answers 422.",

@@ -1,4 +1,5 @@
-//! Custom resource definitions: what they may say, what becomes of them, what their end takes along.
+//! Custom resource definitions: what they may say, what becomes of them, what their end takes
+//! along.
 
 use serde_json::{Value, json};
 
@@ -44,8 +45,9 @@ pub(super) fn of_spec(spec: Value) -> Value {
 async fn refused(t: &Target, definition: &Value, causes: &[&str]) -> Outcome {
     let status = t.post(DEFINITIONS, definition).await?.refused(422, "Invalid")?;
     let causes_of = items(&status, "/details/causes").iter();
-    let mut found: Vec<String> =
-        causes_of.map(|cause| format!("{} {}", text(cause, "/reason"), text(cause, "/field"))).collect();
+    let mut found: Vec<String> = causes_of
+        .map(|cause| format!("{} {}", text(cause, "/reason"), text(cause, "/field")))
+        .collect();
     let mut expected: Vec<String> = causes.iter().map(|cause| (*cause).to_owned()).collect();
     found.sort();
     found.dedup();
@@ -70,15 +72,20 @@ fn refusals() -> Vec<Case> {
             object["spec"]["group"] = "local".into();
             refused(t, &object, &["FieldValueInvalid spec.group"]).await
         }),
-        case("scope_is_one_of_two", "Another scope than Cluster and Namespaced is refused.", async |t| {
-            let mut object = definition(t, open());
-            object["spec"]["scope"] = "Global".into();
-            refused(t, &object, &["FieldValueNotSupported spec.scope"]).await
-        }),
+        case(
+            "scope_is_one_of_two",
+            "Another scope than Cluster and Namespaced is refused.",
+            async |t| {
+                let mut object = definition(t, open());
+                object["spec"]["scope"] = "Global".into();
+                refused(t, &object, &["FieldValueNotSupported spec.scope"]).await
+            },
+        ),
         case("every_version_has_a_schema", "A version without a schema is refused.", async |t| {
             let mut object = definition(t, open());
             object["spec"]["versions"][0]["schema"] = Value::Null;
-            refused(t, &object, &["FieldValueRequired spec.versions[0].schema.openAPIV3Schema"]).await
+            refused(t, &object, &["FieldValueRequired spec.versions[0].schema.openAPIV3Schema"])
+                .await
         }),
         case("one_version_is_stored", "Exactly one version is the storage version.", async |t| {
             let mut object = definition(t, open());
@@ -86,7 +93,8 @@ fn refusals() -> Vec<Case> {
             let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
             holds(
                 "it says so",
-                text(&status, "/message").contains("must have exactly one version marked as storage version"),
+                text(&status, "/message")
+                    .contains("must have exactly one version marked as storage version"),
             )
         }),
         case("versions_have_unique_names", "Two versions of one name are refused.", async |t| {
@@ -97,18 +105,25 @@ fn refusals() -> Vec<Case> {
                 versions.push(second);
             }
             let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
-            holds("it says so", text(&status, "/message").contains("must contain unique version names"))
-        }),
-        case("a_version_is_a_label", "A version is a DNS label that begins with a letter.", async |t| {
-            let mut object = definition(t, open());
-            object["spec"]["versions"][0]["name"] = "1".into();
-            refused(
-                t,
-                &object,
-                &["FieldValueInvalid spec.version", "FieldValueInvalid spec.versions[0].name"],
+            holds(
+                "it says so",
+                text(&status, "/message").contains("must contain unique version names"),
             )
-            .await
         }),
+        case(
+            "a_version_is_a_label",
+            "A version is a DNS label that begins with a letter.",
+            async |t| {
+                let mut object = definition(t, open());
+                object["spec"]["versions"][0]["name"] = "1".into();
+                refused(
+                    t,
+                    &object,
+                    &["FieldValueInvalid spec.version", "FieldValueInvalid spec.versions[0].name"],
+                )
+                .await
+            },
+        ),
         case("kind_and_list_kind_differ", "A listKind that is the kind is refused.", async |t| {
             let mut object = definition(t, open());
             object["spec"]["names"]["listKind"] = "Thing".into();
@@ -118,8 +133,10 @@ fn refusals() -> Vec<Case> {
             let mut object = definition(t, open());
             object["spec"]["names"]["shortNames"] = json!(["T"]);
             object["spec"]["names"]["categories"] = json!(["a.b"]);
-            let causes =
-                ["FieldValueInvalid spec.names.shortNames[0]", "FieldValueInvalid spec.names.categories[0]"];
+            let causes = [
+                "FieldValueInvalid spec.names.shortNames[0]",
+                "FieldValueInvalid spec.names.categories[0]",
+            ];
             refused(t, &object, &causes).await
         }),
         case(
@@ -151,8 +168,10 @@ fn refusals() -> Vec<Case> {
                 object["spec"]["versions"][0]["additionalPrinterColumns"] =
                     json!([{ "name": "A", "type": "text", "jsonPath": "spec.a" }]);
                 let at = "spec.additionalPrinterColumns[0]";
-                let causes =
-                    [format!("FieldValueInvalid {at}.type"), format!("FieldValueInvalid {at}.JSONPath")];
+                let causes = [
+                    format!("FieldValueInvalid {at}.type"),
+                    format!("FieldValueInvalid {at}.JSONPath"),
+                ];
                 refused(t, &object, &[&causes[0], &causes[1]]).await
             },
         ),
@@ -165,23 +184,33 @@ fn refusals() -> Vec<Case> {
                 object["spec"]["versions"][0]["selectableFields"] =
                     json!([{ "jsonPath": ".spec.list" }, { "jsonPath": ".spec.none" }]);
                 let at = "FieldValueInvalid spec.selectableFields";
-                refused(t, &object, &[&format!("{at}[0].jsonPath"), &format!("{at}[1].jsonPath")]).await
+                refused(t, &object, &[&format!("{at}[0].jsonPath"), &format!("{at}[1].jsonPath")])
+                    .await
             },
         ),
-        case("scale_reads_spec_and_status", "Paths of scale lie below spec and status.", async |t| {
-            let mut object = definition(t, open());
-            object["spec"]["versions"][0]["subresources"] = json!({ "scale": { "specReplicasPath": ".replicas", "statusReplicasPath": "status.replicas" } });
-            let at = "FieldValueInvalid spec.subresources.scale";
-            refused(t, &object, &[&format!("{at}.specReplicasPath"), &format!("{at}.statusReplicasPath")])
+        case(
+            "scale_reads_spec_and_status",
+            "Paths of scale lie below spec and status.",
+            async |t| {
+                let mut object = definition(t, open());
+                object["spec"]["versions"][0]["subresources"] = json!({ "scale": { "specReplicasPath": ".replicas", "statusReplicasPath": "status.replicas" } });
+                let at = "FieldValueInvalid spec.subresources.scale";
+                refused(
+                    t,
+                    &object,
+                    &[&format!("{at}.specReplicasPath"), &format!("{at}.statusReplicasPath")],
+                )
                 .await
-        }),
+            },
+        ),
         case(
             "a_warning_is_of_what_is_deprecated",
             "A deprecationWarning needs a deprecated version.",
             async |t| {
                 let mut object = definition(t, open());
                 object["spec"]["versions"][0]["deprecationWarning"] = "old".into();
-                refused(t, &object, &["FieldValueInvalid spec.versions[0].deprecationWarning"]).await
+                refused(t, &object, &["FieldValueInvalid spec.versions[0].deprecationWarning"])
+                    .await
             },
         ),
     ]
@@ -192,29 +221,49 @@ const SCHEMA: &str = "spec.validation.openAPIV3Schema";
 
 fn schemas() -> Vec<Case> {
     vec![
-        case("every_place_has_a_type", "A member of a schema without a type is refused.", async |t| {
-            let object = definition(t, of_spec(json!({})));
-            refused(t, &object, &[&format!("FieldValueRequired {SCHEMA}.properties[spec].type")]).await
-        }),
+        case(
+            "every_place_has_a_type",
+            "A member of a schema without a type is refused.",
+            async |t| {
+                let object = definition(t, of_spec(json!({})));
+                refused(
+                    t,
+                    &object,
+                    &[&format!("FieldValueRequired {SCHEMA}.properties[spec].type")],
+                )
+                .await
+            },
+        ),
         case("the_root_is_an_object", "The root of a schema is an object.", async |t| {
             let object = definition(t, json!({ "type": "string" }));
             refused(t, &object, &[&format!("FieldValueInvalid {SCHEMA}.type")]).await
         }),
         case("types_are_known", "A type that nobody knows is refused.", async |t| {
             let object = definition(t, of_spec(json!({ "type": "text" })));
-            refused(t, &object, &[&format!("FieldValueNotSupported {SCHEMA}.properties[spec].type")]).await
+            refused(
+                t,
+                &object,
+                &[&format!("FieldValueNotSupported {SCHEMA}.properties[spec].type")],
+            )
+            .await
         }),
         case("a_list_says_of_what", "An array without items is refused.", async |t| {
             let object = definition(t, of_spec(json!({ "type": "array" })));
-            refused(t, &object, &[&format!("FieldValueRequired {SCHEMA}.properties[spec].items")]).await
+            refused(t, &object, &[&format!("FieldValueRequired {SCHEMA}.properties[spec].items")])
+                .await
         }),
-        case("members_or_a_map", "properties and additionalProperties exclude each other.", async |t| {
-            let spec = json!({
-                "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" },
-            });
-            let at = format!("FieldValueForbidden {SCHEMA}.properties[spec].additionalProperties");
-            refused(t, &definition(t, of_spec(spec)), &[&at]).await
-        }),
+        case(
+            "members_or_a_map",
+            "properties and additionalProperties exclude each other.",
+            async |t| {
+                let spec = json!({
+                    "type": "object", "properties": { "a": { "type": "string" } }, "additionalProperties": { "type": "string" },
+                });
+                let at =
+                    format!("FieldValueForbidden {SCHEMA}.properties[spec].additionalProperties");
+                refused(t, &definition(t, of_spec(spec)), &[&at]).await
+            },
+        ),
         case(
             "alternatives_say_no_types",
             "Types and descriptions may not stand in an alternative.",
@@ -223,7 +272,9 @@ fn schemas() -> Vec<Case> {
                     "type": "object", "properties": { "a": { "type": "string" } },
                     "oneOf": [{ "properties": { "a": { "type": "string" } } }],
                 });
-                let at = format!("FieldValueForbidden {SCHEMA}.properties[spec].oneOf[0].properties[a].type");
+                let at = format!(
+                    "FieldValueForbidden {SCHEMA}.properties[spec].oneOf[0].properties[a].type"
+                );
                 refused(t, &definition(t, of_spec(spec)), &[&at]).await
             },
         ),
@@ -237,29 +288,48 @@ fn schemas() -> Vec<Case> {
                 refused(t, &definition(t, schema), &[&at]).await
             },
         ),
-        case("a_pattern_is_one", "A pattern that is no regular expression is refused.", async |t| {
-            let at = format!("FieldValueInvalid {SCHEMA}.properties[spec].pattern");
-            refused(t, &definition(t, of_spec(json!({ "type": "string", "pattern": "(" }))), &[&at]).await
-        }),
-        case("metadata_is_what_it_is", "The schema may only narrow the names in metadata.", async |t| {
-            let schema = json!({ "type": "object", "properties": {
+        case(
+            "a_pattern_is_one",
+            "A pattern that is no regular expression is refused.",
+            async |t| {
+                let at = format!("FieldValueInvalid {SCHEMA}.properties[spec].pattern");
+                refused(
+                    t,
+                    &definition(t, of_spec(json!({ "type": "string", "pattern": "(" }))),
+                    &[&at],
+                )
+                .await
+            },
+        ),
+        case(
+            "metadata_is_what_it_is",
+            "The schema may only narrow the names in metadata.",
+            async |t| {
+                let schema = json!({ "type": "object", "properties": {
                 "metadata": { "type": "object", "properties": { "labels": { "type": "object" } } },
             } });
-            let at = format!("FieldValueForbidden {SCHEMA}.properties[metadata]");
-            refused(t, &definition(t, schema), &[&at]).await
-        }),
-        case("a_default_fits_its_schema", "A default that its own schema refuses is refused.", async |t| {
-            let spec =
-                json!({ "type": "object", "properties": { "n": { "type": "integer", "default": "x" } } });
-            let at = format!("FieldValueTypeInvalid {SCHEMA}.properties[spec].properties[n].default");
-            refused(t, &definition(t, of_spec(spec)), &[&at]).await
-        }),
+                let at = format!("FieldValueForbidden {SCHEMA}.properties[metadata]");
+                refused(t, &definition(t, schema), &[&at]).await
+            },
+        ),
+        case(
+            "a_default_fits_its_schema",
+            "A default that its own schema refuses is refused.",
+            async |t| {
+                let spec = json!({ "type": "object", "properties": { "n": { "type": "integer", "default": "x" } } });
+                let at = format!(
+                    "FieldValueTypeInvalid {SCHEMA}.properties[spec].properties[n].default"
+                );
+                refused(t, &definition(t, of_spec(spec)), &[&at]).await
+            },
+        ),
         case(
             "a_default_has_no_unknown_members",
             "A default with members that would be pruned is refused.",
             async |t| {
                 let spec = json!({ "type": "object", "properties": { "o": { "type": "object", "default": { "x": 1 } } } });
-                let at = format!("FieldValueInvalid {SCHEMA}.properties[spec].properties[o].default");
+                let at =
+                    format!("FieldValueInvalid {SCHEMA}.properties[spec].properties[o].default");
                 refused(t, &definition(t, of_spec(spec)), &[&at]).await
             },
         ),
@@ -271,25 +341,38 @@ fn schemas() -> Vec<Case> {
                     "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
                     "items": { "type": "object", "properties": { "k": { "type": "string" } } },
                 });
-                let at = format!("FieldValueRequired {SCHEMA}.properties[spec].items.properties[k].default");
+                let at = format!(
+                    "FieldValueRequired {SCHEMA}.properties[spec].items.properties[k].default"
+                );
                 refused(t, &definition(t, of_spec(spec)), &[&at]).await
             },
         ),
-        case("a_set_holds_what_is_atomic", "Objects in a list of type set are atomic.", async |t| {
-            let spec =
-                json!({ "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "object" } });
-            let at = format!("FieldValueInvalid {SCHEMA}.properties[spec].items.x-kubernetes-map-type");
-            refused(t, &definition(t, of_spec(spec)), &[&at]).await
-        }),
+        case(
+            "a_set_holds_what_is_atomic",
+            "Objects in a list of type set are atomic.",
+            async |t| {
+                let spec = json!({ "type": "array", "x-kubernetes-list-type": "set", "items": { "type": "object" } });
+                let at = format!(
+                    "FieldValueInvalid {SCHEMA}.properties[spec].items.x-kubernetes-map-type"
+                );
+                refused(t, &definition(t, of_spec(spec)), &[&at]).await
+            },
+        ),
         case("references_are_not_followed", "$ref is refused.", async |t| {
             let at = format!("FieldValueForbidden {SCHEMA}.properties[spec].$ref");
-            refused(t, &definition(t, of_spec(json!({ "type": "object", "$ref": "#/a" }))), &[&at]).await
+            refused(t, &definition(t, of_spec(json!({ "type": "object", "$ref": "#/a" }))), &[&at])
+                .await
         }),
-        case("unique_items_are_forbidden", "uniqueItems is refused: it costs too much.", async |t| {
-            let spec = json!({ "type": "array", "uniqueItems": true, "items": { "type": "string" } });
-            let at = format!("FieldValueForbidden {SCHEMA}.properties[spec].uniqueItems");
-            refused(t, &definition(t, of_spec(spec)), &[&at]).await
-        }),
+        case(
+            "unique_items_are_forbidden",
+            "uniqueItems is refused: it costs too much.",
+            async |t| {
+                let spec =
+                    json!({ "type": "array", "uniqueItems": true, "items": { "type": "string" } });
+                let at = format!("FieldValueForbidden {SCHEMA}.properties[spec].uniqueItems");
+                refused(t, &definition(t, of_spec(spec)), &[&at]).await
+            },
+        ),
     ]
 }
 
@@ -329,8 +412,9 @@ async fn established(t: &Target) -> Result<Value, String> {
 }
 
 fn condition<'a>(definition: &'a Value, name: &str) -> &'a str {
-    let found =
-        items(definition, "/status/conditions").iter().find(|condition| text(condition, "/type") == name);
+    let found = items(definition, "/status/conditions")
+        .iter()
+        .find(|condition| text(condition, "/type") == name);
     found.map_or("", |condition| text(condition, "/status"))
 }
 
@@ -372,7 +456,9 @@ fn lives() -> Vec<Case> {
             async |t| {
                 let name = format!("things.{}", group(t));
                 let mut watch = t
-                    .watch(&format!("{DEFINITIONS}?resourceVersion=0&fieldSelector=metadata.name%3D{name}"))
+                    .watch(&format!(
+                        "{DEFINITIONS}?resourceVersion=0&fieldSelector=metadata.name%3D{name}"
+                    ))
                     .await?;
                 t.make(DEFINITIONS, definition(t, open())).await?;
                 let added = watch.event("ADDED", &name).await?;
@@ -395,12 +481,13 @@ fn lives() -> Vec<Case> {
                 established(t).await?;
                 let mut second = definition(t, open());
                 second["metadata"]["name"] = format!("items.{}", group(t)).into();
-                second["spec"]["names"] =
-                    json!({ "plural": "items", "singular": "item", "kind": "Thing", "listKind": "ItemList" });
+                second["spec"]["names"] = json!({ "plural": "items", "singular": "item", "kind": "Thing", "listKind": "ItemList" });
                 t.make(DEFINITIONS, second).await?;
                 let path = format!("{DEFINITIONS}/items.{}", group(t));
                 let done = t
-                    .until(&path, "judged", |_, found| !condition(found, "NamesAccepted").is_empty())
+                    .until(&path, "judged", |_, found| {
+                        !condition(found, "NamesAccepted").is_empty()
+                    })
                     .await?;
                 same("names", condition(&done, "NamesAccepted"), "False")?;
                 same("established", condition(&done, "Established"), "False")?;
@@ -439,11 +526,16 @@ fn lives() -> Vec<Case> {
             async |t| {
                 t.make(DEFINITIONS, definition(t, open())).await?;
                 established(t).await?;
-                let labelled =
-                    t.merge(&own(t), json!({ "metadata": { "labels": { "a": "b" } } })).await?.is(200)?;
+                let labelled = t
+                    .merge(&own(t), json!({ "metadata": { "labels": { "a": "b" } } }))
+                    .await?
+                    .is(200)?;
                 has(&labelled, json!({ "metadata": { "generation": 1 } }))?;
                 let patch = json!({ "spec": { "names": { "shortNames": ["th"] } } });
-                has(&t.merge(&own(t), patch).await?.is(200)?, json!({ "metadata": { "generation": 2 } }))
+                has(
+                    &t.merge(&own(t), patch).await?.is(200)?,
+                    json!({ "metadata": { "generation": 2 } }),
+                )
             },
         ),
         case(
@@ -481,7 +573,9 @@ fn lives() -> Vec<Case> {
                     "Forbidden",
                     "create not allowed while custom resource definition is terminating",
                 )?;
-                t.merge(&things(t, "/a"), json!({ "metadata": { "finalizers": null } })).await?.is(200)?;
+                t.merge(&things(t, "/a"), json!({ "metadata": { "finalizers": null } }))
+                    .await?
+                    .is(200)?;
                 t.until_gone(&own(t)).await
             },
         ),
@@ -510,7 +604,9 @@ fn lives() -> Vec<Case> {
             } }));
                 let patch = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
                 t.json_patch(&own(t), patch).await?.is(200)?;
-                let read = t.until(&things(t, "/a"), "red", |_, a| text(a, "/spec/color") == "red").await?;
+                let read = t
+                    .until(&things(t, "/a"), "red", |_, a| text(a, "/spec/color") == "red")
+                    .await?;
                 has(&read, json!({ "spec": { "n": 1 } }))
             },
         ),

@@ -22,8 +22,11 @@ pub(super) fn cases() -> Vec<Case> {
                     let made = t.make(&path, object).await?;
                     let gone = t.delete(&format!("{path}/a")).await?.is(200)?;
                     let details = json!({ "name": "a", "uid": text(&made, "/metadata/uid") });
-                    has(&gone, json!({ "kind": "Status", "status": "Success", "details": details }))
-                        .map_err(|why| format!("{path}: {why}"))?;
+                    has(
+                        &gone,
+                        json!({ "kind": "Status", "status": "Success", "details": details }),
+                    )
+                    .map_err(|why| format!("{path}: {why}"))?;
                 }
                 Ok(())
             },
@@ -36,7 +39,10 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&pods, pod("a")).await?;
                 has(&t.delete(&format!("{pods}/a")).await?.is(200)?, json!({ "kind": "Pod" }))?;
                 t.make(&services, service("a")).await?;
-                has(&t.delete(&format!("{services}/a")).await?.is(200)?, json!({ "kind": "Service" }))?;
+                has(
+                    &t.delete(&format!("{services}/a")).await?.is(200)?,
+                    json!({ "kind": "Service" }),
+                )?;
                 let name = t.own("c");
                 t.make(&t.classes(""), class(&name)).await?;
                 has(
@@ -60,7 +66,8 @@ pub(super) fn cases() -> Vec<Case> {
             "The DELETED event holds the last content at the resourceVersion of the deletion.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
                 let gone = watch.event("DELETED", "a").await?;
                 has(&gone, json!({ "data": { "k": "v" } }))?;
@@ -166,7 +173,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A propagationPolicy of another word answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                let answer = t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Sideways" })).await?;
+                let answer = t
+                    .delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Sideways" }))
+                    .await?;
                 answer.invalid(&["FieldValueNotSupported propagationPolicy"])?;
                 Ok(())
             },
@@ -191,7 +200,9 @@ pub(super) fn cases() -> Vec<Case> {
             "Without a body, delete options are read from the query.",
             async |t| {
                 t.map("a", "v").await?;
-                t.delete(&t.maps("/a?propagationPolicy=Sideways")).await?.refused(422, "Invalid")?;
+                t.delete(&t.maps("/a?propagationPolicy=Sideways"))
+                    .await?
+                    .refused(422, "Invalid")?;
                 t.delete(&t.maps("/a?dryRun=All")).await?.is(200)?;
                 t.get(&t.maps("/a")).await?.is(200)?;
                 Ok(())
@@ -207,7 +218,9 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "status": "Success" }),
                 )?;
                 t.get(&t.maps("/a")).await?.is(200)?;
-                t.delete_with(&t.maps("/a"), json!({ "dryRun": ["Some"] })).await?.refused(422, "Invalid")?;
+                t.delete_with(&t.maps("/a"), json!({ "dryRun": ["Some"] }))
+                    .await?
+                    .refused(422, "Invalid")?;
                 Ok(())
             },
         ),
@@ -228,14 +241,18 @@ pub(super) fn cases() -> Vec<Case> {
                 t.map("a", "v").await?;
                 t.delete_with(&t.maps("/a"), json!({ "gracePeriodSeconds": -1 })).await?.is(200)?;
                 t.get(&t.maps("/a")).await?.is(404)?;
-                let spec = json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
-                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                let spec =
+                    json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
+                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec }))
+                    .await?;
                 let held = t
                     .delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": -1 }))
                     .await?
                     .is(200)?;
                 has(&held, json!({ "metadata": { "deletionGracePeriodSeconds": 1 } }))?;
-                t.delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": 0 })).await?.is(200)?;
+                t.delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": 0 }))
+                    .await?
+                    .is(200)?;
                 Ok(())
             },
         ),
@@ -243,8 +260,10 @@ pub(super) fn cases() -> Vec<Case> {
             "a_shorter_grace_counts_from_the_first_delete",
             "A second delete of a Pod with a shorter grace moves its deletionTimestamp back, by what the grace is shorter.",
             async |t| {
-                let spec = json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
-                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                let spec =
+                    json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
+                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec }))
+                    .await?;
                 let path = t.core("pods", "/p");
                 let end = |pod: &Value| {
                     let time = text(pod, "/metadata/deletionTimestamp").parse::<jiff::Timestamp>();
@@ -265,8 +284,9 @@ pub(super) fn cases() -> Vec<Case> {
             "terminationGracePeriodSeconds -1 of a Pod is stored as 1.",
             async |t| {
                 let spec = json!({ "terminationGracePeriodSeconds": -1, "containers": [{ "name": "c", "image": "i" }] });
-                let made =
-                    t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                let made = t
+                    .make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec }))
+                    .await?;
                 has(&made, json!({ "spec": { "terminationGracePeriodSeconds": 1 } }))
             },
         ),
@@ -276,7 +296,12 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let answer = t
-                    .send(http::Method::DELETE, &t.maps("/a"), &[("content-type", "text/plain")], "{}")
+                    .send(
+                        http::Method::DELETE,
+                        &t.maps("/a"),
+                        &[("content-type", "text/plain")],
+                        "{}",
+                    )
                     .await?;
                 answer.refused(415, "UnsupportedMediaType")?;
                 Ok(())
@@ -287,7 +312,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A delete in the background removes an object without finalizers at once.",
             async |t| {
                 t.map("a", "v").await?;
-                t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Background" })).await?.is(200)?;
+                t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Background" }))
+                    .await?
+                    .is(200)?;
                 t.get(&t.maps("/a")).await?.is(404)?;
                 Ok(())
             },

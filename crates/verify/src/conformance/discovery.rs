@@ -8,7 +8,10 @@ use crate::conformance::{Case, case};
 
 fn resource<'a>(list: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
     static NONE: serde_json::Value = serde_json::Value::Null;
-    items(list, "/resources").iter().find(|resource| text(resource, "/name") == name).unwrap_or(&NONE)
+    items(list, "/resources")
+        .iter()
+        .find(|resource| text(resource, "/name") == name)
+        .unwrap_or(&NONE)
 }
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -37,7 +40,10 @@ pub(super) fn cases() -> Vec<Case> {
             Ok(())
         }),
         case("the_versions_of_the_core_group", "`/api` lists v1.", async |t| {
-            has(&t.get("/api").await?.is(200)?, json!({ "kind": "APIVersions", "versions": ["v1"] }))
+            has(
+                &t.get("/api").await?.is(200)?,
+                json!({ "kind": "APIVersions", "versions": ["v1"] }),
+            )
         }),
         case(
             "the_groups",
@@ -51,7 +57,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ("events.k8s.io", "v1"),
                     ("conformance.example.com", "v2"),
                 ] {
-                    let found = items(&groups, "/groups").iter().find(|group| text(group, "/name") == name);
+                    let found =
+                        items(&groups, "/groups").iter().find(|group| text(group, "/name") == name);
                     let group = found.ok_or_else(|| format!("{name} is not listed"))?;
                     same(name, text(group, "/preferredVersion/version"), version)?;
                 }
@@ -131,7 +138,10 @@ pub(super) fn cases() -> Vec<Case> {
                     resource(&list, "widgets"),
                     json!({ "singularName": "widget", "namespaced": true, "kind": "Widget" }),
                 )?;
-                has(resource(&list, "widgets/status"), json!({ "kind": "Widget", "namespaced": true }))?;
+                has(
+                    resource(&list, "widgets/status"),
+                    json!({ "kind": "Widget", "namespaced": true }),
+                )?;
                 has(resource(&list, "gadgets"), json!({ "namespaced": false, "kind": "Gadget" }))
             },
         ),
@@ -180,15 +190,19 @@ pub(super) fn cases() -> Vec<Case> {
                 same("cache", answer.header("cache-control"), "public")?;
                 has(&list, json!({ "kind": "APIGroupDiscoveryList", "metadata": {} }))?;
                 has(&list["items"][0], json!({ "metadata": { "name": null } }))?;
-                has(&list["items"][0]["versions"][0], json!({ "version": "v1", "freshness": "Current" }))?;
+                has(
+                    &list["items"][0]["versions"][0],
+                    json!({ "version": "v1", "freshness": "Current" }),
+                )?;
                 let pods = aggregated(&list, "", "pods");
                 let kind = json!({ "group": "", "version": "", "kind": "Pod" });
                 has(
                     pods,
                     json!({ "responseKind": kind, "scope": "Namespaced", "singularResource": "pod", "shortNames": ["po"], "categories": ["all"], "verbs": ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] }),
                 )?;
-                let status =
-                    items(pods, "/subresources").iter().find(|one| text(one, "/subresource") == "status");
+                let status = items(pods, "/subresources")
+                    .iter()
+                    .find(|one| text(one, "/subresource") == "status");
                 same(
                     "status",
                     status,
@@ -238,31 +252,45 @@ pub(super) fn cases() -> Vec<Case> {
                 let tag = first.header("etag").to_owned();
                 holds("it is a hash between quotes", tag.len() == 130 && tag.starts_with('"'))?;
                 let again = t
-                    .send(Method::GET, "/api", &[("accept", AGGREGATED), ("if-none-match", &tag)], "")
+                    .send(
+                        Method::GET,
+                        "/api",
+                        &[("accept", AGGREGATED), ("if-none-match", &tag)],
+                        "",
+                    )
                     .await?;
                 same("code", again.code, 304)?;
                 same("body", again.text.as_str(), "")?;
                 same("etag", again.header("etag"), tag.as_str())?;
-                t.send(Method::GET, "/api", &[("accept", AGGREGATED), ("if-none-match", "\"other\"")], "")
-                    .await?
-                    .is(200)
-                    .map(drop)
+                t.send(
+                    Method::GET,
+                    "/api",
+                    &[("accept", AGGREGATED), ("if-none-match", "\"other\"")],
+                    "",
+                )
+                .await?
+                .is(200)
+                .map(drop)
             },
         ),
         case(
             "the_aggregated_form_comes_first",
             "Who takes the aggregated form gets it, even as a second choice.",
             async |t| {
-                for accept in
-                    [format!("{AGGREGATED},application/json"), format!("application/json,{AGGREGATED}")]
-                {
+                for accept in [
+                    format!("{AGGREGATED},application/json"),
+                    format!("application/json,{AGGREGATED}"),
+                ] {
                     has(
                         &t.get_as("/apis", &accept).await?.is(200)?,
                         json!({ "kind": "APIGroupDiscoveryList" }),
                     )
                     .map_err(|why| format!("{accept}: {why}"))?;
                 }
-                has(&t.get_as("/apis", "application/json").await?.is(200)?, json!({ "kind": "APIGroupList" }))
+                has(
+                    &t.get_as("/apis", "application/json").await?.is(200)?,
+                    json!({ "kind": "APIGroupList" }),
+                )
             },
         ),
         case(
@@ -289,7 +317,8 @@ pub(super) fn cases() -> Vec<Case> {
             "aggregated_discovery_is_only_at_the_top",
             "One group, or one version, in the aggregated form answers 406.",
             async |t| {
-                for path in ["/api/v1", "/apis/coordination.k8s.io", "/apis/coordination.k8s.io/v1"] {
+                for path in ["/api/v1", "/apis/coordination.k8s.io", "/apis/coordination.k8s.io/v1"]
+                {
                     t.get_as(path, AGGREGATED)
                         .await?
                         .refused(406, "NotAcceptable")
@@ -305,12 +334,21 @@ pub(super) fn cases() -> Vec<Case> {
                 let groups = t.get("/apis").await?.is(200)?;
                 let all: Vec<_> =
                     items(&groups, "/groups").iter().map(|group| text(group, "/name")).collect();
-                let at = |name: &str| all.iter().position(|listed| *listed == name).unwrap_or(usize::MAX);
-                let wanted =
-                    ["events.k8s.io", "storage.k8s.io", "coordination.k8s.io", "conformance.example.com"]
-                        .map(at);
-                holds("they are listed in this order", wanted.is_sorted() && wanted[3] != usize::MAX)
-                    .map_err(|why| format!("{why}: {all:?}"))
+                let at = |name: &str| {
+                    all.iter().position(|listed| *listed == name).unwrap_or(usize::MAX)
+                };
+                let wanted = [
+                    "events.k8s.io",
+                    "storage.k8s.io",
+                    "coordination.k8s.io",
+                    "conformance.example.com",
+                ]
+                .map(at);
+                holds(
+                    "they are listed in this order",
+                    wanted.is_sorted() && wanted[3] != usize::MAX,
+                )
+                .map_err(|why| format!("{why}: {all:?}"))
             },
         ),
         case(
@@ -325,7 +363,10 @@ pub(super) fn cases() -> Vec<Case> {
                     &t.get("/apis/coordination.k8s.io/v1").await?.is(200)?,
                     json!({ "apiVersion": "v1", "groupVersion": "coordination.k8s.io/v1" }),
                 )?;
-                has(&t.get("/api").await?.is(200)?, json!({ "kind": "APIVersions", "apiVersion": null }))
+                has(
+                    &t.get("/api").await?.is(200)?,
+                    json!({ "kind": "APIVersions", "apiVersion": null }),
+                )
             },
         ),
         case(
@@ -333,7 +374,10 @@ pub(super) fn cases() -> Vec<Case> {
             "Each resource has a hash of the group, version and kind in which it is stored.",
             async |t| {
                 let list = t.get("/api/v1").await?.is(200)?;
-                has(resource(&list, "configmaps"), json!({ "storageVersionHash": "qFsyl6wFWjQ=" }))?;
+                has(
+                    resource(&list, "configmaps"),
+                    json!({ "storageVersionHash": "qFsyl6wFWjQ=" }),
+                )?;
                 has(resource(&list, "pods"), json!({ "storageVersionHash": "xPOwRZ+Yhw8=" }))
             },
         ),
@@ -354,12 +398,16 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("discovery_in_yaml", "Discovery is answered in YAML to who prefers that.", async |t| {
-            let answer = t.get_as("/apis", "application/yaml").await?;
-            same("code", answer.code, 200)?;
-            same("content type", answer.header("content-type"), "application/yaml")?;
-            holds("it is YAML", answer.text.starts_with("apiVersion: v1\ngroups:\n- name: "))
-        }),
+        case(
+            "discovery_in_yaml",
+            "Discovery is answered in YAML to who prefers that.",
+            async |t| {
+                let answer = t.get_as("/apis", "application/yaml").await?;
+                same("code", answer.code, 200)?;
+                same("content type", answer.header("content-type"), "application/yaml")?;
+                holds("it is YAML", answer.text.starts_with("apiVersion: v1\ngroups:\n- name: "))
+            },
+        ),
         case(
             "discovery_in_another_form_is_406",
             "Discovery as a Table or in XML answers 406 and says what there is, in two different ways.",
@@ -400,14 +448,16 @@ pub(super) fn cases() -> Vec<Case> {
                 let index: serde_json::Value =
                     serde_json::from_str(&index.text).map_err(|error| error.to_string())?;
                 let path =
-                    text(&index["paths"]["apis/coordination.k8s.io/v1"], "/serverRelativeURL").to_owned();
+                    text(&index["paths"]["apis/coordination.k8s.io/v1"], "/serverRelativeURL")
+                        .to_owned();
                 let document = t.get(&path).await?;
                 has(&document.is(200)?, json!({ "openapi": "3.0.0" }))?;
                 same("cache", document.header("cache-control"), "public, immutable")?;
                 let hash = path.split("hash=").nth(1).unwrap_or_default();
                 same("etag", document.header("etag"), format!("\"{hash}\"").as_str())?;
-                let known =
-                    t.send(Method::GET, &path, &[("if-none-match", document.header("etag"))], "").await?;
+                let known = t
+                    .send(Method::GET, &path, &[("if-none-match", document.header("etag"))], "")
+                    .await?;
                 same("code", known.code, 304)
             },
         ),
@@ -419,7 +469,9 @@ pub(super) fn cases() -> Vec<Case> {
                 same("code", moved.code, 301)?;
                 holds(
                     "it says where to",
-                    moved.header("location").starts_with("/openapi/v3/apis/coordination.k8s.io/v1?hash="),
+                    moved
+                        .header("location")
+                        .starts_with("/openapi/v3/apis/coordination.k8s.io/v1?hash="),
                 )?;
                 let missing = t.get("/openapi/v3/apis/nothing.example.com/v1").await?;
                 same("code", missing.code, 404)
@@ -429,8 +481,10 @@ pub(super) fn cases() -> Vec<Case> {
             "the_document_of_a_custom_kind",
             "The document of a custom kind has the types of its definition, and what every object has.",
             async |t| {
-                let document = t.get("/openapi/v3/apis/conformance.example.com/v1").await?.is(200)?;
-                let schema = &document["components"]["schemas"]["com.example.conformance.v1.Widget"];
+                let document =
+                    t.get("/openapi/v3/apis/conformance.example.com/v1").await?.is(200)?;
+                let schema =
+                    &document["components"]["schemas"]["com.example.conformance.v1.Widget"];
                 has(
                     schema,
                     json!({

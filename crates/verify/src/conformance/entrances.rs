@@ -1,4 +1,5 @@
-//! Paths and parameters that are not about one kind: health, the root, old paths of watches, time-outs.
+//! Paths and parameters that are not about one kind: health, the root, old paths of watches,
+//! time-outs.
 
 use http::Method;
 use serde_json::json;
@@ -43,8 +44,11 @@ pub(super) fn cases() -> Vec<Case> {
                     "/openapi/v3",
                     "/version",
                 ] {
-                    holds("it is listed", items(&root, "/paths").iter().any(|listed| listed == path))
-                        .map_err(|why| format!("{path}: {why}"))?;
+                    holds(
+                        "it is listed",
+                        items(&root, "/paths").iter().any(|listed| listed == path),
+                    )
+                    .map_err(|why| format!("{path}: {why}"))?;
                 }
                 Ok(())
             },
@@ -53,7 +57,8 @@ pub(super) fn cases() -> Vec<Case> {
             "one_health_check",
             "`/livez/CHECK` answers 200 and `ok`; a check that there is not answers a plain 404.",
             async |t| {
-                for path in ["/livez/ping", "/readyz/etcd", "/healthz/log", "/readyz/informer-sync"] {
+                for path in ["/livez/ping", "/readyz/etcd", "/healthz/log", "/readyz/informer-sync"]
+                {
                     let answer = t.get(path).await?;
                     answer.is(200)?;
                     same("body", answer.text.as_str(), "ok")?;
@@ -98,7 +103,9 @@ pub(super) fn cases() -> Vec<Case> {
                         .refused(405, "MethodNotAllowed")
                         .map_err(|why| format!("{path}: {why}"))?;
                 }
-                for path in ["/", "/apis", "/apis/coordination.k8s.io", "/apis/conformance.example.com/v1"] {
+                for path in
+                    ["/", "/apis", "/apis/coordination.k8s.io", "/apis/conformance.example.com/v1"]
+                {
                     t.send(Method::POST, path, &[], "")
                         .await?
                         .is(200)
@@ -146,7 +153,9 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                for path in [t.maps("/a/status"), t.maps("/a/nothing"), t.core("pods", "/a/nothing")] {
+                for path in
+                    [t.maps("/a/status"), t.maps("/a/nothing"), t.core("pods", "/a/nothing")]
+                {
                     t.get(&path).await?.says(
                         404,
                         "NotFound",
@@ -166,7 +175,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.map("b", "v").await?;
-                let path = format!("/api/v1/watch/namespaces/{}/configmaps?timeoutSeconds=1", t.namespace);
+                let path =
+                    format!("/api/v1/watch/namespaces/{}/configmaps?timeoutSeconds=1", t.namespace);
                 same("events", events(t, &path).await?, ["ADDED a", "ADDED b"])
             },
         ),
@@ -176,7 +186,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.map("b", "v").await?;
-                let path = format!("/api/v1/watch/namespaces/{}/configmaps/b?timeoutSeconds=1", t.namespace);
+                let path = format!(
+                    "/api/v1/watch/namespaces/{}/configmaps/b?timeoutSeconds=1",
+                    t.namespace
+                );
                 same("events", events(t, &path).await?, ["ADDED b"])
             },
         ),
@@ -222,13 +235,17 @@ pub(super) fn cases() -> Vec<Case> {
                 t.get("/api/v1/watch/nothings").await?.refused(404, "NotFound").map(drop)
             },
         ),
-        case("watch_of_an_object_is_a_get", "`watch=true` on an object's own path is ignored.", async |t| {
-            t.map("a", "v").await?;
-            has(
-                &t.get(&t.maps("/a?watch=true&timeoutSeconds=1")).await?.is(200)?,
-                json!({ "kind": "ConfigMap" }),
-            )
-        }),
+        case(
+            "watch_of_an_object_is_a_get",
+            "`watch=true` on an object's own path is ignored.",
+            async |t| {
+                t.map("a", "v").await?;
+                has(
+                    &t.get(&t.maps("/a?watch=true&timeoutSeconds=1")).await?.is(200)?,
+                    json!({ "kind": "ConfigMap" }),
+                )
+            },
+        ),
         case(
             "a_time_out_that_is_none",
             "`timeout` that is no duration answers 400, on any path.",
@@ -239,7 +256,11 @@ pub(super) fn cases() -> Vec<Case> {
                     ("5d", "time: unknown unit \"d\" in duration \"5d\""),
                 ] {
                     let said = format!("invalid timeout specified in the request URL - {why}");
-                    t.get(&t.maps(&format!("?timeout={value}"))).await?.says(400, "BadRequest", &said)?;
+                    t.get(&t.maps(&format!("?timeout={value}"))).await?.says(
+                        400,
+                        "BadRequest",
+                        &said,
+                    )?;
                 }
                 t.delete(&t.maps("/nothing?timeout=bla")).await?.refused(400, "BadRequest")?;
                 t.get("/version?timeout=bla").await?.refused(400, "BadRequest").map(drop)
@@ -258,13 +279,25 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("the_time_out_of_a_watch_is_not_read", "`timeout` of a watch may be anything.", async |t| {
-            t.map("a", "v").await?;
-            same("events", events(t, &t.maps("?watch=true&timeoutSeconds=1&timeout=bla")).await?, ["ADDED a"])
-        }),
+        case(
+            "the_time_out_of_a_watch_is_not_read",
+            "`timeout` of a watch may be anything.",
+            async |t| {
+                t.map("a", "v").await?;
+                same(
+                    "events",
+                    events(t, &t.maps("?watch=true&timeoutSeconds=1&timeout=bla")).await?,
+                    ["ADDED a"],
+                )
+            },
+        ),
         case("parameters_that_nobody_knows", "Unknown query parameters are ignored.", async |t| {
             t.map("a", "v").await?;
-            same("names", names(&t.get(&t.maps("?nothing=true&Limit=0")).await?.is(200)?), "a".to_owned())?;
+            same(
+                "names",
+                names(&t.get(&t.maps("?nothing=true&Limit=0")).await?.is(200)?),
+                "a".to_owned(),
+            )?;
             t.post(&t.maps("?nothing=1"), &map("b", "v")).await?.is(201).map(drop)
         }),
         case(
@@ -286,14 +319,18 @@ pub(super) fn cases() -> Vec<Case> {
                     .map(drop)
             },
         ),
-        case("numbers_that_are_empty", "An empty limit or timeoutSeconds is no number: 400.", async |t| {
-            for option in ["limit", "timeoutSeconds"] {
-                t.get(&t.maps(&format!("?{option}=")))
-                    .await?
-                    .says(400, "BadRequest", "strconv.ParseInt: parsing \"\": invalid syntax")
-                    .map_err(|why| format!("{option}: {why}"))?;
-            }
-            Ok(())
-        }),
+        case(
+            "numbers_that_are_empty",
+            "An empty limit or timeoutSeconds is no number: 400.",
+            async |t| {
+                for option in ["limit", "timeoutSeconds"] {
+                    t.get(&t.maps(&format!("?{option}=")))
+                        .await?
+                        .says(400, "BadRequest", "strconv.ParseInt: parsing \"\": invalid syntax")
+                        .map_err(|why| format!("{option}: {why}"))?;
+                }
+                Ok(())
+            },
+        ),
     ]
 }

@@ -38,9 +38,14 @@ pub(super) fn cases() -> Vec<Case> {
             "new_events_need_their_members",
             "An Event of events.k8s.io/v1 without reporter, instance, action, reason, time or type answers 422.",
             async |t| {
-                for member in
-                    ["reportingController", "reportingInstance", "action", "reason", "eventTime", "type"]
-                {
+                for member in [
+                    "reportingController",
+                    "reportingInstance",
+                    "action",
+                    "reason",
+                    "eventTime",
+                    "type",
+                ] {
                     let mut event = new_event("e", &t.namespace);
                     if let Some(members) = event.as_object_mut() {
                         members.remove(member);
@@ -67,28 +72,38 @@ pub(super) fn cases() -> Vec<Case> {
             "an_event_about_a_cluster_object_lives_in_default",
             "An Event about an object without a namespace is refused outside of default.",
             async |t| {
-                t.post(&t.core("events", ""), &old_event("e", "")).await?.refused(422, "Invalid")?;
+                t.post(&t.core("events", ""), &old_event("e", ""))
+                    .await?
+                    .refused(422, "Invalid")?;
                 let path = "/api/v1/namespaces/default/events";
                 let name = t.own("e");
                 t.make(path, old_event(&name, "")).await?;
                 Ok(())
             },
         ),
-        case("fields_of_events", "Events are selected by what they are about, reason and type.", async |t| {
-            t.make(&t.core("events", ""), old_event("e", &t.namespace)).await?;
-            for (selector, expected) in [
-                ("involvedObject.name%3Dp,involvedObject.kind%3DPod", "e"),
-                ("involvedObject.name%3Dq", ""),
-                ("reason%3DSeen,involvedObject.name%3Dp", "e"),
-                ("type!%3DNormal,involvedObject.name%3Dp", ""),
-                ("source%3Dc", "e"),
-            ] {
-                let list = t.get(&t.core("events", &format!("?fieldSelector={selector}"))).await?.is(200)?;
-                same(selector, names(&list), expected.to_owned())?;
-            }
-            let list = t.get(&t.new_events("?fieldSelector=regarding.name%3Dp")).await?.is(200)?;
-            same("regarding", names(&list), "e".to_owned())
-        }),
+        case(
+            "fields_of_events",
+            "Events are selected by what they are about, reason and type.",
+            async |t| {
+                t.make(&t.core("events", ""), old_event("e", &t.namespace)).await?;
+                for (selector, expected) in [
+                    ("involvedObject.name%3Dp,involvedObject.kind%3DPod", "e"),
+                    ("involvedObject.name%3Dq", ""),
+                    ("reason%3DSeen,involvedObject.name%3Dp", "e"),
+                    ("type!%3DNormal,involvedObject.name%3Dp", ""),
+                    ("source%3Dc", "e"),
+                ] {
+                    let list = t
+                        .get(&t.core("events", &format!("?fieldSelector={selector}")))
+                        .await?
+                        .is(200)?;
+                    same(selector, names(&list), expected.to_owned())?;
+                }
+                let list =
+                    t.get(&t.new_events("?fieldSelector=regarding.name%3Dp")).await?.is(200)?;
+                same("regarding", names(&list), "e".to_owned())
+            },
+        ),
         case(
             "an_event_can_be_counted_up",
             "A patch of an Event's count and time is applied, as recorders do.",
@@ -106,9 +121,11 @@ pub(super) fn cases() -> Vec<Case> {
             "A patch that adds a series to an Event of events.k8s.io/v1 is applied; other changes answer 422.",
             async |t| {
                 t.make(&t.new_events(""), new_event("e", &t.namespace)).await?;
-                let patch =
-                    json!({ "series": { "count": 2, "lastObservedTime": "2026-01-02T03:04:05.000006Z" } });
-                has(&t.merge(&t.new_events("/e"), patch).await?.is(200)?, json!({ "series": { "count": 2 } }))
+                let patch = json!({ "series": { "count": 2, "lastObservedTime": "2026-01-02T03:04:05.000006Z" } });
+                has(
+                    &t.merge(&t.new_events("/e"), patch).await?.is(200)?,
+                    json!({ "series": { "count": 2 } }),
+                )
             },
         ),
         case(
@@ -135,7 +152,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let first = t.make(&t.core("events", ""), old_event("x", &t.namespace)).await?;
                 // Controllers write Events here too, of what other cases made.
-                let only = format!("?resourceVersion={}&fieldSelector=metadata.name%3De", version(&first));
+                let only =
+                    format!("?resourceVersion={}&fieldSelector=metadata.name%3De", version(&first));
                 let mut watch = t.watch(&t.new_events(&only)).await?;
                 t.make(&t.core("events", ""), old_event("e", &t.namespace)).await?;
                 has(

@@ -15,7 +15,8 @@ async fn are_refused(t: &Target, rules: &[(&str, &str)]) -> Outcome {
             "properties": { "a": { "type": "string" }, "true": { "type": "string" }, "in": { "type": "string" } },
             "x-kubernetes-validations": [{ "rule": rule }],
         });
-        let status = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, of_spec(spec))).await?;
+        let status =
+            t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, of_spec(spec))).await?;
         let status = status.refused(422, "Invalid")?;
         let message = text(&status, "/details/causes/0/message");
         let said = message.split("ERROR: <input>:").nth(1).unwrap_or(message).lines().next();
@@ -86,8 +87,14 @@ pub(super) fn cases() -> Vec<Case> {
             "`true`, `false`, `null` and `in` are not read as names of members.",
             async |t| {
                 let rules = [
-                    ("self.true == 'a'", "1:6: Syntax error: mismatched input 'true' expecting IDENTIFIER"),
-                    ("self.a.null == 'a'", "1:8: Syntax error: mismatched input 'null' expecting IDENTIFIER"),
+                    (
+                        "self.true == 'a'",
+                        "1:6: Syntax error: mismatched input 'true' expecting IDENTIFIER",
+                    ),
+                    (
+                        "self.a.null == 'a'",
+                        "1:8: Syntax error: mismatched input 'null' expecting IDENTIFIER",
+                    ),
                     ("self.in == 'a'", "1:6: Syntax error: no viable alternative at input '.in'"),
                     ("self.", "1:6: Syntax error: no viable alternative at input '.'"),
                 ];
@@ -138,15 +145,19 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("values_are_formatted", "`format` knows %s, %d, %f, %x, %b, %o, and lists.", async |t| {
-            let rules = [
-                "'%s %d %.2f %x'.format([self.s, self.n, self.f, 255]) == 'a 5 1,234.50 ff'",
-                "'%s %s'.format([self.l, true]) == '[\"a\", \"b\"] true'",
-                "'%b %o %X %%'.format([5, 8, 'a']) == '101 10 61 %'",
-                "'%s'.format([self.f]) == '1234.5' && '%s'.format([duration('1m')]) == '60s'",
-            ];
-            are_true(t, json!({ "s": "a", "n": 5, "f": 1234.5, "l": ["a", "b"] }), &rules).await
-        }),
+        case(
+            "values_are_formatted",
+            "`format` knows %s, %d, %f, %x, %b, %o, and lists.",
+            async |t| {
+                let rules = [
+                    "'%s %d %.2f %x'.format([self.s, self.n, self.f, 255]) == 'a 5 1,234.50 ff'",
+                    "'%s %s'.format([self.l, true]) == '[\"a\", \"b\"] true'",
+                    "'%b %o %X %%'.format([5, 8, 'a']) == '101 10 61 %'",
+                    "'%s'.format([self.f]) == '1234.5' && '%s'.format([duration('1m')]) == '60s'",
+                ];
+                are_true(t, json!({ "s": "a", "n": 5, "f": 1234.5, "l": ["a", "b"] }), &rules).await
+            },
+        ),
         case(
             "lists_are_walked",
             "`all`, `exists`, `exists_one`, `filter` and `map` walk lists and the keys of maps.",
@@ -163,7 +174,12 @@ pub(super) fn cases() -> Vec<Case> {
                     "[].all(x, x == 1)",
                     "self.l.all(x, self.l.exists(y, x == y))",
                 ];
-                are_true(t, json!({ "l": ["a", "b", "c"], "m": { "k1": "v1", "k2": "v2" } }), &rules).await
+                are_true(
+                    t,
+                    json!({ "l": ["a", "b", "c"], "m": { "k1": "v1", "k2": "v2" } }),
+                    &rules,
+                )
+                .await
             },
         ),
         case("lists_have_functions", "Lists are sorted, cut, summed, searched.", async |t| {
@@ -181,16 +197,20 @@ pub(super) fn cases() -> Vec<Case> {
             ];
             are_true(t, json!({ "numbers": [3, 1, 2] }), &rules).await
         }),
-        case("maps_are_looked_into", "Values of maps are found by key, as members too.", async |t| {
-            let rules = [
-                "self.m['k'] == 'v' && self.m.k == 'v' && 'k' in self.m && !('x' in self.m)",
-                "size(self.m) == 2",
-                "has(self.m.k) && !has(self.m.x)",
-                "self.m == {'l': 'w', 'k': 'v'}",
-                "{'a': 1}.a == 1",
-            ];
-            are_true(t, json!({ "m": { "k": "v", "l": "w" } }), &rules).await
-        }),
+        case(
+            "maps_are_looked_into",
+            "Values of maps are found by key, as members too.",
+            async |t| {
+                let rules = [
+                    "self.m['k'] == 'v' && self.m.k == 'v' && 'k' in self.m && !('x' in self.m)",
+                    "size(self.m) == 2",
+                    "has(self.m.k) && !has(self.m.x)",
+                    "self.m == {'l': 'w', 'k': 'v'}",
+                    "{'a': 1}.a == 1",
+                ];
+                are_true(t, json!({ "m": { "k": "v", "l": "w" } }), &rules).await
+            },
+        ),
         case("optional_values", "`.?` and `[?]` find what may not be there.", async |t| {
             let rules = [
                 "self.?s.orValue('x') == 'x' && !self.?s.hasValue()",

@@ -1,5 +1,5 @@
-//! Faults on request: what a client sees of each, and whether the write was applied. On the embedded server they are its
-//! own; before the real one stands the proxy that has the same.
+//! Faults on request: what a client sees of each, and whether the write was applied. On the
+//! embedded server they are its own; before the real one stands the proxy that has the same.
 
 use std::time::Duration;
 
@@ -48,15 +48,18 @@ async fn applied_then(t: &Target, fault: Fault, code: u16, reason: &str) -> Outc
 
 fn refusals() -> Vec<Case> {
     vec![
-        case("forbidden", "A forbidden request answers 403 Forbidden, and is not applied.", async |t| {
-            refuses(t, Fault::Forbidden, 403, "Forbidden").await.map(drop)
-        }),
+        case(
+            "forbidden",
+            "A forbidden request answers 403 Forbidden, and is not applied.",
+            async |t| refuses(t, Fault::Forbidden, 403, "Forbidden").await.map(drop),
+        ),
         case(
             "too_many_requests",
             "A request too many answers 429 TooManyRequests with Retry-After, in the details too, and is not applied.",
             async |t| {
                 let answer =
-                    refuses(t, Fault::TooManyRequests { retry_after_s: 7 }, 429, "TooManyRequests").await?;
+                    refuses(t, Fault::TooManyRequests { retry_after_s: 7 }, 429, "TooManyRequests")
+                        .await?;
                 same("Retry-After", answer.header("retry-after"), "7")?;
                 has(&answer.json, json!({ "details": { "retryAfterSeconds": 7 } }))
             },
@@ -80,7 +83,8 @@ fn refusals() -> Vec<Case> {
             "overloaded",
             "An overloaded server answers 429 in plain text with Retry-After, and nothing is applied.",
             async |t| {
-                let (faulty, sound) = t.with_faults(USER, always(Fault::Overloaded { retry_after_s: 1 }));
+                let (faulty, sound) =
+                    t.with_faults(USER, always(Fault::Overloaded { retry_after_s: 1 }));
                 let answer = faulty.post(&t.maps(""), &map("a", "v")).await?;
                 same("the code", answer.code, 429)?;
                 same("Retry-After", answer.header("retry-after"), "1")?;
@@ -166,9 +170,11 @@ fn connections() -> Vec<Case> {
         case("never_answer", "A request that is never answered is not applied.", async |t| {
             lost(t, Fault::NeverAnswer, false).await
         }),
-        case("apply_never_answer", "A request that is applied and never answered is applied.", async |t| {
-            lost(t, Fault::ApplyNeverAnswer, true).await
-        }),
+        case(
+            "apply_never_answer",
+            "A request that is applied and never answered is applied.",
+            async |t| lost(t, Fault::ApplyNeverAnswer, true).await,
+        ),
         case(
             "apply_late",
             "A write that comes late gets no answer; it is not applied before its time, and is applied after it.",
@@ -187,13 +193,18 @@ fn connections() -> Vec<Case> {
             "An answer that falls silent in its middle is none, and the write is applied.",
             async |t| lost(t, Fault::StallMidAnswer, true).await,
         ),
-        case("latency", "A request that is delayed waits first, and then is as any other.", async |t| {
-            let (faulty, sound) = t.with_faults(USER, always(Fault::Latency { min_ms: 300, max_ms: 400 }));
-            let begun = Instant::now();
-            faulty.make(&t.maps(""), map("a", "v")).await?;
-            holds("it took its time", begun.elapsed() >= Duration::from_millis(300))?;
-            sound.get(&t.maps("/a")).await?.is(200).map(drop)
-        }),
+        case(
+            "latency",
+            "A request that is delayed waits first, and then is as any other.",
+            async |t| {
+                let (faulty, sound) =
+                    t.with_faults(USER, always(Fault::Latency { min_ms: 300, max_ms: 400 }));
+                let begun = Instant::now();
+                faulty.make(&t.maps(""), map("a", "v")).await?;
+                holds("it took its time", begun.elapsed() >= Duration::from_millis(300))?;
+                sound.get(&t.maps("/a")).await?.is(200).map(drop)
+            },
+        ),
         case(
             "partition",
             "A user that is cut off gets no answer to anything; others are served.",
@@ -219,9 +230,13 @@ fn watches() -> Vec<Case> {
             async |t| {
                 let (faulty, _) = t.with_faults(USER, always(Fault::Expired));
                 let version = version(&faulty.get(&t.maps("")).await?.is(200)?).to_owned();
-                let mut watch = faulty.watch(&t.maps(&format!("?resourceVersion={version}"))).await?;
+                let mut watch =
+                    faulty.watch(&t.maps(&format!("?resourceVersion={version}"))).await?;
                 let event = watch.next().await?.unwrap_or_default();
-                has(&event, json!({ "type": "ERROR", "object": { "code": 410, "reason": "Expired" } }))
+                has(
+                    &event,
+                    json!({ "type": "ERROR", "object": { "code": 410, "reason": "Expired" } }),
+                )
             },
         ),
         case(
@@ -240,15 +255,19 @@ fn watches() -> Vec<Case> {
                 watch.event("ADDED", "b").await.map(drop)
             },
         ),
-        case("cut_mid_line", "A watch that is cut in a line breaks in the next event.", async |t| {
-            let (faulty, sound) = t.with_faults(USER, always(cut(true)));
-            let from = version(&sound.get(&t.maps("")).await?.is(200)?).to_owned();
-            sound.make(&t.maps(""), map("a", "v")).await?;
-            sound.make(&t.maps(""), map("b", "v")).await?;
-            let mut watch = faulty.watch(&t.maps(&format!("?resourceVersion={from}"))).await?;
-            watch.event("ADDED", "a").await?;
-            holds("the next event is no whole one", watch.next().await.is_err())
-        }),
+        case(
+            "cut_mid_line",
+            "A watch that is cut in a line breaks in the next event.",
+            async |t| {
+                let (faulty, sound) = t.with_faults(USER, always(cut(true)));
+                let from = version(&sound.get(&t.maps("")).await?.is(200)?).to_owned();
+                sound.make(&t.maps(""), map("a", "v")).await?;
+                sound.make(&t.maps(""), map("b", "v")).await?;
+                let mut watch = faulty.watch(&t.maps(&format!("?resourceVersion={from}"))).await?;
+                watch.event("ADDED", "a").await?;
+                holds("the next event is no whole one", watch.next().await.is_err())
+            },
+        ),
         case(
             "stall_watch",
             "A watch that stalls shows nothing more and does not end; others go on.",
@@ -257,7 +276,8 @@ fn watches() -> Vec<Case> {
                 let (faulty, sound) = t.with_faults(USER, always(stall));
                 let from = version(&sound.get(&t.maps("")).await?.is(200)?).to_owned();
                 let path = t.maps(&format!("?resourceVersion={from}"));
-                let (mut stalled, mut flowing) = (faulty.watch(&path).await?, sound.watch(&path).await?);
+                let (mut stalled, mut flowing) =
+                    (faulty.watch(&path).await?, sound.watch(&path).await?);
                 sound.make(&t.maps(""), map("a", "v")).await?;
                 sound.make(&t.maps(""), map("b", "v")).await?;
                 flowing.event("ADDED", "a").await?;
@@ -275,7 +295,8 @@ fn watches() -> Vec<Case> {
                     "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
                 );
                 for end_mark in [false, true] {
-                    let (faulty, sound) = t.with_faults(USER, always(Fault::WithholdBookmarks { end_mark }));
+                    let (faulty, sound) =
+                        t.with_faults(USER, always(Fault::WithholdBookmarks { end_mark }));
                     if sound.get(&t.maps("/a")).await?.code == 404 {
                         sound.make(&t.maps(""), map("a", "v")).await?;
                     }
@@ -329,20 +350,28 @@ fn aim() -> Vec<Case> {
                 faulty.get(&t.maps("/a")).await?.refused(404, "NotFound").map(drop)
             },
         ),
-        case("only_that_name", "A fault for the object of a name spares its neighbours.", async |t| {
-            let aimed = Match::any().user(USER).name("a");
-            let plan = FaultPlan::seeded(1).rule(Rule::new(aimed, Fault::Unavailable));
-            let (faulty, _) = t.with_faults(USER, plan);
-            faulty.get(&t.maps("/a")).await?.is(503)?;
-            faulty.get(&t.maps("/b")).await?.refused(404, "NotFound").map(drop)
-        }),
-        case("only_those_calls", "A fault for the second and third call spares the others.", async |t| {
-            let rule = Rule::new(Match::any().user(USER), Fault::Unavailable).calls(2..=3);
-            let (faulty, _) = t.with_faults(USER, FaultPlan::seeded(1).rule(rule));
-            for code in [200, 503, 503, 200] {
-                faulty.get(&t.maps("")).await?.is(code)?;
-            }
-            Ok(())
-        }),
+        case(
+            "only_that_name",
+            "A fault for the object of a name spares its neighbours.",
+            async |t| {
+                let aimed = Match::any().user(USER).name("a");
+                let plan = FaultPlan::seeded(1).rule(Rule::new(aimed, Fault::Unavailable));
+                let (faulty, _) = t.with_faults(USER, plan);
+                faulty.get(&t.maps("/a")).await?.is(503)?;
+                faulty.get(&t.maps("/b")).await?.refused(404, "NotFound").map(drop)
+            },
+        ),
+        case(
+            "only_those_calls",
+            "A fault for the second and third call spares the others.",
+            async |t| {
+                let rule = Rule::new(Match::any().user(USER), Fault::Unavailable).calls(2..=3);
+                let (faulty, _) = t.with_faults(USER, FaultPlan::seeded(1).rule(rule));
+                for code in [200, 503, 503, 200] {
+                    faulty.get(&t.maps("")).await?.is(code)?;
+                }
+                Ok(())
+            },
+        ),
     ]
 }

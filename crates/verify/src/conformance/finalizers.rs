@@ -33,11 +33,17 @@ pub(super) fn cases() -> Vec<Case> {
             "A watch sees MODIFIED when a held object is deleted, and DELETED when its last finalizer goes.",
             async |t| {
                 let made = held(t, "a").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 let marked = t.delete(&t.maps("/a")).await?.is(200)?;
-                let patched =
-                    t.merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } })).await?.is(200)?;
-                has(&patched, json!({ "metadata": { "finalizers": null, "deletionTimestamp": "*" } }))?;
+                let patched = t
+                    .merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } }))
+                    .await?
+                    .is(200)?;
+                has(
+                    &patched,
+                    json!({ "metadata": { "finalizers": null, "deletionTimestamp": "*" } }),
+                )?;
                 same("version", version(&watch.event("MODIFIED", "a").await?), version(&marked))?;
                 let gone = watch.event("DELETED", "a").await?;
                 holds("the last version is newer", number(&gone) > number(&marked))
@@ -48,9 +54,12 @@ pub(super) fn cases() -> Vec<Case> {
             "The DELETED event of a released object still shows the finalizer that was removed.",
             async |t| {
                 let made = held(t, "a").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } }))
+                    .await?
+                    .is(200)?;
                 watch.event("MODIFIED", "a").await?;
                 let gone = watch.event("DELETED", "a").await?;
                 has(
@@ -65,9 +74,12 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 held(t, "a").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                t.json_patch(&t.maps("/a"), json!([{ "op": "remove", "path": "/metadata/finalizers/0" }]))
-                    .await?
-                    .is(200)?;
+                t.json_patch(
+                    &t.maps("/a"),
+                    json!([{ "op": "remove", "path": "/metadata/finalizers/0" }]),
+                )
+                .await?
+                .is(200)?;
                 t.get(&t.maps("/a")).await?.is(404)?;
                 t.map("a", "v").await?;
                 Ok(())
@@ -90,7 +102,9 @@ pub(super) fn cases() -> Vec<Case> {
             "Removing the last finalizer of an object that is not being deleted only removes the finalizer.",
             async |t| {
                 held(t, "a").await?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "finalizers": null } }))
+                    .await?
+                    .is(200)?;
                 t.get(&t.maps("/a")).await?.is(200)?;
                 Ok(())
             },
@@ -101,7 +115,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 held(t, "a").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                let patch = json!({ "metadata": { "finalizers": ["example.com/f", "example.com/g"] } });
+                let patch =
+                    json!({ "metadata": { "finalizers": ["example.com/f", "example.com/g"] } });
                 let answer = t.merge(&t.maps("/a"), patch).await?;
                 let status = answer.invalid(&["FieldValueForbidden metadata.finalizers"])?;
                 let why = "no new finalizers can be added if the object is being deleted, found new finalizers []string{\"example.com/g\"}";
@@ -115,8 +130,12 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 held(t, "a").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                let patched = t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
-                has(&patched, json!({ "data": { "k": "w" }, "metadata": { "deletionTimestamp": "*" } }))
+                let patched =
+                    t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
+                has(
+                    &patched,
+                    json!({ "data": { "k": "w" }, "metadata": { "deletionTimestamp": "*" } }),
+                )
             },
         ),
         case(
@@ -140,7 +159,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 held(t, "a").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                let status = t.post(&t.maps(""), &map("a", "v")).await?.refused(409, "AlreadyExists")?;
+                let status =
+                    t.post(&t.maps(""), &map("a", "v")).await?.refused(409, "AlreadyExists")?;
                 same(
                     "message",
                     text(&status, "/message"),
@@ -184,10 +204,15 @@ pub(super) fn cases() -> Vec<Case> {
             "A delete that orphans the dependents adds the finalizer orphan.",
             async |t| {
                 held(t, "a").await?;
-                let marked =
-                    t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Orphan" })).await?.is(200)?;
+                let marked = t
+                    .delete_with(&t.maps("/a"), json!({ "propagationPolicy": "Orphan" }))
+                    .await?
+                    .is(200)?;
                 let found = marked["metadata"]["finalizers"].to_string();
-                holds("it has both finalizers", found.contains("orphan") && found.contains("example.com/f"))
+                holds(
+                    "it has both finalizers",
+                    found.contains("orphan") && found.contains("example.com/f"),
+                )
             },
         ),
         case(
@@ -195,7 +220,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A dry run of the delete of a held object answers it marked, and leaves it unmarked.",
             async |t| {
                 held(t, "a").await?;
-                let marked = t.delete_with(&t.maps("/a"), json!({ "dryRun": ["All"] })).await?.is(200)?;
+                let marked =
+                    t.delete_with(&t.maps("/a"), json!({ "dryRun": ["All"] })).await?.is(200)?;
                 has(&marked, json!({ "metadata": { "deletionTimestamp": "*" } }))?;
                 has(
                     &t.get(&t.maps("/a")).await?.is(200)?,
@@ -210,7 +236,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let mut object = map("a", "v");
                 object["metadata"]["finalizers"] = json!(["example.com/b", "example.com/a"]);
                 let made = t.make(&t.maps(""), object).await?;
-                has(&made, json!({ "metadata": { "finalizers": ["example.com/b", "example.com/a"] } }))
+                has(
+                    &made,
+                    json!({ "metadata": { "finalizers": ["example.com/b", "example.com/a"] } }),
+                )
             },
         ),
         case(

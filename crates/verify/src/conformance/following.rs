@@ -16,7 +16,8 @@ fn writes() -> Vec<Case> {
     vec![
         case("a_dry_run_makes_no_event", "Writes with dryRun=All make no event.", async |t| {
             let made = t.map("a", "v").await?;
-            let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+            let mut watch =
+                t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
             t.post(&t.maps("?dryRun=All"), &map("b", "v")).await?.is(201)?;
             t.merge(&t.maps("/a?dryRun=All"), json!({ "data": { "k": "w" } })).await?.is(200)?;
             t.delete(&t.maps("/a?dryRun=All")).await?.is(200)?;
@@ -28,7 +29,8 @@ fn writes() -> Vec<Case> {
             "Writes that are refused make no event and take no version.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 t.post(&t.maps(""), &map("a", "v")).await?.is(409)?;
                 t.post(&t.maps(""), &map("A!", "v")).await?.is(422)?;
                 t.map("b", "v").await?;
@@ -40,8 +42,11 @@ fn writes() -> Vec<Case> {
             "A write of a status is one MODIFIED event with the whole object.",
             async |t| {
                 let made = t.make(&t.widgets(""), widget("a", json!({ "color": "red" }))).await?;
-                let mut watch = t.watch(&t.widgets(&format!("?resourceVersion={}", version(&made)))).await?;
-                t.merge(&t.widgets("/a/status"), json!({ "status": { "phase": "Ready" } })).await?.is(200)?;
+                let mut watch =
+                    t.watch(&t.widgets(&format!("?resourceVersion={}", version(&made)))).await?;
+                t.merge(&t.widgets("/a/status"), json!({ "status": { "phase": "Ready" } }))
+                    .await?
+                    .is(200)?;
                 let event = watch.event("MODIFIED", "a").await?;
                 has(&event, json!({ "spec": { "color": "red" }, "status": { "phase": "Ready" } }))
             },
@@ -53,7 +58,8 @@ fn writes() -> Vec<Case> {
                 let made = t.map("a", "v").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
                 t.map("a", "w").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 let old = watch.event("DELETED", "a").await?;
                 let new = watch.event("ADDED", "a").await?;
                 holds("another uid", text(&old, "/metadata/uid") != text(&new, "/metadata/uid"))
@@ -101,7 +107,8 @@ fn ways_to_ask() -> Vec<Case> {
                 let made = t.map("a", "v").await?;
                 t.get(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?.is(200)?;
                 for from in ["", "&resourceVersion=0"] {
-                    let mut watch = t.watch(&t.maps(&format!("?allowWatchBookmarks=true{from}"))).await?;
+                    let mut watch =
+                        t.watch(&t.maps(&format!("?allowWatchBookmarks=true{from}"))).await?;
                     watch.event("ADDED", "a").await?;
                     let mark = watch.event("BOOKMARK", "").await?;
                     has(
@@ -119,7 +126,10 @@ fn ways_to_ask() -> Vec<Case> {
             async |t| {
                 let made = t.map("a", "v").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?allowWatchBookmarks=true&resourceVersion={}", version(&made))))
+                    .watch(&t.maps(&format!(
+                        "?allowWatchBookmarks=true&resourceVersion={}",
+                        version(&made)
+                    )))
                     .await?;
                 t.map("b", "v").await?;
                 watch.event("ADDED", "b").await.map(drop)
@@ -132,10 +142,16 @@ fn ways_to_ask() -> Vec<Case> {
                 let mut watch = t.watch(&t.maps("?allowWatchBookmarks=true")).await?;
                 let mark = watch.event("BOOKMARK", "").await?;
                 let members = |value: &Value| {
-                    value.as_object().map(|members| members.keys().cloned().collect::<Vec<_>>().join(","))
+                    value
+                        .as_object()
+                        .map(|members| members.keys().cloned().collect::<Vec<_>>().join(","))
                 };
                 same("object", members(&mark).as_deref(), Some("apiVersion,kind,metadata"))?;
-                same("metadata", members(&mark["metadata"]).as_deref(), Some("annotations,resourceVersion"))
+                same(
+                    "metadata",
+                    members(&mark["metadata"]).as_deref(),
+                    Some("annotations,resourceVersion"),
+                )
             },
         ),
         case(
@@ -172,13 +188,17 @@ fn ways_to_ask() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("a_limit_of_a_watch_is_ignored", "A watch with a limit shows everything.", async |t| {
-            t.map("a", "v").await?;
-            t.map("b", "v").await?;
-            let mut watch = t.watch(&t.maps("?limit=1")).await?;
-            watch.next().await?;
-            holds("there is a second event", watch.next().await?.is_some())
-        }),
+        case(
+            "a_limit_of_a_watch_is_ignored",
+            "A watch with a limit shows everything.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.map("b", "v").await?;
+                let mut watch = t.watch(&t.maps("?limit=1")).await?;
+                watch.next().await?;
+                holds("there is a second event", watch.next().await?.is_some())
+            },
+        ),
         case(
             "an_object_is_watched_before_it_exists",
             "A watch of one name shows its creation, its change and its deletion, and nothing of others.",
@@ -257,13 +277,15 @@ fn ways_to_ask() -> Vec<Case> {
             "A change of an object that matched and matches is MODIFIED, though the labels changed.",
             async |t| {
                 let made = t.labelled("a", "l", "1").await?;
-                let mut watch =
-                    t.watch(&t.maps(&format!(
+                let mut watch = t
+                    .watch(&t.maps(&format!(
                         "?labelSelector=l+in+%281%2C2%29&resourceVersion={}",
                         version(&made)
                     )))
                     .await?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "2" } } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "2" } } }))
+                    .await?
+                    .is(200)?;
                 watch.event("MODIFIED", "a").await.map(drop)
             },
         ),
@@ -272,11 +294,20 @@ fn ways_to_ask() -> Vec<Case> {
             "A watch with a selector that resumes shows objects that ceased to match since as DELETED.",
             async |t| {
                 let made = t.labelled("a", "l", "1").await?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "2" } } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "2" } } }))
+                    .await?
+                    .is(200)?;
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
-                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "1" } } })).await?.is(200)?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "1" } } }))
+                    .await?
+                    .is(200)?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&made))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&made)
+                        )),
+                    )
                     .await?;
                 watch.event("DELETED", "a").await?;
                 has(&watch.event("ADDED", "a").await?, json!({ "data": { "k": "w" } }))

@@ -1,4 +1,5 @@
-//! What random calls found: the order in which a request is refused, and words that nobody had looked at.
+//! What random calls found: the order in which a request is refused, and words that nobody had
+//! looked at.
 
 mod hidden;
 mod refusals;
@@ -36,8 +37,9 @@ fn ways() -> Vec<Case> {
             "an_unknown_subresource_is_not_found_whatever_is_accepted",
             "A subresource that a kind does not have answers 404, even to who accepts nothing that there is.",
             async |t| {
-                let answer =
-                    t.send(Method::POST, &t.leases("/a/scale"), &[("accept", "text/html")], "").await?;
+                let answer = t
+                    .send(Method::POST, &t.leases("/a/scale"), &[("accept", "text/html")], "")
+                    .await?;
                 answer.refused(404, "NotFound").map(drop)
             },
         ),
@@ -45,7 +47,8 @@ fn ways() -> Vec<Case> {
             "a_method_that_is_none_comes_before_what_is_accepted",
             "A method that a path of a built-in kind does not have answers 405, even to who accepts nothing that there is.",
             async |t| {
-                let answer = t.send(Method::PUT, &t.maps(""), &[("accept", "text/html")], "").await?;
+                let answer =
+                    t.send(Method::PUT, &t.maps(""), &[("accept", "text/html")], "").await?;
                 answer.refused(405, "MethodNotAllowed").map(drop)
             },
         ),
@@ -55,7 +58,10 @@ fn ways() -> Vec<Case> {
             async |t| {
                 let any = [("accept", "application/*")];
                 t.send(Method::GET, &t.widgets(""), &any, "").await?.is(200)?;
-                t.send(Method::GET, &t.maps(""), &any, "").await?.refused(406, "NotAcceptable").map(drop)
+                t.send(Method::GET, &t.maps(""), &any, "")
+                    .await?
+                    .refused(406, "NotAcceptable")
+                    .map(drop)
             },
         ),
         case(
@@ -70,8 +76,13 @@ fn ways() -> Vec<Case> {
                     &format!("strconv.ParseInt: {why}"),
                 )?;
                 t.map("a", "v").await?;
-                let patch = json!({ "metadata": { "resourceVersion": huge }, "data": { "k": "w" } });
-                t.merge(&t.maps("/a"), patch).await?.says(500, "", &format!("strconv.ParseUint: {why}"))?;
+                let patch =
+                    json!({ "metadata": { "resourceVersion": huge }, "data": { "k": "w" } });
+                t.merge(&t.maps("/a"), patch).await?.says(
+                    500,
+                    "",
+                    &format!("strconv.ParseUint: {why}"),
+                )?;
                 Ok(())
             },
         ),
@@ -134,7 +145,8 @@ fn ways() -> Vec<Case> {
             "a_selector_is_read_before_the_options_of_a_watch_are_checked",
             "A watch with a label selector that cannot be read answers 400, whatever else is wrong with its options.",
             async |t| {
-                let answer = t.get(&t.maps("?watch=true&labelSelector=%2C&sendInitialEvents=true")).await?;
+                let answer =
+                    t.get(&t.maps("?watch=true&labelSelector=%2C&sendInitialEvents=true")).await?;
                 answer.refused(400, "BadRequest").map(drop)
             },
         ),
@@ -148,7 +160,12 @@ fn bodies() -> Vec<Case> {
             "A custom object that does not say its kind answers 400 and shows the body.",
             async |t| {
                 let answer = t
-                    .send(Method::POST, &t.widgets(""), &[("content-type", "application/json")], "{}")
+                    .send(
+                        Method::POST,
+                        &t.widgets(""),
+                        &[("content-type", "application/json")],
+                        "{}",
+                    )
                     .await?;
                 let part = "the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{}' ({})";
                 answer.says(400, "BadRequest", part).map(drop)
@@ -158,8 +175,9 @@ fn bodies() -> Vec<Case> {
             "a_custom_object_without_a_version_is_of_another",
             "A custom object that does not say its version is of the empty one, and answers 400.",
             async |t| {
-                let answer =
-                    t.post(&t.widgets(""), &json!({ "kind": "Widget", "metadata": { "name": "a" } })).await?;
+                let answer = t
+                    .post(&t.widgets(""), &json!({ "kind": "Widget", "metadata": { "name": "a" } }))
+                    .await?;
                 let part = "the API version in the data () does not match the expected API version";
                 answer.says(400, "BadRequest", part).map(drop)
             },
@@ -179,8 +197,9 @@ fn bodies() -> Vec<Case> {
             "a_kind_that_nobody_has_is_not_registered",
             "An object of a version that no part of Kubernetes has answers 400 and says that it is not registered.",
             async |t| {
-                let answer =
-                    t.post(&t.maps(""), &json!({ "apiVersion": "x", "metadata": { "name": "a" } })).await?;
+                let answer = t
+                    .post(&t.maps(""), &json!({ "apiVersion": "x", "metadata": { "name": "a" } }))
+                    .await?;
                 let part = "no kind \"ConfigMap\" is registered for version \"x\"";
                 answer.says(400, "BadRequest", part).map(drop)
             },
@@ -189,8 +208,7 @@ fn bodies() -> Vec<Case> {
             "a_new_event_is_owned_as_it_was_sent",
             "Of a new Event nobody owns the times that were not sent, though they are written as null.",
             async |t| {
-                let event =
-                    json!({ "metadata": { "name": "a" }, "involvedObject": { "namespace": t.namespace } });
+                let event = json!({ "metadata": { "name": "a" }, "involvedObject": { "namespace": t.namespace } });
                 let made = t.make(&t.core("events", ""), event).await?;
                 let fields = &made["metadata"]["managedFields"][0]["fieldsV1"];
                 same("the fields", fields, &json!({ "f:involvedObject": {} }))
@@ -203,8 +221,10 @@ fn bodies() -> Vec<Case> {
                 let mut event = old_event("a", &t.namespace);
                 event["count"] = 3.into();
                 t.make(&t.core("events", ""), event).await?;
-                let table =
-                    t.send(Method::GET, &t.core("events", ""), &[("accept", TABLE)], "").await?.is(200)?;
+                let table = t
+                    .send(Method::GET, &t.core("events", ""), &[("accept", TABLE)], "")
+                    .await?
+                    .is(200)?;
                 let cells = items(&table, "/rows/0/cells");
                 holds("the count is there as 3", cells.iter().any(|cell| *cell == 3))
             },
@@ -227,7 +247,8 @@ fn deletes() -> Vec<Case> {
             "an_unknown_policy_is_told_the_known_ones",
             "A propagation policy that is none answers 422 with those that there are, and with nil.",
             async |t| {
-                let answer = t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "x" })).await?;
+                let answer =
+                    t.delete_with(&t.maps("/a"), json!({ "propagationPolicy": "x" })).await?;
                 let part = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
                 answer.says(422, "Invalid", part).map(drop)
             },
@@ -317,7 +338,10 @@ fn writes() -> Vec<Case> {
                 let secret = json!({ "metadata": { "name": "a" }, "type": "kubernetes.io/tls" });
                 let answer = t.post(&t.core("secrets", ""), &secret).await?;
                 answer
-                    .invalid(&["FieldValueRequired data[tls.crt]", "FieldValueRequired data[tls.key]"])
+                    .invalid(&[
+                        "FieldValueRequired data[tls.crt]",
+                        "FieldValueRequired data[tls.key]",
+                    ])
                     .map(drop)
             },
         ),
@@ -341,7 +365,10 @@ fn writes() -> Vec<Case> {
                 let answer = t.post(&t.widgets(""), &object).await?;
                 answer.is(201)?;
                 let part = "prefer a domain-qualified finalizer name to avoid accidental conflicts";
-                holds("it is warned of", answer.warnings().iter().any(|warning| warning.contains(part)))?;
+                holds(
+                    "it is warned of",
+                    answer.warnings().iter().any(|warning| warning.contains(part)),
+                )?;
                 t.merge(&t.widgets("/a"), json!({ "metadata": { "finalizers": null } }))
                     .await?
                     .is(200)
@@ -355,7 +382,10 @@ fn writes() -> Vec<Case> {
                 t.map("a", "v").await?;
                 let answer = t.merge(&t.maps("/a?dryRun=x&fieldValidation=x"), json!({})).await?;
                 answer
-                    .invalid(&["FieldValueNotSupported dryRun", "FieldValueNotSupported fieldValidation"])
+                    .invalid(&[
+                        "FieldValueNotSupported dryRun",
+                        "FieldValueNotSupported fieldValidation",
+                    ])
                     .map(drop)
             },
         ),
@@ -383,9 +413,15 @@ fn writes() -> Vec<Case> {
             async |t| {
                 t.make(&t.core("secrets", ""), named("a")).await?;
                 let patch: Value = json!({ "data": { "k": "dg" } });
-                let answer = t.patch(&t.core("secrets", "/a"), crate::conformance::STRATEGIC, &patch).await?;
+                let answer = t
+                    .patch(&t.core("secrets", "/a"), crate::conformance::STRATEGIC, &patch)
+                    .await?;
                 answer
-                    .says(422, "Invalid", "Invalid value: \"map[data:map[k:dg]]\": error decoding from json")
+                    .says(
+                        422,
+                        "Invalid",
+                        "Invalid value: \"map[data:map[k:dg]]\": error decoding from json",
+                    )
                     .map(drop)
             },
         ),

@@ -1,4 +1,5 @@
-//! What random calls found of built-in kinds: creates, statuses, and what single kinds say in their own way.
+//! What random calls found of built-in kinds: creates, statuses, and what single kinds say in their
+//! own way.
 
 mod events;
 mod general;
@@ -60,7 +61,10 @@ fn creates() -> Vec<Case> {
                 )?;
                 let mut pod = pod("a");
                 pod["metadata"]["generation"] = json!(7);
-                has(&t.make(&t.core("pods", ""), pod).await?, json!({ "metadata": { "generation": 1 } }))
+                has(
+                    &t.make(&t.core("pods", ""), pod).await?,
+                    json!({ "metadata": { "generation": 1 } }),
+                )
             },
         ),
         case(
@@ -84,7 +88,11 @@ fn creates() -> Vec<Case> {
                 let made = t.patch(&path, APPLY, &account).await?.is(201)?;
                 has(&made, json!({ "metadata": { "deletionTimestamp": time } }))?;
                 let owned = &made["metadata"]["managedFields"][0]["fieldsV1"];
-                same("what is owned", owned, &json!({ "f:metadata": { "f:deletionTimestamp": {} } }))?;
+                same(
+                    "what is owned",
+                    owned,
+                    &json!({ "f:metadata": { "f:deletionTimestamp": {} } }),
+                )?;
                 let account = json!({ "metadata": { "name": "b", "deletionTimestamp": time } });
                 let posted = t.make(&t.core("serviceaccounts", ""), account).await?;
                 same("the time", text(&posted, "/metadata/deletionTimestamp"), "")
@@ -95,7 +103,9 @@ fn creates() -> Vec<Case> {
             "A PUT that would create a Role with a resourceVersion that is no number answers 500, however wrong the Role is.",
             async |t| {
                 let role = json!({ "metadata": { "name": "a", "resourceVersion": "x" }, "rules": [{ "verbs": [] }] });
-                let answer = t.put(&t.of_group("rbac.authorization.k8s.io/v1", "roles", "/a"), &role).await?;
+                let answer = t
+                    .put(&t.of_group("rbac.authorization.k8s.io/v1", "roles", "/a"), &role)
+                    .await?;
                 answer.says(500, "", "strconv.ParseUint: parsing \"x\"").map(drop)
             },
         ),
@@ -122,7 +132,10 @@ fn creates() -> Vec<Case> {
                 let service = t.merge(&t.core("services", "/a"), json!({})).await?.is(200)?;
                 same("the address", text(&service, "/spec/clusterIP"), "")?;
                 t.delete(&t.core("services", "/a")).await?.is(200)?;
-                has(&service, json!({ "spec": { "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack" } }))
+                has(
+                    &service,
+                    json!({ "spec": { "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack" } }),
+                )
             },
         ),
         case(
@@ -145,7 +158,8 @@ fn statuses() -> Vec<Case> {
             "The status of a Service has addresses of a load balancer only if the Service is one.",
             async |t| {
                 t.make(&t.core("services", ""), service("a")).await?;
-                let status = json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "1.2.3.4" }] } } });
+                let status =
+                    json!({ "status": { "loadBalancer": { "ingress": [{ "ip": "1.2.3.4" }] } } });
                 let answer = t.merge(&t.core("services", "/a/status"), status).await?;
                 answer.invalid(&["FieldValueForbidden status.loadBalancer.ingress"]).map(drop)
             },
@@ -155,8 +169,9 @@ fn statuses() -> Vec<Case> {
             "A podIP that is no address answers 422 and names the first of podIPs.",
             async |t| {
                 t.make(&t.core("pods", ""), pod("a")).await?;
-                let answer =
-                    t.merge(&t.core("pods", "/a/status"), json!({ "status": { "podIP": "x" } })).await?;
+                let answer = t
+                    .merge(&t.core("pods", "/a/status"), json!({ "status": { "podIP": "x" } }))
+                    .await?;
                 answer.invalid(&["FieldValueInvalid status.podIPs[0]"]).map(drop)
             },
         ),
@@ -169,7 +184,10 @@ fn statuses() -> Vec<Case> {
                     let status = json!({ "status": { "phase": phase } });
                     t.merge(&t.core("pods", "/a/status"), status).await?.is(200)?;
                     let table = t.get_as(&t.core("pods", "/a"), TABLE).await?.is(200)?;
-                    has(&table["rows"][0]["conditions"][0], json!({ "type": "Completed", "reason": phase }))?;
+                    has(
+                        &table["rows"][0]["conditions"][0],
+                        json!({ "type": "Completed", "reason": phase }),
+                    )?;
                 }
                 Ok(())
             },
@@ -222,7 +240,10 @@ fn statuses() -> Vec<Case> {
                 t.make(&path(""), object.clone()).await?;
                 object["metadata"]["annotations"] = json!({ "a": "b" });
                 let written = t.put(&path("/a/status"), &object).await?.is(200)?;
-                has(&written, json!({ "metadata": { "generation": 1, "annotations": { "a": "b" } } }))
+                has(
+                    &written,
+                    json!({ "metadata": { "generation": 1, "annotations": { "a": "b" } } }),
+                )
             },
         ),
     ]
@@ -234,7 +255,8 @@ fn single() -> Vec<Case> {
             "the_ranges_of_a_node_are_ranges",
             "A podCIDR that is none answers 422 and names the first of podCIDRs.",
             async |t| {
-                let node = json!({ "metadata": { "name": t.own("a") }, "spec": { "podCIDR": "x" } });
+                let node =
+                    json!({ "metadata": { "name": t.own("a") }, "spec": { "podCIDR": "x" } });
                 let answer = t.post("/api/v1/nodes", &node).await?;
                 answer.invalid(&["FieldValueInvalid spec.podCIDRs[0]"]).map(drop)
             },
@@ -244,9 +266,11 @@ fn single() -> Vec<Case> {
             "A Pod keeps the number of its containers: an update with another answers 422 for the list.",
             async |t| {
                 t.make(&t.core("pods", ""), pod("a")).await?;
-                let containers = json!([{ "name": "c", "image": "i" }, { "name": "d", "image": "i" }]);
-                let answer =
-                    t.merge(&t.core("pods", "/a"), json!({ "spec": { "containers": containers } })).await?;
+                let containers =
+                    json!([{ "name": "c", "image": "i" }, { "name": "d", "image": "i" }]);
+                let answer = t
+                    .merge(&t.core("pods", "/a"), json!({ "spec": { "containers": containers } }))
+                    .await?;
                 answer.says(
                     422,
                     "Invalid",
@@ -304,7 +328,8 @@ fn single() -> Vec<Case> {
                 let mut service = service("a");
                 service["spec"]["clusterIP"] = json!("None");
                 t.make(&t.core("services", ""), service).await?;
-                let patch = json!({ "spec": { "selector": { "a": "b" }, "ports": [{ "port": 0 }] } });
+                let patch =
+                    json!({ "spec": { "selector": { "a": "b" }, "ports": [{ "port": 0 }] } });
                 let answer = t.merge(&t.core("services", "/a"), patch).await?;
                 answer.invalid(&[
                     "FieldValueInvalid spec.ipFamilyPolicy",
@@ -340,10 +365,12 @@ fn single() -> Vec<Case> {
             "The address type FQDN is warned of when an EndpointSlice is created, and not when it is changed.",
             async |t| {
                 let path = |rest: &str| t.of_group("discovery.k8s.io/v1", "endpointslices", rest);
-                let slice = json!({ "metadata": { "name": "a" }, "addressType": "FQDN", "endpoints": [] });
+                let slice =
+                    json!({ "metadata": { "name": "a" }, "addressType": "FQDN", "endpoints": [] });
                 let made = t.post(&path(""), &slice).await?;
                 same("the warnings", made.warnings().len(), 1)?;
-                let changed = t.merge(&path("/a"), json!({ "metadata": { "labels": { "a": "b" } } })).await?;
+                let changed =
+                    t.merge(&path("/a"), json!({ "metadata": { "labels": { "a": "b" } } })).await?;
                 changed.is(200)?;
                 same("the warnings", changed.warnings().len(), 0)
             },
@@ -356,7 +383,8 @@ fn single() -> Vec<Case> {
                 let warnings = t.post(&t.core("endpoints", ""), &endpoints).await?.warnings();
                 same("the warnings", warnings.len(), 2)?;
                 holds("the first is about the kind", warnings[0].contains("deprecated"))?;
-                let refused = t.send(Method::GET, &t.core("endpoints", ""), &[("accept", "a/b")], "").await?;
+                let refused =
+                    t.send(Method::GET, &t.core("endpoints", ""), &[("accept", "a/b")], "").await?;
                 refused.refused(406, "NotAcceptable")?;
                 same("the warnings", refused.warnings().len(), 0)
             },
@@ -395,7 +423,8 @@ fn single() -> Vec<Case> {
             async |t| {
                 let path = t.core("serviceaccounts", "?dryRun=All");
                 let headers = [("content-type", "application/json"), ("accept", TABLE)];
-                let table = t.send(Method::POST, &path, &headers, named("a").to_string()).await?.is(201)?;
+                let table =
+                    t.send(Method::POST, &path, &headers, named("a").to_string()).await?.is(201)?;
                 same("the metadata", &table["metadata"], &json!({}))
             },
         ),
@@ -435,7 +464,9 @@ fn jobs() -> Vec<Case> {
             "A field that Jobs cannot be selected by is named together with their kind.",
             async |t| {
                 let answer = t.get(&all_jobs(t, "?fieldSelector=spec.x%3D1")).await?;
-                answer.says(400, "BadRequest", "field label \"spec.x\" not supported for Job").map(drop)
+                answer
+                    .says(400, "BadRequest", "field label \"spec.x\" not supported for Job")
+                    .map(drop)
             },
         ),
         case(
@@ -446,7 +477,10 @@ fn jobs() -> Vec<Case> {
                 answer.is(200)?;
                 holds(
                     "it warns",
-                    answer.warnings().iter().any(|w| w.contains("child pods are preserved by default")),
+                    answer
+                        .warnings()
+                        .iter()
+                        .any(|w| w.contains("child pods are preserved by default")),
                 )
             },
         ),
@@ -489,11 +523,13 @@ fn jobs() -> Vec<Case> {
             async |t| {
                 t.make(&all_jobs(t, ""), job("a", true)).await?;
                 let template = |spec: Value| json!({ "spec": { "template": { "spec": spec } } });
-                let answer =
-                    t.merge(&all_jobs(t, "/a"), template(json!({ "nodeSelector": { "a": "b" } }))).await?;
+                let answer = t
+                    .merge(&all_jobs(t, "/a"), template(json!({ "nodeSelector": { "a": "b" } })))
+                    .await?;
                 answer.is(200)?;
-                let answer =
-                    t.merge(&all_jobs(t, "/a"), template(json!({ "restartPolicy": "OnFailure" }))).await?;
+                let answer = t
+                    .merge(&all_jobs(t, "/a"), template(json!({ "restartPolicy": "OnFailure" })))
+                    .await?;
                 answer.invalid(&["FieldValueInvalid spec.template.spec"]).map(drop)
             },
         ),

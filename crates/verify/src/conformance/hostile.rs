@@ -48,25 +48,32 @@ async fn a_service(t: &Target) -> Outcome {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("an_object_that_is_no_json", "A POST of no JSON is told why, and shown its body.", async |t| {
-            for (body, why) in NO_JSON {
-                let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, body).await?;
-                let shown = if body.starts_with('{') { body } else { "5b312c5d" };
-                let expected = format!(
-                    "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json \
+        case(
+            "an_object_that_is_no_json",
+            "A POST of no JSON is told why, and shown its body.",
+            async |t| {
+                for (body, why) in NO_JSON {
+                    let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, body).await?;
+                    let shown = if body.starts_with('{') { body } else { "5b312c5d" };
+                    let expected = format!(
+                        "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json \
                      parse error: {why} ({shown})"
-                );
-                same(body, said, expected)?;
-            }
-            Ok(())
-        }),
+                    );
+                    same(body, said, expected)?;
+                }
+                Ok(())
+            },
+        ),
         case(
             "a_body_of_something_else",
             "A list, a number or a text where an object should be: 400.",
             async |t| {
                 for (body, what) in [("[]", "array"), ("1", "number"), ("\"x\"", "string")] {
                     let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, body).await?;
-                    holds(&said, said.contains(&format!("json: cannot unmarshal {what} {NO_STRUCT} (")))?;
+                    holds(
+                        &said,
+                        said.contains(&format!("json: cannot unmarshal {what} {NO_STRUCT} (")),
+                    )?;
                 }
                 Ok(())
             },
@@ -75,19 +82,26 @@ pub(super) fn cases() -> Vec<Case> {
             "a_kind_that_is_no_text",
             "A kind that is a number: 400, by the name of the field.",
             async |t| {
-                let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, "{\"kind\":1}").await?;
+                let said =
+                    complains(t, Method::POST, &t.maps(""), JSON[0].1, "{\"kind\":1}").await?;
                 holds(
                     &said,
-                    said.contains("cannot unmarshal number into Go struct field .kind of type string ({"),
+                    said.contains(
+                        "cannot unmarshal number into Go struct field .kind of type string ({",
+                    ),
                 )
             },
         ),
-        case("metadata_that_is_none", "Metadata that is a number: 400, with Go's type.", async |t| {
-            let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, "{\"metadata\":1}").await?;
-            let words =
-                "json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta";
-            holds(&said, said.ends_with(words))
-        }),
+        case(
+            "metadata_that_is_none",
+            "Metadata that is a number: 400, with Go's type.",
+            async |t| {
+                let said =
+                    complains(t, Method::POST, &t.maps(""), JSON[0].1, "{\"metadata\":1}").await?;
+                let words = "json: cannot unmarshal number into Go struct field ConfigMap.metadata of type v1.ObjectMeta";
+                holds(&said, said.ends_with(words))
+            },
+        ),
         case("an_empty_body_is_shown_as_such", "A POST of nothing: 400, `<empty>`.", async |t| {
             let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, "").await?;
             holds(&said, said.ends_with("unexpected end of JSON input (<empty>)"))
@@ -97,57 +111,76 @@ pub(super) fn cases() -> Vec<Case> {
             let said = complains(t, Method::POST, &t.maps(""), JSON[0].1, &body).await?;
             holds(&said, said.ends_with(&format!("({{\"{} ...)", "a".repeat(28))))
         }),
-        case("options_that_are_no_json", "Options of a delete that are no JSON: 400, and why.", async |t| {
-            for (body, why) in NO_JSON {
-                let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, body).await?;
-                same(body, said, format!("couldn't get version/kind; json parse error: {why}"))?;
-            }
-            let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, "[]").await?;
-            holds(&said, said.ends_with(&format!("json: cannot unmarshal array {NO_STRUCT}")))
-        }),
-        case("options_of_wrong_types", "Options of wrong types: 400, with field and Go type.", async |t| {
-            for (body, field) in [
-                (
-                    "{\"propagationPolicy\":1}",
-                    "number into Go struct field DeleteOptions.propagationPolicy of type v1.DeletionPropagation",
-                ),
-                (
-                    "{\"gracePeriodSeconds\":\"x\"}",
-                    "string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
-                ),
-                (
-                    "{\"preconditions\":1}",
-                    "number into Go struct field DeleteOptions.preconditions of type v1.Preconditions",
-                ),
-                (
-                    "{\"preconditions\":{\"uid\":1}}",
-                    "number into Go struct field Preconditions.preconditions.uid of type types.UID",
-                ),
-                (
-                    "{\"orphanDependents\":\"x\"}",
-                    "string into Go struct field DeleteOptions.orphanDependents of type bool",
-                ),
-                ("{\"dryRun\":\"x\"}", "string into Go struct field DeleteOptions.dryRun of type []string"),
-            ] {
-                let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, body).await?;
-                same(body, said, format!("json: cannot unmarshal {field}"))?;
-            }
-            Ok(())
-        }),
-        case("patches_that_are_no_json", "A patch of any type that is no JSON: 400, and why.", async |t| {
-            t.map("a", "v").await?;
-            for (body, why) in NO_JSON {
-                for (media, prefix) in [
-                    ("application/json-patch+json", "error decoding patch: "),
-                    ("application/merge-patch+json", "error decoding patch: "),
-                    ("application/strategic-merge-patch+json", ""),
-                ] {
-                    let said = complains(t, Method::PATCH, &t.maps("/a"), media, body).await?;
-                    same(body, said, format!("{prefix}{why}"))?;
+        case(
+            "options_that_are_no_json",
+            "Options of a delete that are no JSON: 400, and why.",
+            async |t| {
+                for (body, why) in NO_JSON {
+                    let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, body).await?;
+                    same(
+                        body,
+                        said,
+                        format!("couldn't get version/kind; json parse error: {why}"),
+                    )?;
                 }
-            }
-            Ok(())
-        }),
+                let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, "[]").await?;
+                holds(&said, said.ends_with(&format!("json: cannot unmarshal array {NO_STRUCT}")))
+            },
+        ),
+        case(
+            "options_of_wrong_types",
+            "Options of wrong types: 400, with field and Go type.",
+            async |t| {
+                for (body, field) in [
+                    (
+                        "{\"propagationPolicy\":1}",
+                        "number into Go struct field DeleteOptions.propagationPolicy of type v1.DeletionPropagation",
+                    ),
+                    (
+                        "{\"gracePeriodSeconds\":\"x\"}",
+                        "string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+                    ),
+                    (
+                        "{\"preconditions\":1}",
+                        "number into Go struct field DeleteOptions.preconditions of type v1.Preconditions",
+                    ),
+                    (
+                        "{\"preconditions\":{\"uid\":1}}",
+                        "number into Go struct field Preconditions.preconditions.uid of type types.UID",
+                    ),
+                    (
+                        "{\"orphanDependents\":\"x\"}",
+                        "string into Go struct field DeleteOptions.orphanDependents of type bool",
+                    ),
+                    (
+                        "{\"dryRun\":\"x\"}",
+                        "string into Go struct field DeleteOptions.dryRun of type []string",
+                    ),
+                ] {
+                    let said = complains(t, Method::DELETE, &t.maps("/a"), JSON[0].1, body).await?;
+                    same(body, said, format!("json: cannot unmarshal {field}"))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "patches_that_are_no_json",
+            "A patch of any type that is no JSON: 400, and why.",
+            async |t| {
+                t.map("a", "v").await?;
+                for (body, why) in NO_JSON {
+                    for (media, prefix) in [
+                        ("application/json-patch+json", "error decoding patch: "),
+                        ("application/merge-patch+json", "error decoding patch: "),
+                        ("application/strategic-merge-patch+json", ""),
+                    ] {
+                        let said = complains(t, Method::PATCH, &t.maps("/a"), media, body).await?;
+                        same(body, said, format!("{prefix}{why}"))?;
+                    }
+                }
+                Ok(())
+            },
+        ),
         case(
             "operations_of_wrong_types",
             "A JSON patch that is no list of operations: 400, with Go's types.",
@@ -162,10 +195,19 @@ pub(super) fn cases() -> Vec<Case> {
                         "array into Go struct field jsonPatchOp.path of type string",
                     ),
                 ] {
-                    let said =
-                        complains(t, Method::PATCH, &t.maps("/a"), "application/json-patch+json", body)
-                            .await?;
-                    same(body, said, format!("error decoding patch: json: cannot unmarshal {why}"))?;
+                    let said = complains(
+                        t,
+                        Method::PATCH,
+                        &t.maps("/a"),
+                        "application/json-patch+json",
+                        body,
+                    )
+                    .await?;
+                    same(
+                        body,
+                        said,
+                        format!("error decoding patch: json: cannot unmarshal {why}"),
+                    )?;
                 }
                 t.json_patch(&t.maps("/a"), json!([null])).await?.refused(422, "Invalid").map(drop)
             },
@@ -194,13 +236,18 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("strategic_items_without_a_key", "An item without the merge key is shown: 500.", async |t| {
-            a_service(t).await?;
-            let item = json!({ "list": "", "b": [1, null, { "x": true, "a": 2.5 }], "n": null });
-            let said = strategic(t, 500, "", json!({ "spec": { "ports": [item] } })).await?;
-            let expected = "map: map[b:[1 <nil> map[a:2.5 x:true]] list: n:<nil>] does not contain declared merge key: port";
-            same("the message", said, expected.to_owned())
-        }),
+        case(
+            "strategic_items_without_a_key",
+            "An item without the merge key is shown: 500.",
+            async |t| {
+                a_service(t).await?;
+                let item =
+                    json!({ "list": "", "b": [1, null, { "x": true, "a": 2.5 }], "n": null });
+                let said = strategic(t, 500, "", json!({ "spec": { "ports": [item] } })).await?;
+                let expected = "map: map[b:[1 <nil> map[a:2.5 x:true]] list: n:<nil>] does not contain declared merge key: port";
+                same("the message", said, expected.to_owned())
+            },
+        ),
         case(
             "strategic_orders_that_are_none",
             "`$setElementOrder` must be a list that holds the items: 500.",
@@ -212,14 +259,22 @@ pub(super) fn cases() -> Vec<Case> {
                     (json!(7), "int64"),
                     (Value::Null, "%!s(<nil>)"),
                 ] {
-                    let said =
-                        strategic(t, 500, "", json!({ "spec": { "$setElementOrder/ports": order } })).await?;
-                    same("the message", said, format!("expected a []interface {{}}, but received a {what}"))?;
+                    let said = strategic(
+                        t,
+                        500,
+                        "",
+                        json!({ "spec": { "$setElementOrder/ports": order } }),
+                    )
+                    .await?;
+                    same(
+                        "the message",
+                        said,
+                        format!("expected a []interface {{}}, but received a {what}"),
+                    )?;
                 }
                 let patch = json!({ "$setElementOrder/ports": [{ "port": 80 }, { "port": 81 }], "ports": [{ "port": 82 }] });
                 let said = strategic(t, 500, "", json!({ "spec": patch })).await?;
-                let lists =
-                    "[map[port:82]]\n doesn't match $setElementOrder list:\n[map[port:80] map[port:81]]\n";
+                let lists = "[map[port:82]]\n doesn't match $setElementOrder list:\n[map[port:80] map[port:81]]\n";
                 same("the message", said, format!("The order in patch list:\n{lists}"))
             },
         ),
@@ -230,7 +285,10 @@ pub(super) fn cases() -> Vec<Case> {
                 a_service(t).await?;
                 for (patch, shown) in [
                     (json!({ "spec": { "ports": "x" } }), "map[spec:map[ports:x]]"),
-                    (json!({ "metadata": { "labels": { "a": 1 } } }), "map[metadata:map[labels:map[a:1]]]"),
+                    (
+                        json!({ "metadata": { "labels": { "a": 1 } } }),
+                        "map[metadata:map[labels:map[a:1]]]",
+                    ),
                 ] {
                     let said = strategic(t, 422, "Invalid", patch).await?;
                     let start = format!(" \"\" is invalid: patch: Invalid value: \"{shown}\": ");
@@ -254,7 +312,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ("(,,,)", "b"),
                     ("(,x,,,)", "a,b"),
                 ] {
-                    let list = t.get(&t.maps(&format!("?labelSelector=k%20in%20{set}"))).await?.is(200)?;
+                    let list =
+                        t.get(&t.maps(&format!("?labelSelector=k%20in%20{set}"))).await?.is(200)?;
                     same(set, names(&list), expected.to_owned())?;
                 }
                 Ok(())

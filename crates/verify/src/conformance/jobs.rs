@@ -1,4 +1,5 @@
-//! Jobs: their defaults, the selector that is made for them, what they refuse, and how they are deleted.
+//! Jobs: their defaults, the selector that is made for them, what they refuse, and how they are
+//! deleted.
 
 use serde_json::{Value, json};
 
@@ -43,7 +44,8 @@ pub(super) fn cases() -> Vec<Case> {
             "parallelism_alone_makes_a_work_queue",
             "A Job that says its parallelism alone has no completions.",
             async |t| {
-                let made = t.make(&jobs(t, "?dryRun=All"), job("a", json!({ "parallelism": 3 }))).await?;
+                let made =
+                    t.make(&jobs(t, "?dryRun=All"), job("a", json!({ "parallelism": 3 }))).await?;
                 has(&made, json!({ "spec": { "parallelism": 3, "completions": null } }))
             },
         ),
@@ -85,10 +87,17 @@ pub(super) fn cases() -> Vec<Case> {
                     .post(&jobs(t, "?dryRun=All"), &object)
                     .await?
                     .invalid(&["FieldValueInvalid spec.selector"])?;
-                holds("it is said why", text(&status, "/message").contains("`selector` not auto-generated"))?;
+                holds(
+                    "it is said why",
+                    text(&status, "/message").contains("`selector` not auto-generated"),
+                )?;
                 object["spec"]["manualSelector"] = true.into();
                 let made = t.make(&jobs(t, "?dryRun=All"), object).await?;
-                same("selector", made["spec"]["selector"].clone(), json!({ "matchLabels": { "x": "y" } }))
+                same(
+                    "selector",
+                    made["spec"]["selector"].clone(),
+                    json!({ "matchLabels": { "x": "y" } }),
+                )
             },
         ),
         case(
@@ -128,7 +137,8 @@ pub(super) fn cases() -> Vec<Case> {
                         .invalid(&["FieldValueRequired spec.template.spec.restartPolicy"])?;
                     holds(
                         "it is said what may be",
-                        text(&status, "/message").contains("valid values: \"OnFailure\", \"Never\""),
+                        text(&status, "/message")
+                            .contains("valid values: \"OnFailure\", \"Never\""),
                     )?;
                 }
                 Ok(())
@@ -175,13 +185,17 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             },
         ),
-        case("an_unknown_mode_is_refused", "A completion mode that does not exist answers 422.", async |t| {
-            let object = job("a", json!({ "completionMode": "Sorted" }));
-            t.post(&jobs(t, "?dryRun=All"), &object)
-                .await?
-                .invalid(&["FieldValueNotSupported spec.completionMode"])?;
-            Ok(())
-        }),
+        case(
+            "an_unknown_mode_is_refused",
+            "A completion mode that does not exist answers 422.",
+            async |t| {
+                let object = job("a", json!({ "completionMode": "Sorted" }));
+                t.post(&jobs(t, "?dryRun=All"), &object)
+                    .await?
+                    .invalid(&["FieldValueNotSupported spec.completionMode"])?;
+                Ok(())
+            },
+        ),
         case(
             "what_a_job_runs_is_immutable",
             "Completions, selector, mode and, unless it is suspended, template of a Job cannot be changed.",
@@ -194,14 +208,19 @@ pub(super) fn cases() -> Vec<Case> {
                 for (patch, field) in [
                     (json!({ "completions": 2 }), "spec.completions"),
                     (json!({ "completionMode": "Indexed" }), "spec.completionMode"),
-                    (json!({ "template": { "spec": { "priorityClassName": "x" } } }), "spec.template"),
+                    (
+                        json!({ "template": { "spec": { "priorityClassName": "x" } } }),
+                        "spec.template",
+                    ),
                 ] {
                     t.merge(&jobs(t, "/a"), json!({ "spec": patch }))
                         .await?
                         .invalid(&[&format!("FieldValueInvalid {field}")])?;
                 }
                 has(
-                    &t.merge(&jobs(t, "/a"), json!({ "spec": { "backoffLimit": 1 } })).await?.is(200)?,
+                    &t.merge(&jobs(t, "/a"), json!({ "spec": { "backoffLimit": 1 } }))
+                        .await?
+                        .is(200)?,
                     json!({ "metadata": { "generation": 2 } }),
                 )
             },
@@ -219,7 +238,8 @@ pub(super) fn cases() -> Vec<Case> {
                 holds(
                     "it is warned of",
                     answer.warnings().iter().any(|warning| {
-                        warning.contains("child pods are preserved by default when jobs are deleted")
+                        warning
+                            .contains("child pods are preserved by default when jobs are deleted")
                     }),
                 )
             },
@@ -229,8 +249,9 @@ pub(super) fn cases() -> Vec<Case> {
             "The delete of a Job with a policy carries no Warning, and in the background it is gone at once.",
             async |t| {
                 t.make(&jobs(t, ""), job("a", json!({}))).await?;
-                let answer =
-                    t.delete_with(&jobs(t, "/a"), json!({ "propagationPolicy": "Background" })).await?;
+                let answer = t
+                    .delete_with(&jobs(t, "/a"), json!({ "propagationPolicy": "Background" }))
+                    .await?;
                 has(&answer.is(200)?, json!({ "kind": "Status" }))?;
                 same("warnings", answer.warnings().len(), 0)?;
                 t.get(&jobs(t, "/a")).await?.is(404)?;
@@ -252,24 +273,35 @@ pub(super) fn cases() -> Vec<Case> {
                     names(&t.get(&jobs(t, "?fieldSelector=status.successful%3D1")).await?.is(200)?),
                     String::new(),
                 )?;
-                t.get(&jobs(t, "?fieldSelector=status.succeeded%3D1")).await?.refused(400, "BadRequest")?;
+                t.get(&jobs(t, "?fieldSelector=status.succeeded%3D1"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
-        case("a_table_of_jobs", "A table of Jobs says status, completions and duration.", async |t| {
-            t.make(&jobs(t, ""), job("a", json!({}))).await?;
-            let table =
-                t.get_as(&jobs(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io").await?.is(200)?;
-            let names: Vec<_> = items(&table, "/columnDefinitions")
-                .iter()
-                .map(|column| text(column, "/name").to_owned())
-                .collect();
-            same(
-                "columns",
-                names.join(" "),
-                "Name Status Completions Duration Age Containers Images Selector".to_owned(),
-            )?;
-            has(&table["rows"][0]["cells"], json!(["a", "Running", "0/1", "", "*", "c", "i", "*"]))
-        }),
+        case(
+            "a_table_of_jobs",
+            "A table of Jobs says status, completions and duration.",
+            async |t| {
+                t.make(&jobs(t, ""), job("a", json!({}))).await?;
+                let table = t
+                    .get_as(&jobs(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io")
+                    .await?
+                    .is(200)?;
+                let names: Vec<_> = items(&table, "/columnDefinitions")
+                    .iter()
+                    .map(|column| text(column, "/name").to_owned())
+                    .collect();
+                same(
+                    "columns",
+                    names.join(" "),
+                    "Name Status Completions Duration Age Containers Images Selector".to_owned(),
+                )?;
+                has(
+                    &table["rows"][0]["cells"],
+                    json!(["a", "Running", "0/1", "", "*", "c", "i", "*"]),
+                )
+            },
+        ),
     ]
 }

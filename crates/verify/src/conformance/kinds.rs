@@ -71,16 +71,26 @@ static NEW_EVENT: Sample = Sample {
     content: |t, _| new_event("", &t.namespace),
     ..KIND
 };
-static NAMESPACE: Sample =
-    Sample { kind: "Namespace", plural: "namespaces", is_namespaced: false, has_status: true, ..KIND };
+static NAMESPACE: Sample = Sample {
+    kind: "Namespace",
+    plural: "namespaces",
+    is_namespaced: false,
+    has_status: true,
+    ..KIND
+};
 static NODE: Sample =
     Sample { kind: "Node", plural: "nodes", is_namespaced: false, has_status: true, ..KIND };
 static POD: Sample =
     Sample { kind: "Pod", plural: "pods", has_status: true, content: |_, _| pod(""), ..KIND };
 static SECRET: Sample = Sample { kind: "Secret", plural: "secrets", ..KIND };
 static ACCOUNT: Sample = Sample { kind: "ServiceAccount", plural: "serviceaccounts", ..KIND };
-static SERVICE: Sample =
-    Sample { kind: "Service", plural: "services", has_status: true, content: |_, _| service(""), ..KIND };
+static SERVICE: Sample = Sample {
+    kind: "Service",
+    plural: "services",
+    has_status: true,
+    content: |_, _| service(""),
+    ..KIND
+};
 static ENDPOINTS: Sample = Sample { kind: "Endpoints", plural: "endpoints", ..KIND };
 static SLICE: Sample = Sample {
     version: "discovery.k8s.io/v1",
@@ -111,7 +121,8 @@ static JOB: Sample = Sample {
     },
     ..KIND
 };
-static LEASE: Sample = Sample { version: "coordination.k8s.io/v1", kind: "Lease", plural: "leases", ..KIND };
+static LEASE: Sample =
+    Sample { version: "coordination.k8s.io/v1", kind: "Lease", plural: "leases", ..KIND };
 static ROLE: Sample =
     Sample { version: RBAC, kind: "Role", plural: "roles", content: |_, _| rules(), ..KIND };
 static CLUSTER_ROLE: Sample =
@@ -185,7 +196,8 @@ fn binds(kind: &str) -> Value {
 impl Sample {
     fn path(&self, t: &Target, rest: &str) -> String {
         let root = if self.version == "v1" { "/api" } else { "/apis" };
-        let place = if self.is_namespaced { format!("/namespaces/{}", t.namespace) } else { String::new() };
+        let place =
+            if self.is_namespaced { format!("/namespaces/{}", t.namespace) } else { String::new() };
         format!("{root}/{}{place}/{}{rest}", self.version, self.plural)
     }
 
@@ -244,7 +256,8 @@ async fn walk(t: &Target, kind: &'static Sample) -> Outcome {
 async fn writes(t: &Target, kind: &Sample, path: &str) -> Outcome {
     let patched = t.merge(path, note("merged")).await?.is(200)?;
     has(&patched, note("merged"))?;
-    let operation = json!([{ "op": "replace", "path": "/metadata/annotations/note", "value": "operated" }]);
+    let operation =
+        json!([{ "op": "replace", "path": "/metadata/annotations/note", "value": "operated" }]);
     has(&t.patch(path, JSON_PATCH, &operation).await?.is(200)?, note("operated"))?;
     let strategic = t.patch(path, STRATEGIC, &note("strategic")).await?;
     if kind.is_custom() {
@@ -257,8 +270,9 @@ async fn writes(t: &Target, kind: &Sample, path: &str) -> Outcome {
     });
     let applies = format!("{path}?fieldManager=m&force=true");
     has(&t.patch(&applies, APPLY, &applied).await?.is(200)?, note("applied"))?;
-    let replaced =
-        t.replace(path, |whole| whole["metadata"]["annotations"]["note"] = "replaced".into()).await?;
+    let replaced = t
+        .replace(path, |whole| whole["metadata"]["annotations"]["note"] = "replaced".into())
+        .await?;
     has(&replaced.is(200)?, note("replaced"))
 }
 
@@ -287,7 +301,8 @@ async fn subresources(t: &Target, kind: &Sample, path: &str) -> Outcome {
     has(&whole, json!({ "kind": "Scale", "apiVersion": "autoscaling/v1" }))?;
     t.put(&scale, &whole).await?.is(200)?;
     for media in [MERGE, STRATEGIC] {
-        let scaled = t.patch(&scale, media, &json!({ "spec": { "replicas": 2 } })).await?.is(200)?;
+        let scaled =
+            t.patch(&scale, media, &json!({ "spec": { "replicas": 2 } })).await?.is(200)?;
         has(&scaled, json!({ "spec": { "replicas": 2 } }))?;
     }
     let operation = json!([{ "op": "replace", "path": "/spec/replicas", "value": 0 }]);

@@ -16,7 +16,10 @@ async fn namespace(t: &Target, name: &str) -> Result<(String, Value), String> {
 
 fn condition<'a>(namespace: &'a Value, kind: &str) -> &'a Value {
     static NONE: Value = Value::Null;
-    items(namespace, "/status/conditions").iter().find(|one| text(one, "/type") == kind).unwrap_or(&NONE)
+    items(namespace, "/status/conditions")
+        .iter()
+        .find(|one| text(one, "/type") == kind)
+        .unwrap_or(&NONE)
 }
 
 fn says_what_remains(namespace: &Value) -> bool {
@@ -42,8 +45,11 @@ pub(super) fn cases() -> Vec<Case> {
                 let name = text(&made, "/metadata/name");
                 t.make(&format!("{path}/secrets"), named("s")).await?;
                 t.make(&format!("{path}/events"), old_event("e", name)).await?;
-                t.make(&format!("/apis/coordination.k8s.io/v1/namespaces/{name}/leases"), lease("l", "h"))
-                    .await?;
+                t.make(
+                    &format!("/apis/coordination.k8s.io/v1/namespaces/{name}/leases"),
+                    lease("l", "h"),
+                )
+                .await?;
                 t.delete(&path).await?.is(200)?;
                 t.until_gone(&path).await?;
                 for left in [
@@ -65,7 +71,8 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&format!("{path}/configmaps"), held(map("b", "v"))).await?;
                 t.make(&format!("{path}/secrets"), named("free")).await?;
                 t.delete(&path).await?.is(200)?;
-                let ending = t.until(&path, "said", |_, namespace| says_what_remains(namespace)).await?;
+                let ending =
+                    t.until(&path, "said", |_, namespace| says_what_remains(namespace)).await?;
                 has(
                     condition(&ending, "NamespaceContentRemaining"),
                     json!({ "reason": "SomeResourcesRemain", "message": "Some resources are remaining: configmaps. has 2 resource instances", "lastTransitionTime": "*" }),
@@ -86,7 +93,11 @@ pub(super) fn cases() -> Vec<Case> {
                     condition(&ending, "NamespaceDeletionGroupVersionParsingFailure"),
                     json!({ "status": "False", "reason": "ParsedGroupVersions", "message": "All legacy kube types successfully parsed" }),
                 )?;
-                same("secrets", names(&t.get(&format!("{path}/secrets")).await?.is(200)?), String::new())?;
+                same(
+                    "secrets",
+                    names(&t.get(&format!("{path}/secrets")).await?.is(200)?),
+                    String::new(),
+                )?;
                 release(t, &format!("{path}/configmaps/a")).await?;
                 release(t, &format!("{path}/configmaps/b")).await?;
                 Ok(())
@@ -113,7 +124,9 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&format!("{path}/secrets"), named("s")).await?;
                 t.delete(&path).await?.is(200)?;
                 let ending = t
-                    .until(&path, "said", |_, namespace| !items(namespace, "/status/conditions").is_empty())
+                    .until(&path, "said", |_, namespace| {
+                        !items(namespace, "/status/conditions").is_empty()
+                    })
                     .await?;
                 has(
                     condition(&ending, "NamespaceContentRemaining"),
@@ -162,8 +175,10 @@ pub(super) fn cases() -> Vec<Case> {
                 drop(made);
                 t.make(&format!("{path}/configmaps"), named("a")).await?;
                 t.delete(&path).await?.is(200)?;
-                t.until(&path, "emptied", |_, namespace| items(namespace, "/spec/finalizers").is_empty())
-                    .await?;
+                t.until(&path, "emptied", |_, namespace| {
+                    items(namespace, "/spec/finalizers").is_empty()
+                })
+                .await?;
                 t.get(&format!("{path}/configmaps/a")).await?.is(404)?;
                 release(t, &path).await?;
                 t.until_gone(&path).await

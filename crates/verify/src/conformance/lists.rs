@@ -32,7 +32,11 @@ fn shapes() -> Vec<Case> {
             "A list is ordered by namespace and name, whatever the order of creation.",
             async |t| {
                 fill(t, &["c", "a", "b", "a.b", "a-b"]).await?;
-                same("names", names(&t.get(&t.maps("")).await?.is(200)?), "a,a-b,a.b,b,c".to_owned())
+                same(
+                    "names",
+                    names(&t.get(&t.maps("")).await?.is(200)?),
+                    "a,a-b,a.b,b,c".to_owned(),
+                )
             },
         ),
         case(
@@ -78,17 +82,24 @@ fn shapes() -> Vec<Case> {
             async |t| {
                 t.labelled("a", "conformance-all", &t.namespace).await?;
                 let list = t
-                    .get(&format!("/api/v1/configmaps?labelSelector=conformance-all%3D{}", t.namespace))
+                    .get(&format!(
+                        "/api/v1/configmaps?labelSelector=conformance-all%3D{}",
+                        t.namespace
+                    ))
                     .await?
                     .is(200)?;
-                has(&list, json!({ "items": [{ "metadata": { "name": "a", "namespace": t.namespace } }] }))
+                has(
+                    &list,
+                    json!({ "items": [{ "metadata": { "name": "a", "namespace": t.namespace } }] }),
+                )
             },
         ),
         case(
             "a_list_in_a_missing_namespace_is_empty",
             "A list in a namespace that does not exist answers 200 and no items; a get 404.",
             async |t| {
-                let list = t.get("/api/v1/namespaces/conformance-missing/configmaps").await?.is(200)?;
+                let list =
+                    t.get("/api/v1/namespaces/conformance-missing/configmaps").await?.is(200)?;
                 has(&list, json!({ "items": [] }))?;
                 t.get("/api/v1/namespaces/conformance-missing/configmaps/a").await?.says(
                     404,
@@ -119,7 +130,8 @@ fn pages() -> Vec<Case> {
             async |t| {
                 fill(t, &["a", "b", "c"]).await?;
                 let one = t.get(&t.maps("?limit=2")).await?.is(200)?;
-                let two = t.get(&t.maps(&format!("?limit=2&continue={}", token(&one)))).await?.is(200)?;
+                let two =
+                    t.get(&t.maps(&format!("?limit=2&continue={}", token(&one)))).await?.is(200)?;
                 same("names", names(&two), "c".to_owned())?;
                 has(&two, json!({ "metadata": { "continue": null, "remainingItemCount": null } }))?;
                 same("version", version(&two), version(&one))
@@ -185,7 +197,11 @@ fn pages() -> Vec<Case> {
                 let one = t.get(&t.maps("?limit=1")).await?.is(200)?;
                 same(
                     "names",
-                    names(&t.get(&t.maps(&format!("?limit=2&continue={}", token(&one)))).await?.is(200)?),
+                    names(
+                        &t.get(&t.maps(&format!("?limit=2&continue={}", token(&one))))
+                            .await?
+                            .is(200)?,
+                    ),
                     "b,c".to_owned(),
                 )?;
                 same(
@@ -196,9 +212,13 @@ fn pages() -> Vec<Case> {
             },
         ),
         case("a_malformed_token_is_400", "A continue token that is none answers 400.", async |t| {
-            let status = t.get(&t.maps("?limit=1&continue=nonsense")).await?.refused(400, "BadRequest")?;
-            holds("the message says so", text(&status, "/message").contains("continue key is not valid"))
-                .map_err(|e| format!("{e}: {status}"))
+            let status =
+                t.get(&t.maps("?limit=1&continue=nonsense")).await?.refused(400, "BadRequest")?;
+            holds(
+                "the message says so",
+                text(&status, "/message").contains("continue key is not valid"),
+            )
+            .map_err(|e| format!("{e}: {status}"))
         }),
         case(
             "a_token_and_a_version_are_400",
@@ -222,7 +242,9 @@ fn pages() -> Vec<Case> {
             async |t| {
                 fill(t, &["a", "b"]).await?;
                 let one = t.get(&t.maps("?limit=1")).await?.is(200)?;
-                t.get(&t.core("secrets", &format!("?limit=1&continue={}", token(&one)))).await?.is(200)?;
+                t.get(&t.core("secrets", &format!("?limit=1&continue={}", token(&one))))
+                    .await?
+                    .is(200)?;
                 Ok(())
             },
         ),
@@ -245,12 +267,10 @@ fn pages() -> Vec<Case> {
             async |t| {
                 let last = fill(t, &["a", "b", "c"]).await?;
                 // The watch cache has to have seen the objects.
-                t.get(
-                    &t.maps(&format!(
-                        "?resourceVersion={}&resourceVersionMatch=NotOlderThan",
-                        version(&last)
-                    )),
-                )
+                t.get(&t.maps(&format!(
+                    "?resourceVersion={}&resourceVersionMatch=NotOlderThan",
+                    version(&last)
+                )))
                 .await?
                 .is(200)?;
                 let list = t.get(&t.maps("?resourceVersion=0&limit=1")).await?.is(200)?;
@@ -282,7 +302,10 @@ fn revisions() -> Vec<Case> {
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
                 t.map("b", "v").await?;
                 let list = t
-                    .get(&t.maps(&format!("?resourceVersion={}&resourceVersionMatch=Exact", version(&made))))
+                    .get(&t.maps(&format!(
+                        "?resourceVersion={}&resourceVersionMatch=Exact",
+                        version(&made)
+                    )))
                     .await?
                     .is(200)?;
                 same("names", names(&list), "a".to_owned())?;
@@ -312,9 +335,15 @@ fn revisions() -> Vec<Case> {
             async |t| {
                 let made = t.map("a", "v").await?;
                 let last = t.map("b", "v").await?;
-                let list = t.get(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?.is(200)?;
+                let list = t
+                    .get(&t.maps(&format!("?resourceVersion={}", version(&made))))
+                    .await?
+                    .is(200)?;
                 holds("it is not older", number(&list) >= number(&made))?;
-                let list = t.get(&t.maps(&format!("?resourceVersion={}", version(&last)))).await?.is(200)?;
+                let list = t
+                    .get(&t.maps(&format!("?resourceVersion={}", version(&last))))
+                    .await?
+                    .is(200)?;
                 same("names", names(&list), "a,b".to_owned())
             },
         ),
@@ -324,8 +353,10 @@ fn revisions() -> Vec<Case> {
             async |t| {
                 let made = t.map("a", "v").await?;
                 t.map("b", "v").await?;
-                let list =
-                    t.get(&t.maps(&format!("?limit=5&resourceVersion={}", version(&made)))).await?.is(200)?;
+                let list = t
+                    .get(&t.maps(&format!("?limit=5&resourceVersion={}", version(&made))))
+                    .await?
+                    .is(200)?;
                 same("names", names(&list), "a".to_owned())?;
                 same("version", version(&list), version(&made))
             },
@@ -363,12 +394,16 @@ fn revisions() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("an_unknown_match_is_422", "resourceVersionMatch of another word answers 422.", async |t| {
-            t.get(&t.maps("?resourceVersion=1&resourceVersionMatch=Maybe"))
-                .await?
-                .invalid(&["FieldValueNotSupported resourceVersionMatch"])?;
-            Ok(())
-        }),
+        case(
+            "an_unknown_match_is_422",
+            "resourceVersionMatch of another word answers 422.",
+            async |t| {
+                t.get(&t.maps("?resourceVersion=1&resourceVersionMatch=Maybe"))
+                    .await?
+                    .invalid(&["FieldValueNotSupported resourceVersionMatch"])?;
+                Ok(())
+            },
+        ),
         case(
             "a_match_with_a_token_is_422",
             "resourceVersionMatch beside a continue token answers 422.",
@@ -397,7 +432,8 @@ fn revisions() -> Vec<Case> {
             "a_too_old_list_is_410",
             "A list at an exact revision whose history is gone answers 410 Expired.",
             async |t| {
-                let answer = t.get(&t.maps("?resourceVersion=1&resourceVersionMatch=Exact")).await?;
+                let answer =
+                    t.get(&t.maps("?resourceVersion=1&resourceVersionMatch=Exact")).await?;
                 answer.refused(410, "Expired")?;
                 Ok(())
             },

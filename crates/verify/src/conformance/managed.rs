@@ -20,7 +20,8 @@ pub(super) fn cases() -> Vec<Case> {
 /// The entries: manager, operation and subresource of each, in order.
 pub(super) fn owners(object: &Value) -> String {
     let said = |entry: &Value| {
-        let words = ["/manager", "/operation", "/subresource"].map(|member| text(entry, member).to_owned());
+        let words =
+            ["/manager", "/operation", "/subresource"].map(|member| text(entry, member).to_owned());
         words.join(" ").trim_end().to_owned()
     };
     let entries: Vec<_> = items(object, "/metadata/managedFields").iter().map(said).collect();
@@ -29,14 +30,18 @@ pub(super) fn owners(object: &Value) -> String {
 
 /// What a manager owns, in the first of its entries; null if it has none.
 pub(super) fn fields(object: &Value, manager: &str) -> Value {
-    let entry =
-        items(object, "/metadata/managedFields").iter().find(|entry| text(entry, "/manager") == manager);
+    let entry = items(object, "/metadata/managedFields")
+        .iter()
+        .find(|entry| text(entry, "/manager") == manager);
     entry.map(|entry| entry["fieldsV1"].clone()).unwrap_or_default()
 }
 
 async fn made(t: &Target, manager: &str, data: Value) -> Result<Value, String> {
-    t.make(&t.maps(&format!("?fieldManager={manager}")), json!({ "metadata": { "name": "a" }, "data": data }))
-        .await
+    t.make(
+        &t.maps(&format!("?fieldManager={manager}")),
+        json!({ "metadata": { "name": "a" }, "data": data }),
+    )
+    .await
 }
 
 /// Patches the ConfigMap `a`.
@@ -62,29 +67,40 @@ fn writes() -> Vec<Case> {
             "the_user_agent_is_the_manager",
             "Without a fieldManager the User-Agent up to its first slash is the manager, cut to 128 bytes.",
             async |t| {
-                let headers = [("content-type", "application/json"), ("user-agent", "tester/1.0 (x) y/2")];
-                let made =
-                    t.send(Method::POST, &t.maps(""), &headers, map("a", "v").to_string()).await?.is(201)?;
+                let headers =
+                    [("content-type", "application/json"), ("user-agent", "tester/1.0 (x) y/2")];
+                let made = t
+                    .send(Method::POST, &t.maps(""), &headers, map("a", "v").to_string())
+                    .await?
+                    .is(201)?;
                 same("owner", owners(&made), "tester Update")?;
                 let long = "x".repeat(200);
                 let headers = [("content-type", "application/json"), ("user-agent", &long)];
-                let made =
-                    t.send(Method::POST, &t.maps(""), &headers, map("b", "v").to_string()).await?.is(201)?;
+                let made = t
+                    .send(Method::POST, &t.maps(""), &headers, map("b", "v").to_string())
+                    .await?
+                    .is(201)?;
                 same("owner", owners(&made), format!("{} Update", "x".repeat(128)))
             },
         ),
-        case("nothing_said_is_nothing_owned", "An object of a name alone has no managedFields.", async |t| {
-            let made = t.make(&t.maps("?fieldManager=m"), json!({ "metadata": { "name": "a" } })).await?;
-            has(&made, json!({ "metadata": { "managedFields": null } }))
-        }),
+        case(
+            "nothing_said_is_nothing_owned",
+            "An object of a name alone has no managedFields.",
+            async |t| {
+                let made = t
+                    .make(&t.maps("?fieldManager=m"), json!({ "metadata": { "name": "a" } }))
+                    .await?;
+                has(&made, json!({ "metadata": { "managedFields": null } }))
+            },
+        ),
         case(
             "what_the_server_sets_is_not_owned",
             "Name, namespace, uid, versions and times are never owned, nor a generated name.",
             async |t| {
-                let object = json!({ "metadata": { "generateName": "a-", "labels": { "a": "b" } } });
+                let object =
+                    json!({ "metadata": { "generateName": "a-", "labels": { "a": "b" } } });
                 let made = t.make(&t.maps("?fieldManager=m"), object).await?;
-                let owned =
-                    json!({ "f:metadata": { "f:generateName": {}, "f:labels": { ".": {}, "f:a": {} } } });
+                let owned = json!({ "f:metadata": { "f:generateName": {}, "f:labels": { ".": {}, "f:a": {} } } });
                 same("fields", fields(&made, "m"), owned)
             },
         ),
@@ -95,8 +111,16 @@ fn writes() -> Vec<Case> {
                 made(t, "m", json!({ "k": "v", "l": "v" })).await?;
                 let object = json!({ "metadata": { "name": "a" }, "data": { "k": "v", "l": "w", "n": "x" } });
                 let put = t.put(&t.maps("/a?fieldManager=n"), &object).await?.is(200)?;
-                same("of the first", fields(&put, "m"), json!({ "f:data": { ".": {}, "f:k": {} } }))?;
-                same("of the second", fields(&put, "n"), json!({ "f:data": { "f:l": {}, "f:n": {} } }))
+                same(
+                    "of the first",
+                    fields(&put, "m"),
+                    json!({ "f:data": { ".": {}, "f:k": {} } }),
+                )?;
+                same(
+                    "of the second",
+                    fields(&put, "n"),
+                    json!({ "f:data": { "f:l": {}, "f:n": {} } }),
+                )
             },
         ),
         case(
@@ -128,15 +152,21 @@ fn writes() -> Vec<Case> {
                 let json_patch = json!([{ "op": "add", "path": "/data/b", "value": "1" }]);
                 t.patch(&t.maps("/a?fieldManager=n"), JSON_PATCH, &json_patch).await?.is(200)?;
                 let strategic = json!({ "data": { "c": "1" } });
-                let last = t.patch(&t.maps("/a?fieldManager=n"), STRATEGIC, &strategic).await?.is(200)?;
-                same("fields", fields(&last, "n"), json!({ "f:data": { "f:a": {}, "f:b": {}, "f:c": {} } }))
+                let last =
+                    t.patch(&t.maps("/a?fieldManager=n"), STRATEGIC, &strategic).await?.is(200)?;
+                same(
+                    "fields",
+                    fields(&last, "n"),
+                    json!({ "f:data": { "f:a": {}, "f:b": {}, "f:c": {} } }),
+                )
             },
         ),
         case(
             "a_put_that_creates_is_recorded",
             "A PUT that creates an object gives it all to its manager.",
             async |t| {
-                let made = t.put(&t.leases("/l?fieldManager=m"), &lease("l", "me")).await?.is(201)?;
+                let made =
+                    t.put(&t.leases("/l?fieldManager=m"), &lease("l", "me")).await?.is(201)?;
                 let owned = json!({ "f:spec": { "f:holderIdentity": {}, "f:leaseDurationSeconds": {}, "f:renewTime": {} } });
                 same("fields", fields(&made, "m"), owned)
             },
@@ -145,7 +175,8 @@ fn writes() -> Vec<Case> {
             "a_dry_run_shows_owners",
             "A create with dryRun=All answers with its managedFields.",
             async |t| {
-                let answer = t.post(&t.maps("?fieldManager=m&dryRun=All"), &map("a", "v")).await?.is(201)?;
+                let answer =
+                    t.post(&t.maps("?fieldManager=m&dryRun=All"), &map("a", "v")).await?.is(201)?;
                 same("owners", owners(&answer), "m Update")
             },
         ),
@@ -153,8 +184,10 @@ fn writes() -> Vec<Case> {
             "an_owner_that_comes_twice_is_one",
             "Of equal owner references in a create or an update one is kept, with a warning that names its uid.",
             async |t| {
-                let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1" });
-                let object = json!({ "metadata": { "name": "a", "ownerReferences": [owner, owner] } });
+                let owner =
+                    json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1" });
+                let object =
+                    json!({ "metadata": { "name": "a", "ownerReferences": [owner, owner] } });
                 let answer = t.post(&t.maps("?dryRun=All"), &object).await?;
                 let warning = "299 - \".metadata.ownerReferences contains duplicate entries; API server dedups owner \
                                references in 1.20+, and may reject such requests as early as 1.24; please fix your \
@@ -167,7 +200,8 @@ fn writes() -> Vec<Case> {
             "a_held_object_keeps_its_owners",
             "The delete of an object with finalizers leaves its managedFields as they are.",
             async |t| {
-                let object = json!({ "metadata": { "name": "a", "finalizers": ["example.com/f"] } });
+                let object =
+                    json!({ "metadata": { "name": "a", "finalizers": ["example.com/f"] } });
                 let made = t.make(&t.maps("?fieldManager=m"), object).await?;
                 let held = t.delete(&t.maps("/a")).await?.is(200)?;
                 let entries = |object: &Value| object["metadata"]["managedFields"].clone();
@@ -179,7 +213,9 @@ fn writes() -> Vec<Case> {
             "A create that answers 409 changes no owner.",
             async |t| {
                 let before = made(t, "m", json!({ "k": "v" })).await?;
-                t.post(&t.maps("?fieldManager=n"), &map("a", "w")).await?.refused(409, "AlreadyExists")?;
+                t.post(&t.maps("?fieldManager=n"), &map("a", "w"))
+                    .await?
+                    .refused(409, "AlreadyExists")?;
                 same("object", t.get(&t.maps("/a")).await?.is(200)?, before)
             },
         ),
@@ -218,7 +254,8 @@ fn sent() -> Vec<Case> {
             "A patch to one empty entry resets managedFields too, in any patch type.",
             async |t| {
                 made(t, "m", json!({ "k": "v" })).await?;
-                let patch = json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
+                let patch =
+                    json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
                 let written = t.json_patch(&t.maps("/a"), patch).await?.is(200)?;
                 has(&written, json!({ "metadata": { "managedFields": null } }))
             },
@@ -278,8 +315,9 @@ fn sent() -> Vec<Case> {
             "A step in fieldsV1 of a sort that is not known is dropped, the others are kept.",
             async |t| {
                 made(t, "m", json!({ "k": "v" })).await?;
-                let unknown =
-                    entries(|entry| entry["fieldsV1"] = json!({ "f:data": { "f:k": {} }, "z:a": {} }));
+                let unknown = entries(|entry| {
+                    entry["fieldsV1"] = json!({ "f:data": { "f:k": {} }, "z:a": {} })
+                });
                 let written = put_with(t, unknown, "v").await?.is(200)?;
                 same("fields", fields(&written, "x"), json!({ "f:data": { "f:k": {} } }))
             },
@@ -300,7 +338,8 @@ fn sent() -> Vec<Case> {
             async |t| {
                 made(t, "m", json!({ "k": "v" })).await?;
                 let answer =
-                    put_with(t, entries(|entry| entry["manager"] = "x".repeat(129).into()), "v").await?;
+                    put_with(t, entries(|entry| entry["manager"] = "x".repeat(129).into()), "v")
+                        .await?;
                 answer.invalid(&["FieldValueTooLong metadata.managedFields[0].manager"]).map(drop)
             },
         ),
@@ -309,9 +348,15 @@ fn sent() -> Vec<Case> {
             "An entry whose subresource is longer than 256 bytes answers 422.",
             async |t| {
                 made(t, "m", json!({ "k": "v" })).await?;
-                let answer =
-                    put_with(t, entries(|entry| entry["subresource"] = "x".repeat(257).into()), "v").await?;
-                answer.invalid(&["FieldValueTooLong metadata.managedFields[0].subresource"]).map(drop)
+                let answer = put_with(
+                    t,
+                    entries(|entry| entry["subresource"] = "x".repeat(257).into()),
+                    "v",
+                )
+                .await?;
+                answer
+                    .invalid(&["FieldValueTooLong metadata.managedFields[0].subresource"])
+                    .map(drop)
             },
         ),
         case(
@@ -319,7 +364,8 @@ fn sent() -> Vec<Case> {
             "managedFields that are sent with a status count for nothing.",
             async |t| {
                 t.make(&t.core("pods", "?fieldManager=m"), pod("p")).await?;
-                let patch = json!({ "metadata": { "managedFields": [] }, "status": { "message": "x" } });
+                let patch =
+                    json!({ "metadata": { "managedFields": [] }, "status": { "message": "x" } });
                 let path = t.core("pods", "/p/status?fieldManager=s");
                 let written = t.merge(&path, patch).await?.is(200)?;
                 same("owners", owners(&written), "m Update, s Update status")
@@ -363,22 +409,26 @@ fn kinds() -> Vec<Case> {
                 let path = format!("/api/v1/namespaces/{}", t.namespace);
                 let namespace = t.get(&path).await?.is(200)?;
                 let entry = &namespace["metadata"]["managedFields"][0]["fieldsV1"];
-                let owned =
-                    json!({ "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } });
+                let owned = json!({ "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } });
                 same("fields", entry.clone(), owned)
             },
         ),
-        case("a_status_of_a_create_is_not_owned", "A create with a status owns nothing of it.", async |t| {
-            let mut object = widget("a", json!({ "color": "red" }));
-            object["status"] = json!({ "ready": true });
-            let made = t.make(&t.widgets("?fieldManager=m"), object).await?;
-            same("fields", fields(&made, "m"), json!({ "f:spec": { ".": {}, "f:color": {} } }))
-        }),
+        case(
+            "a_status_of_a_create_is_not_owned",
+            "A create with a status owns nothing of it.",
+            async |t| {
+                let mut object = widget("a", json!({ "color": "red" }));
+                object["status"] = json!({ "ready": true });
+                let made = t.make(&t.widgets("?fieldManager=m"), object).await?;
+                same("fields", fields(&made, "m"), json!({ "f:spec": { ".": {}, "f:color": {} } }))
+            },
+        ),
         case(
             "a_status_has_entries_of_its_own",
             "A write to status is recorded under the subresource, and owns no metadata of a custom resource.",
             async |t| {
-                t.make(&t.widgets("?fieldManager=m"), widget("a", json!({ "color": "red" }))).await?;
+                t.make(&t.widgets("?fieldManager=m"), widget("a", json!({ "color": "red" })))
+                    .await?;
                 let patch = json!({
                     "metadata": { "labels": { "a": "b" } }, "spec": { "color": "blue" }, "status": { "ready": true },
                 });
@@ -412,9 +462,12 @@ fn kinds() -> Vec<Case> {
             "A patch of one member of one item owns just that.",
             async |t| {
                 let ports = json!([{ "port": 1, "name": "a" }, { "port": 2, "name": "b" }]);
-                t.make(&t.trackers("?fieldManager=m"), tracker("a", json!({ "ports": ports }))).await?;
-                let patch = json!([{ "op": "replace", "path": "/spec/ports/1/name", "value": "c" }]);
-                let written = t.patch(&t.trackers("/a?fieldManager=n"), JSON_PATCH, &patch).await?.is(200)?;
+                t.make(&t.trackers("?fieldManager=m"), tracker("a", json!({ "ports": ports })))
+                    .await?;
+                let patch =
+                    json!([{ "op": "replace", "path": "/spec/ports/1/name", "value": "c" }]);
+                let written =
+                    t.patch(&t.trackers("/a?fieldManager=n"), JSON_PATCH, &patch).await?.is(200)?;
                 let key = "k:{\"port\":2,\"protocol\":\"TCP\"}";
                 same(
                     "fields",
@@ -430,8 +483,10 @@ fn kinds() -> Vec<Case> {
                 let namespace = t.namespace.clone();
                 t.make(&t.new_events("?fieldManager=m"), new_event("e", &namespace)).await?;
                 let path = t.core("events", "/e?fieldManager=n");
-                let written =
-                    t.merge(&path, json!({ "metadata": { "labels": { "a": "b" } } })).await?.is(200)?;
+                let written = t
+                    .merge(&path, json!({ "metadata": { "labels": { "a": "b" } } }))
+                    .await?
+                    .is(200)?;
                 same("owners", owners(&written), "n Update")
             },
         ),
@@ -461,8 +516,12 @@ fn many() -> Vec<Case> {
                 made(t, "m00", json!({ "k": "v" })).await?;
                 let mut last = Value::Null;
                 for at in 1..11 {
-                    last =
-                        merge(t, &format!("m{at:02}"), json!({ "data": { format!("k{at}"): "v" } })).await?;
+                    last = merge(
+                        t,
+                        &format!("m{at:02}"),
+                        json!({ "data": { format!("k{at}"): "v" } }),
+                    )
+                    .await?;
                 }
                 same("entries", owners(&last).split(", ").count(), 10)?;
                 let owned = json!({ "f:data": { ".": {}, "f:k": {}, "f:k1": {} } });
@@ -476,27 +535,35 @@ fn many() -> Vec<Case> {
                 made(t, "m00", json!({ "k": "v" })).await?;
                 let mut last = Value::Null;
                 for at in 1..13 {
-                    last =
-                        merge(t, &format!("m{at:02}"), json!({ "data": { format!("k{at}"): "v" } })).await?;
+                    last = merge(
+                        t,
+                        &format!("m{at:02}"),
+                        json!({ "data": { format!("k{at}"): "v" } }),
+                    )
+                    .await?;
                 }
                 same("entries", owners(&last).split(", ").count(), 10)?;
                 let ancient = fields(&last, "ancient-changes");
                 same("fields", ancient["f:data"].as_object().map(serde_json::Map::len), Some(5))
             },
         ),
-        case("appliers_are_not_counted", "Managers that apply stay, however many there are.", async |t| {
-            made(t, "m", json!({ "k": "v" })).await?;
-            let mut last = Value::Null;
-            for at in 0..12 {
-                let config = json!({
-                    "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" },
-                    "data": { format!("k{at}"): "v" },
-                });
-                let path = t.maps(&format!("/a?fieldManager=a{at:02}"));
-                last = t.patch(&path, APPLY, &config).await?.is(200)?;
-            }
-            same("entries", owners(&last).split(", ").count(), 13)
-        }),
+        case(
+            "appliers_are_not_counted",
+            "Managers that apply stay, however many there are.",
+            async |t| {
+                made(t, "m", json!({ "k": "v" })).await?;
+                let mut last = Value::Null;
+                for at in 0..12 {
+                    let config = json!({
+                        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" },
+                        "data": { format!("k{at}"): "v" },
+                    });
+                    let path = t.maps(&format!("/a?fieldManager=a{at:02}"));
+                    last = t.patch(&path, APPLY, &config).await?.is(200)?;
+                }
+                same("entries", owners(&last).split(", ").count(), 13)
+            },
+        ),
     ]
 }
 
@@ -510,7 +577,10 @@ fn shown() -> Vec<Case> {
                     let mut object = tracker(name, json!({}));
                     object["metadata"][member] = json!({});
                     let path = t.trackers(&format!("/{name}"));
-                    let made = t.patch(&format!("{path}?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                    let made = t
+                        .patch(&format!("{path}?fieldManager=m"), APPLY, &object)
+                        .await?
+                        .is(201)?;
                     let put = t.put(&path, &made).await?.is(200)?;
                     holds("there is another version", version(&put) != version(&made))?;
                     let again = t.put(&path, &put).await?.is(200)?;
@@ -535,8 +605,10 @@ fn shown() -> Vec<Case> {
         ),
         case("watches_show_owners", "Events of a watch carry the managedFields.", async |t| {
             let list = t.get(&t.maps("?limit=1")).await?.is(200)?;
-            let path =
-                t.maps(&format!("?resourceVersion={}&fieldSelector=metadata.name%3Da", version(&list)));
+            let path = t.maps(&format!(
+                "?resourceVersion={}&fieldSelector=metadata.name%3Da",
+                version(&list)
+            ));
             let mut watch = t.watch(&path).await?;
             let made = made(t, "m", json!({ "k": "v" })).await?;
             same("event", watch.event("ADDED", "a").await?, made)

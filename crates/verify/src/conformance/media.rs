@@ -14,17 +14,30 @@ const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("answers_are_json", "Answers and refusals have the content type application/json.", async |t| {
-            t.map("a", "v").await?;
-            same("an object", t.get(&t.maps("/a")).await?.header("content-type"), "application/json")?;
-            same("a refusal", t.get(&t.maps("/b")).await?.header("content-type"), "application/json")
-        }),
+        case(
+            "answers_are_json",
+            "Answers and refusals have the content type application/json.",
+            async |t| {
+                t.map("a", "v").await?;
+                same(
+                    "an object",
+                    t.get(&t.maps("/a")).await?.header("content-type"),
+                    "application/json",
+                )?;
+                same(
+                    "a refusal",
+                    t.get(&t.maps("/b")).await?.header("content-type"),
+                    "application/json",
+                )
+            },
+        ),
         case(
             "anything_is_json",
             "Accept `*/*`, no Accept, and application/json with a charset answer JSON.",
             async |t| {
                 t.map("a", "v").await?;
-                for accept in ["*/*", "application/json", "application/json;charset=utf-8", "text/html, */*"]
+                for accept in
+                    ["*/*", "application/json", "application/json;charset=utf-8", "text/html, */*"]
                 {
                     t.get_as(&t.maps("/a"), accept)
                         .await?
@@ -43,11 +56,15 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("a_pattern_of_applications_is_406", "Accept `application/*` answers 406.", async |t| {
-            t.map("a", "v").await?;
-            t.get_as(&t.maps("/a"), "application/*").await?.refused(406, "NotAcceptable")?;
-            Ok(())
-        }),
+        case(
+            "a_pattern_of_applications_is_406",
+            "Accept `application/*` answers 406.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.get_as(&t.maps("/a"), "application/*").await?.refused(406, "NotAcceptable")?;
+                Ok(())
+            },
+        ),
         case(
             "the_second_choice_is_taken",
             "Of several forms the first that is served is taken.",
@@ -58,7 +75,9 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "kind": "ConfigMap" }),
                 )?;
                 has(
-                    &t.get_as(&t.maps("/a"), &format!("{PARTIAL},application/json")).await?.is(200)?,
+                    &t.get_as(&t.maps("/a"), &format!("{PARTIAL},application/json"))
+                        .await?
+                        .is(200)?,
                     json!({ "kind": "PartialObjectMetadata" }),
                 )
             },
@@ -93,9 +112,11 @@ pub(super) fn cases() -> Vec<Case> {
             "A patch that accepts PartialObjectMetadata is answered so.",
             async |t| {
                 t.map("a", "v").await?;
-                let headers = [("accept", PARTIAL), ("content-type", "application/merge-patch+json")];
-                let answer =
-                    t.send(Method::PATCH, &t.maps("/a"), &headers, "{\"data\":{\"k\":\"w\"}}").await?;
+                let headers =
+                    [("accept", PARTIAL), ("content-type", "application/merge-patch+json")];
+                let answer = t
+                    .send(Method::PATCH, &t.maps("/a"), &headers, "{\"data\":{\"k\":\"w\"}}")
+                    .await?;
                 has(&answer.is(200)?, json!({ "kind": "PartialObjectMetadata", "data": null }))
             },
         ),
@@ -130,7 +151,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A client that would rather have protobuf and takes JSON gets an answer; one that sends JSON is understood.",
             async |t| {
                 t.map("a", "v").await?;
-                t.get_as(&t.maps("/a"), "application/vnd.kubernetes.protobuf,application/json").await?;
+                t.get_as(&t.maps("/a"), "application/vnd.kubernetes.protobuf,application/json")
+                    .await?;
                 Ok(())
             },
         ),
@@ -155,7 +177,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A POST in protobuf that does not begin as one answers 400.",
             async |t| {
                 let headers = [("content-type", "application/vnd.kubernetes.protobuf")];
-                t.send(Method::POST, &t.maps(""), &headers, "x").await?.refused(400, "BadRequest")?;
+                t.send(Method::POST, &t.maps(""), &headers, "x")
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
@@ -175,37 +199,56 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("a_body_without_a_type_is_json", "A POST without a Content-Type is taken as JSON.", async |t| {
-            t.send(Method::POST, &t.maps(""), &[], map("a", "v").to_string()).await?.is(201)?;
-            Ok(())
-        }),
+        case(
+            "a_body_without_a_type_is_json",
+            "A POST without a Content-Type is taken as JSON.",
+            async |t| {
+                t.send(Method::POST, &t.maps(""), &[], map("a", "v").to_string()).await?.is(201)?;
+                Ok(())
+            },
+        ),
         case("a_body_of_json_with_parameters", "Content-Type may have parameters.", async |t| {
             let headers = [("content-type", "application/json; charset=utf-8")];
-            t.send(Method::POST, &t.maps(""), &headers, map("a", "v").to_string()).await?.is(201)?;
+            t.send(Method::POST, &t.maps(""), &headers, map("a", "v").to_string())
+                .await?
+                .is(201)?;
             Ok(())
         }),
         case("a_body_of_yaml", "A POST of application/yaml is understood.", async |t| {
             let body = "metadata:\n  name: a\ndata:\n  k: v\n";
-            let answer =
-                t.send(Method::POST, &t.maps(""), &[("content-type", "application/yaml")], body).await?;
+            let answer = t
+                .send(Method::POST, &t.maps(""), &[("content-type", "application/yaml")], body)
+                .await?;
             has(&answer.is(201)?, json!({ "data": { "k": "v" } }))
         }),
-        case("a_body_of_yaml_in_json_type_is_400", "YAML under the type of JSON answers 400.", async |t| {
-            let answer = t
-                .send(
-                    Method::POST,
-                    &t.maps(""),
-                    &[("content-type", "application/json")],
-                    "metadata:\n  name: a\n",
+        case(
+            "a_body_of_yaml_in_json_type_is_400",
+            "YAML under the type of JSON answers 400.",
+            async |t| {
+                let answer = t
+                    .send(
+                        Method::POST,
+                        &t.maps(""),
+                        &[("content-type", "application/json")],
+                        "metadata:\n  name: a\n",
+                    )
+                    .await?;
+                answer.refused(400, "BadRequest")?;
+                Ok(())
+            },
+        ),
+        case(
+            "answers_are_not_cached",
+            "Answers carry Cache-Control: no-cache, private.",
+            async |t| {
+                t.map("a", "v").await?;
+                same(
+                    "Cache-Control",
+                    t.get(&t.maps("/a")).await?.header("cache-control"),
+                    "no-cache, private",
                 )
-                .await?;
-            answer.refused(400, "BadRequest")?;
-            Ok(())
-        }),
-        case("answers_are_not_cached", "Answers carry Cache-Control: no-cache, private.", async |t| {
-            t.map("a", "v").await?;
-            same("Cache-Control", t.get(&t.maps("/a")).await?.header("cache-control"), "no-cache, private")
-        }),
+            },
+        ),
         case(
             "answers_of_yaml",
             "Objects and lists are answered in YAML to who prefers that, members by name.",
@@ -216,7 +259,8 @@ pub(super) fn cases() -> Vec<Case> {
                 same("content type", one.header("content-type"), YAML)?;
                 holds(
                     "it begins with the version",
-                    one.text.starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\nmetadata:\n"),
+                    one.text
+                        .starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\nmetadata:\n"),
                 )?;
                 let list = t.get_as(&t.maps(""), YAML).await?;
                 holds(
@@ -254,37 +298,48 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let partial = t
-                    .get_as(&t.maps("/a"), "application/yaml;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+                    .get_as(
+                        &t.maps("/a"),
+                        "application/yaml;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+                    )
                     .await?;
                 holds(
                     "it is metadata",
-                    partial
-                        .text
-                        .starts_with("apiVersion: meta.k8s.io/v1\nkind: PartialObjectMetadata\nmetadata:\n"),
+                    partial.text.starts_with(
+                        "apiVersion: meta.k8s.io/v1\nkind: PartialObjectMetadata\nmetadata:\n",
+                    ),
                 )?;
-                let table = t.get_as(&t.maps("/a"), "application/yaml;as=Table;g=meta.k8s.io;v=v1").await?;
+                let table =
+                    t.get_as(&t.maps("/a"), "application/yaml;as=Table;g=meta.k8s.io;v=v1").await?;
                 holds(
                     "it is a table",
-                    table.text.starts_with("apiVersion: meta.k8s.io/v1\ncolumnDefinitions:\n- description: "),
+                    table.text.starts_with(
+                        "apiVersion: meta.k8s.io/v1\ncolumnDefinitions:\n- description: ",
+                    ),
                 )
             },
         ),
-        case("a_watch_of_yaml_is_406", "A watch in YAML answers 406, and says so in YAML.", async |t| {
-            let answer = t.get_as(&t.maps("?watch=true&timeoutSeconds=1"), YAML).await?;
-            same("code", answer.code, 406)?;
-            same("content type", answer.header("content-type"), YAML)?;
-            holds(
-                "it says why",
-                answer.text.contains("reason: NotAcceptable\n")
-                    && answer.text.contains("application/json;stream=watch"),
-            )
-        }),
+        case(
+            "a_watch_of_yaml_is_406",
+            "A watch in YAML answers 406, and says so in YAML.",
+            async |t| {
+                let answer = t.get_as(&t.maps("?watch=true&timeoutSeconds=1"), YAML).await?;
+                same("code", answer.code, 406)?;
+                same("content type", answer.header("content-type"), YAML)?;
+                holds(
+                    "it says why",
+                    answer.text.contains("reason: NotAcceptable\n")
+                        && answer.text.contains("application/json;stream=watch"),
+                )
+            },
+        ),
         case(
             "malformed_yaml_is_400",
             "A body of YAML that cannot be read, or holds no object, answers 400.",
             async |t| {
                 for body in ["a: [", "hello", "- a"] {
-                    let answer = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    let answer =
+                        t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
                     answer.refused(400, "BadRequest").map_err(|why| format!("{body}: {why}"))?;
                 }
                 Ok(())
@@ -296,12 +351,15 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 for value in ["1", "yes", "true", "1.5"] {
                     let body = format!("metadata: {{name: a}}\ndata:\n  k: {value}\n");
-                    let answer = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    let answer =
+                        t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
                     answer.refused(400, "BadRequest").map_err(|why| format!("{value}: {why}"))?;
                 }
                 let body = "metadata: {name: a}\ndata: {k: 'yes'}\n";
-                let made =
-                    t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?.is(201)?;
+                let made = t
+                    .send(Method::POST, &t.maps(""), &[("content-type", YAML)], body)
+                    .await?
+                    .is(201)?;
                 has(&made, json!({ "data": { "k": "yes" } }))
             },
         ),
@@ -310,7 +368,9 @@ pub(super) fn cases() -> Vec<Case> {
             "Of several documents in a body the first is read.",
             async |t| {
                 let body = "metadata: {name: a}\n---\nmetadata: {name: b}\n";
-                t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?.is(201)?;
+                t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body)
+                    .await?
+                    .is(201)?;
                 same("names", names(&t.get(&t.maps("")).await?.is(200)?), "a".to_owned())
             },
         ),
@@ -331,54 +391,86 @@ pub(super) fn cases() -> Vec<Case> {
                     strict
                         .says(400, "BadRequest", "strict decoding error")
                         .map_err(|why| format!("{rest}: {why}"))?;
-                    let made = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    let made =
+                        t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
                     made.is(201)?;
-                    same("warnings", made.warnings().len(), 1).map_err(|why| format!("{rest}: {why}"))?;
+                    same("warnings", made.warnings().len(), 1)
+                        .map_err(|why| format!("{rest}: {why}"))?;
                 }
                 has(&t.get(&t.maps("/b")).await?.is(200)?, json!({ "data": { "k": "w" } }))
             },
         ),
-        case("a_put_and_a_delete_of_yaml", "A PUT and the options of a DELETE may be YAML.", async |t| {
-            t.map("a", "v").await?;
-            let body = "metadata: {name: a}\ndata: {k: w}\n";
-            let put = t.send(Method::PUT, &t.maps("/a"), &[("content-type", YAML)], body).await?.is(200)?;
-            has(&put, json!({ "data": { "k": "w" } }))?;
-            let options = "kind: DeleteOptions\napiVersion: v1\ndryRun: [All]\n";
-            t.send(Method::DELETE, &t.maps("/a"), &[("content-type", YAML)], options).await?.is(200)?;
-            t.get(&t.maps("/a")).await?.is(200).map(drop)
-        }),
-        case("a_patch_of_yaml_is_415", "A PATCH of the type application/yaml answers 415.", async |t| {
-            t.map("a", "v").await?;
-            t.send(Method::PATCH, &t.maps("/a"), &[("content-type", YAML)], "data: {k: w}\n")
-                .await?
-                .refused(415, "UnsupportedMediaType")
-                .map(drop)
-        }),
-        case("custom_objects_of_yaml", "Custom objects are taken and given in YAML, too.", async |t| {
-            let body = "apiVersion: conformance.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {color: red}\n";
-            t.send(Method::POST, &t.widgets(""), &[("content-type", YAML)], body).await?.is(201)?;
-            let text = t.get_as(&t.widgets("/a"), YAML).await?.text;
-            holds("it is YAML", text.contains("\nspec:\n  color: red\n"))
-        }),
+        case(
+            "a_put_and_a_delete_of_yaml",
+            "A PUT and the options of a DELETE may be YAML.",
+            async |t| {
+                t.map("a", "v").await?;
+                let body = "metadata: {name: a}\ndata: {k: w}\n";
+                let put = t
+                    .send(Method::PUT, &t.maps("/a"), &[("content-type", YAML)], body)
+                    .await?
+                    .is(200)?;
+                has(&put, json!({ "data": { "k": "w" } }))?;
+                let options = "kind: DeleteOptions\napiVersion: v1\ndryRun: [All]\n";
+                t.send(Method::DELETE, &t.maps("/a"), &[("content-type", YAML)], options)
+                    .await?
+                    .is(200)?;
+                t.get(&t.maps("/a")).await?.is(200).map(drop)
+            },
+        ),
+        case(
+            "a_patch_of_yaml_is_415",
+            "A PATCH of the type application/yaml answers 415.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.send(Method::PATCH, &t.maps("/a"), &[("content-type", YAML)], "data: {k: w}\n")
+                    .await?
+                    .refused(415, "UnsupportedMediaType")
+                    .map(drop)
+            },
+        ),
+        case(
+            "custom_objects_of_yaml",
+            "Custom objects are taken and given in YAML, too.",
+            async |t| {
+                let body = "apiVersion: conformance.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {color: red}\n";
+                t.send(Method::POST, &t.widgets(""), &[("content-type", YAML)], body)
+                    .await?
+                    .is(201)?;
+                let text = t.get_as(&t.widgets("/a"), YAML).await?.text;
+                holds("it is YAML", text.contains("\nspec:\n  color: red\n"))
+            },
+        ),
         case("cbor_is_not_served", "A body of CBOR answers 415, an Accept of it 406.", async |t| {
             t.map("a", "v").await?;
-            let answer =
-                t.send(Method::POST, &t.maps(""), &[("content-type", "application/cbor")], "x").await?;
+            let answer = t
+                .send(Method::POST, &t.maps(""), &[("content-type", "application/cbor")], "x")
+                .await?;
             answer.says(415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf")?;
-            t.get_as(&t.maps("/a"), "application/cbor").await?.refused(406, "NotAcceptable").map(drop)
+            t.get_as(&t.maps("/a"), "application/cbor")
+                .await?
+                .refused(406, "NotAcceptable")
+                .map(drop)
         }),
         case(
             "answers_for_people",
             "`pretty=true`, and clients that people use, get JSON in lines.",
             async |t| {
                 t.map("a", "v").await?;
-                let lines =
-                    |text: &str| text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"");
+                let lines = |text: &str| {
+                    text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"")
+                };
                 holds("it has lines", lines(&t.get(&t.maps("/a?pretty=true")).await?.text))?;
-                let curl = t.send(Method::GET, &t.maps("/a"), &[("user-agent", "curl/8.5.0")], "").await?;
+                let curl =
+                    t.send(Method::GET, &t.maps("/a"), &[("user-agent", "curl/8.5.0")], "").await?;
                 holds("it has lines for curl", lines(&curl.text))?;
                 let not = t
-                    .send(Method::GET, &t.maps("/a?pretty=false"), &[("user-agent", "curl/8.5.0")], "")
+                    .send(
+                        Method::GET,
+                        &t.maps("/a?pretty=false"),
+                        &[("user-agent", "curl/8.5.0")],
+                        "",
+                    )
                     .await?;
                 same("lines", not.text.trim_end().lines().count(), 1)
             },
@@ -400,7 +492,8 @@ pub(super) fn cases() -> Vec<Case> {
                     (t.widgets("/a"), only),
                     (t.widgets(""), only),
                 ] {
-                    let status = t.get_as(&path, "application/xml").await?.refused(406, "NotAcceptable")?;
+                    let status =
+                        t.get_as(&path, "application/xml").await?.refused(406, "NotAcceptable")?;
                     same("message", text(&status, "/message"), said)
                         .map_err(|why| format!("{path}: {why}"))?;
                 }

@@ -12,11 +12,18 @@ pub(super) fn cases() -> Vec<Case> {
             "labels_are_checked",
             "A label key that is no qualified name, or a value of other characters, answers 422.",
             async |t| {
-                for (key, value) in
-                    [("a b", "v"), ("", "v"), ("A.com/x/y", "v"), ("k", "a b"), ("k", "-a"), ("k", "a/b")]
-                {
+                for (key, value) in [
+                    ("a b", "v"),
+                    ("", "v"),
+                    ("A.com/x/y", "v"),
+                    ("k", "a b"),
+                    ("k", "-a"),
+                    ("k", "a/b"),
+                ] {
                     let object = json!({ "metadata": { "name": "a", "labels": { key: value } } });
-                    t.post(&t.maps(""), &object).await?.invalid(&["FieldValueInvalid metadata.labels"])?;
+                    t.post(&t.maps(""), &object)
+                        .await?
+                        .invalid(&["FieldValueInvalid metadata.labels"])?;
                 }
                 Ok(())
             },
@@ -31,16 +38,22 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("label_values_may_be_empty", "A label may have an empty value, and it stays.", async |t| {
-            let made = t.labelled("a", "k", "").await?;
-            has(&made, json!({ "metadata": { "labels": { "k": "" } } }))
-        }),
+        case(
+            "label_values_may_be_empty",
+            "A label may have an empty value, and it stays.",
+            async |t| {
+                let made = t.labelled("a", "k", "").await?;
+                has(&made, json!({ "metadata": { "labels": { "k": "" } } }))
+            },
+        ),
         case(
             "annotation_keys_are_checked",
             "An annotation key that is no qualified name answers 422; its case does not matter.",
             async |t| {
                 let object = json!({ "metadata": { "name": "a", "annotations": { "a b": "v" } } });
-                t.post(&t.maps(""), &object).await?.invalid(&["FieldValueInvalid metadata.annotations"])?;
+                t.post(&t.maps(""), &object)
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.annotations"])?;
                 let object = json!({ "metadata": { "name": "a", "annotations": { "Example.com/X": "any text at all" } } });
                 t.post(&t.maps(""), &object).await?.is(201)?;
                 Ok(())
@@ -50,9 +63,10 @@ pub(super) fn cases() -> Vec<Case> {
             "annotations_have_at_most_256_kib",
             "Annotations of more than 256 KiB in all answer 422 FieldValueTooLong.",
             async |t| {
-                let object =
-                    json!({ "metadata": { "name": "a", "annotations": { "k": "x".repeat(256 * 1024) } } });
-                t.post(&t.maps(""), &object).await?.invalid(&["FieldValueTooLong metadata.annotations"])?;
+                let object = json!({ "metadata": { "name": "a", "annotations": { "k": "x".repeat(256 * 1024) } } });
+                t.post(&t.maps(""), &object)
+                    .await?
+                    .invalid(&["FieldValueTooLong metadata.annotations"])?;
                 Ok(())
             },
         ),
@@ -70,7 +84,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A finalizer without a domain that is none of Kubernetes' own answers 422.",
             async |t| {
                 let object = json!({ "metadata": { "name": "a", "finalizers": ["plain"] } });
-                t.post(&t.maps(""), &object).await?.invalid(&["FieldValueInvalid metadata.finalizers[0]"])?;
+                t.post(&t.maps(""), &object)
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.finalizers[0]"])?;
                 let object = json!({ "metadata": { "name": "a", "finalizers": ["orphan", "foregroundDeletion", "kubernetes"] } });
                 t.post(&t.maps(""), &object).await?.refused(422, "Invalid")?;
                 Ok(())
@@ -80,7 +96,8 @@ pub(super) fn cases() -> Vec<Case> {
             "owner_references_need_all_members",
             "An owner reference without apiVersion, kind, name or uid answers 422.",
             async |t| {
-                let whole = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u" });
+                let whole =
+                    json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u" });
                 for member in ["apiVersion", "kind", "name", "uid"] {
                     let mut owner = whole.clone();
                     owner[member] = "".into();
@@ -101,8 +118,7 @@ pub(super) fn cases() -> Vec<Case> {
             "Two owner references with controller true answer 422.",
             async |t| {
                 let owner = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name, "controller": true });
-                let object =
-                    json!({ "metadata": { "name": "a", "ownerReferences": [owner("x"), owner("y")] } });
+                let object = json!({ "metadata": { "name": "a", "ownerReferences": [owner("x"), owner("y")] } });
                 t.post(&t.maps(""), &object)
                     .await?
                     .invalid(&["FieldValueInvalid metadata.ownerReferences"])?;
@@ -121,7 +137,9 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let mut object = widget("a", json!({}));
                 object["metadata"]["labels"] = json!({ "k": "a b" });
-                t.post(&t.widgets(""), &object).await?.invalid(&["FieldValueInvalid metadata.labels"])?;
+                t.post(&t.widgets(""), &object)
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.labels"])?;
                 Ok(())
             },
         ),
@@ -146,19 +164,24 @@ pub(super) fn cases() -> Vec<Case> {
                 "the name of the object (b) does not match the name on the URL (a)",
             )
         }),
-        case("the_namespace_cannot_be_changed", "A patch of metadata.namespace answers 400.", async |t| {
-            t.map("a", "v").await?;
-            t.merge(&t.maps("/a"), json!({ "metadata": { "namespace": "default" } }))
-                .await?
-                .refused(400, "BadRequest")?;
-            Ok(())
-        }),
+        case(
+            "the_namespace_cannot_be_changed",
+            "A patch of metadata.namespace answers 400.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.merge(&t.maps("/a"), json!({ "metadata": { "namespace": "default" } }))
+                    .await?
+                    .refused(400, "BadRequest")?;
+                Ok(())
+            },
+        ),
         case(
             "the_uid_cannot_be_changed",
             "A patch of metadata.uid answers 422: field is immutable.",
             async |t| {
                 t.map("a", "v").await?;
-                let answer = t.merge(&t.maps("/a"), json!({ "metadata": { "uid": "other" } })).await?;
+                let answer =
+                    t.merge(&t.maps("/a"), json!({ "metadata": { "uid": "other" } })).await?;
                 answer.invalid(&["FieldValueInvalid metadata.uid"])?;
                 Ok(())
             },
@@ -167,7 +190,8 @@ pub(super) fn cases() -> Vec<Case> {
             "managed_fields_say_who_wrote_what",
             "Every object has managedFields with the writer, the operation and the fields it wrote.",
             async |t| {
-                let made = t.post(&t.maps("?fieldManager=tester"), &map("a", "v")).await?.is(201)?;
+                let made =
+                    t.post(&t.maps("?fieldManager=tester"), &map("a", "v")).await?.is(201)?;
                 let entry = json!({
                     "manager": "tester", "operation": "Update", "apiVersion": "v1", "time": "*", "fieldsType": "FieldsV1",
                     "fieldsV1": { "f:data": { ".": {}, "f:k": {} } },
@@ -192,7 +216,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A fieldManager of more than 128 characters answers 422.",
             async |t| {
                 let path = t.maps(&format!("?fieldManager={}", "x".repeat(129)));
-                t.post(&path, &map("a", "v")).await?.invalid(&["FieldValueTooLong fieldManager"])?;
+                t.post(&path, &map("a", "v"))
+                    .await?
+                    .invalid(&["FieldValueTooLong fieldManager"])?;
                 Ok(())
             },
         ),
@@ -202,7 +228,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let made = t.map("a", "v").await?;
                 let time = text(&made, "/metadata/creationTimestamp");
-                holds("it has the form 2026-01-02T03:04:05Z", time.len() == 20 && time.ends_with('Z'))
+                holds(
+                    "it has the form 2026-01-02T03:04:05Z",
+                    time.len() == 20 && time.ends_with('Z'),
+                )
             },
         ),
         case(
@@ -256,7 +285,8 @@ pub(super) fn cases() -> Vec<Case> {
                 let fields = |status: &serde_json::Value| {
                     let mut fields: Vec<String> = Vec::new();
                     for cause in items(status, "/details/causes") {
-                        let field = text(cause, "/field").trim_start_matches("metadata.").to_owned();
+                        let field =
+                            text(cause, "/field").trim_start_matches("metadata.").to_owned();
                         // The real server checks metadata up to three times.
                         if !fields.contains(&field) {
                             fields.push(field);
@@ -267,7 +297,8 @@ pub(super) fn cases() -> Vec<Case> {
                 let mut object = json!({ "metadata": wrong });
                 object["metadata"]["name"] = "a".into();
                 let said = t.post(&t.leases(""), &object).await?.refused(422, "Invalid")?;
-                let order = "labels annotations ownerReferences.kind ownerReferences.name finalizers";
+                let order =
+                    "labels annotations ownerReferences.kind ownerReferences.name finalizers";
                 same("of a new one", fields(&said), order)?;
                 t.make(&t.leases(""), named("a")).await?;
                 let mut patch = json!({ "metadata": wrong });
@@ -294,7 +325,8 @@ pub(super) fn cases() -> Vec<Case> {
                         shown.join(",")
                     )
                 });
-                let causes = items(&status, "/details/causes").iter().map(|cause| text(cause, "/message"));
+                let causes =
+                    items(&status, "/details/causes").iter().map(|cause| text(cause, "/message"));
                 same(
                     "causes",
                     causes.collect::<Vec<_>>(),

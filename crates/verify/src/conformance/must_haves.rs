@@ -20,7 +20,8 @@ impl MustHave {
     }
 }
 
-/// All points. Who adds a group adds it where it belongs; what goes beyond the points stands in none.
+/// All points. Who adds a group adds it where it belongs; what goes beyond the points stands in
+/// none.
 pub const MUST_HAVES: [MustHave; 17] = [
     MustHave {
         number: 1,
@@ -81,9 +82,21 @@ pub const MUST_HAVES: [MustHave; 17] = [
     MustHave {
         number: 4,
         what: "Get, list, create, replace, patch, delete and deletecollection in every scope, and what they refuse.",
-        cases: &["writes::", "names::", "deletes::", "collections::", "custom::", "namespaces::", "verbs::"],
+        cases: &[
+            "writes::",
+            "names::",
+            "deletes::",
+            "collections::",
+            "custom::",
+            "namespaces::",
+            "verbs::",
+        ],
     },
-    MustHave { number: 5, what: "JSON patch, merge patch and strategic merge patch.", cases: &["patches::"] },
+    MustHave {
+        number: 5,
+        what: "JSON patch, merge patch and strategic merge patch.",
+        cases: &["patches::"],
+    },
     MustHave {
         number: 6,
         what: "Server-side apply: managers, conflicts, force, what is no longer applied, keyed and set lists.",

@@ -20,7 +20,9 @@ fn of_objects() -> Vec<Case> {
             "A name that is no lower-case DNS subdomain answers 422 about metadata.name.",
             async |t| {
                 for name in ["A", "a_b", "-a", "a-", "a..b", ".a", "a b", "ä"] {
-                    t.post(&t.maps(""), &named(name)).await?.invalid(&["FieldValueInvalid metadata.name"])?;
+                    t.post(&t.maps(""), &named(name))
+                        .await?
+                        .invalid(&["FieldValueInvalid metadata.name"])?;
                 }
                 for name in ["a.b", "1", "a-b.c", "a1"] {
                     t.post(&t.maps(""), &named(name)).await?.is(201)?;
@@ -70,9 +72,10 @@ fn of_objects() -> Vec<Case> {
                 t.post("/api/v1/namespaces", &named("a.b"))
                     .await?
                     .invalid(&["FieldValueInvalid metadata.name"])?;
-                t.post("/api/v1/namespaces", &named(&"a".repeat(64)))
-                    .await?
-                    .invalid(&["FieldValueInvalid metadata.name", "FieldValueInvalid metadata.labels"])?;
+                t.post("/api/v1/namespaces", &named(&"a".repeat(64))).await?.invalid(&[
+                    "FieldValueInvalid metadata.name",
+                    "FieldValueInvalid metadata.labels",
+                ])?;
                 Ok(())
             },
         ),
@@ -105,9 +108,13 @@ fn of_objects() -> Vec<Case> {
             "generate_name_adds_five_characters",
             "generateName gets a random suffix of five characters, and stays in the object.",
             async |t| {
-                let made = t.make(&t.maps(""), json!({ "metadata": { "generateName": "x-" } })).await?;
+                let made =
+                    t.make(&t.maps(""), json!({ "metadata": { "generateName": "x-" } })).await?;
                 let name = text(&made, "/metadata/name");
-                holds("the name is the base and five characters", name.starts_with("x-") && name.len() == 7)?;
+                holds(
+                    "the name is the base and five characters",
+                    name.starts_with("x-") && name.len() == 7,
+                )?;
                 has(&made, json!({ "metadata": { "generateName": "x-" } }))
             },
         ),
@@ -115,21 +122,28 @@ fn of_objects() -> Vec<Case> {
             "generate_name_cuts_a_long_base",
             "A generateName of more than 58 characters is cut to 58 before the suffix.",
             async |t| {
-                let made =
-                    t.make(&t.maps(""), json!({ "metadata": { "generateName": "x".repeat(70) } })).await?;
+                let made = t
+                    .make(&t.maps(""), json!({ "metadata": { "generateName": "x".repeat(70) } }))
+                    .await?;
                 same("length", text(&made, "/metadata/name").len(), 63)
             },
         ),
-        case("generate_name_yields_to_a_name", "With a name, generateName is only kept.", async |t| {
-            let made =
-                t.make(&t.maps(""), json!({ "metadata": { "name": "a", "generateName": "x-" } })).await?;
-            has(&made, json!({ "metadata": { "name": "a", "generateName": "x-" } }))
-        }),
+        case(
+            "generate_name_yields_to_a_name",
+            "With a name, generateName is only kept.",
+            async |t| {
+                let made = t
+                    .make(&t.maps(""), json!({ "metadata": { "name": "a", "generateName": "x-" } }))
+                    .await?;
+                has(&made, json!({ "metadata": { "name": "a", "generateName": "x-" } }))
+            },
+        ),
         case(
             "a_wrong_generate_name_is_422",
             "A generateName that makes no valid name answers 422.",
             async |t| {
-                let answer = t.post(&t.maps(""), &json!({ "metadata": { "generateName": "X_" } })).await?;
+                let answer =
+                    t.post(&t.maps(""), &json!({ "metadata": { "generateName": "X_" } })).await?;
                 answer.refused(422, "Invalid")?;
                 Ok(())
             },
@@ -138,7 +152,8 @@ fn of_objects() -> Vec<Case> {
             "a_wrong_generate_name_is_said_of_both_fields",
             "A wrong generateName is reported for generateName and for the name made of it.",
             async |t| {
-                let answer = t.post(&t.maps(""), &json!({ "metadata": { "generateName": "X_" } })).await?;
+                let answer =
+                    t.post(&t.maps(""), &json!({ "metadata": { "generateName": "X_" } })).await?;
                 answer.invalid(&[
                     "FieldValueInvalid metadata.generateName",
                     "FieldValueInvalid metadata.name",
@@ -156,9 +171,12 @@ fn of_objects() -> Vec<Case> {
                         .await?
                         .invalid(&[&format!("FieldValueInvalid data[{key}]")])?;
                 }
-                t.post(&t.maps(""), &json!({ "metadata": { "name": "a" }, "data": { "A_b-c.D": "v" } }))
-                    .await?
-                    .is(201)?;
+                t.post(
+                    &t.maps(""),
+                    &json!({ "metadata": { "name": "a" }, "data": { "A_b-c.D": "v" } }),
+                )
+                .await?
+                .is(201)?;
                 Ok(())
             },
         ),

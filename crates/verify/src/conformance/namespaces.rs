@@ -42,7 +42,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let (_, path) = made(t, "grace").await?;
                 let marked = t.delete(&path).await?.is(200)?;
-                let metadata = json!({ "deletionTimestamp": "*", "deletionGracePeriodSeconds": null });
+                let metadata =
+                    json!({ "deletionTimestamp": "*", "deletionGracePeriodSeconds": null });
                 has(&marked, json!({ "metadata": metadata }))
             },
         ),
@@ -58,7 +59,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let status = json!({ "status": { "conditions": [condition.clone()] } });
                 t.merge(&format!("{path}/status"), status).await?.is(200)?;
                 let marked = t.delete(&path).await?.is(200)?;
-                has(&marked, json!({ "status": { "phase": "Terminating", "conditions": [condition] } }))
+                has(
+                    &marked,
+                    json!({ "status": { "phase": "Terminating", "conditions": [condition] } }),
+                )
             },
         ),
         case(
@@ -85,8 +89,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let (_, path) = made(t, "held").await?;
                 finalized_by(t, &path, &["example.com/f"]).await?;
                 t.delete(&path).await?.is(200)?;
-                let again =
-                    t.delete_with(&path, json!({ "propagationPolicy": "Foreground" })).await?.is(200)?;
+                let again = t
+                    .delete_with(&path, json!({ "propagationPolicy": "Foreground" }))
+                    .await?
+                    .is(200)?;
                 let metadata = json!({ "finalizers": null, "deletionGracePeriodSeconds": null });
                 has(&again, json!({ "kind": "Namespace", "metadata": metadata }))?;
                 finalized_by(t, &path, &[]).await?;
@@ -105,7 +111,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let dry = json!({ "propagationPolicy": "Foreground", "dryRun": ["All"] });
                 let marked = t.delete_with(&path, dry).await?.is(200)?;
                 has(&marked, json!({ "metadata": { "finalizers": ["foregroundDeletion"] } }))?;
-                has(&t.get(&path).await?.is(200)?, json!({ "metadata": { "deletionTimestamp": null } }))
+                has(
+                    &t.get(&path).await?.is(200)?,
+                    json!({ "metadata": { "deletionTimestamp": null } }),
+                )
             },
         ),
         case(
@@ -149,7 +158,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let status = t.delete_with(&path, options).await?.refused(409, "Conflict")?;
                 let why = told("ResourceVersion", "1", version(&now));
                 same("message", text(&status, "/message"), why.as_str())?;
-                has(&t.get(&path).await?.is(200)?, json!({ "metadata": { "deletionTimestamp": null } }))
+                has(
+                    &t.get(&path).await?.is(200)?,
+                    json!({ "metadata": { "deletionTimestamp": null } }),
+                )
             },
         ),
         case(
@@ -198,17 +210,23 @@ pub(super) fn cases() -> Vec<Case> {
             "a_create_in_a_missing_namespace_is_404",
             "A create in a namespace that does not exist answers 404 about the namespace.",
             async |t| {
+                let status = t
+                    .post(&format!("{NAMESPACES}/conformance-missing/configmaps"), &named("a"))
+                    .await?;
                 let status =
-                    t.post(&format!("{NAMESPACES}/conformance-missing/configmaps"), &named("a")).await?;
-                let status = status.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
-                has(&status, json!({ "details": { "kind": "namespaces", "name": "conformance-missing" } }))
+                    status.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
+                has(
+                    &status,
+                    json!({ "details": { "kind": "namespaces", "name": "conformance-missing" } }),
+                )
             },
         ),
         case(
             "a_custom_object_in_a_missing_namespace_is_404",
             "A create of a custom object in a namespace that does not exist answers 404 about the namespace.",
             async |t| {
-                let path = "/apis/conformance.example.com/v1/namespaces/conformance-missing/widgets";
+                let path =
+                    "/apis/conformance.example.com/v1/namespaces/conformance-missing/widgets";
                 t.post(path, &widget("a", json!({}))).await?.says(
                     404,
                     "NotFound",
@@ -222,8 +240,16 @@ pub(super) fn cases() -> Vec<Case> {
             "A put, patch or delete in a namespace that does not exist answers 404 about the object.",
             async |t| {
                 let path = format!("{NAMESPACES}/conformance-missing/configmaps/a");
-                t.put(&path, &named("a")).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
-                t.merge(&path, json!({})).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
+                t.put(&path, &named("a")).await?.says(
+                    404,
+                    "NotFound",
+                    "configmaps \"a\" not found",
+                )?;
+                t.merge(&path, json!({})).await?.says(
+                    404,
+                    "NotFound",
+                    "configmaps \"a\" not found",
+                )?;
                 t.delete(&path).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
                 Ok(())
             },
@@ -268,7 +294,10 @@ pub(super) fn cases() -> Vec<Case> {
                 );
                 same("message", text(&status, "/message"), why.as_str())?;
                 let cause = json!({ "reason": "NamespaceTerminating", "message": format!("namespace {name} is being terminated"), "field": "metadata.namespace" });
-                has(&status, json!({ "details": { "name": "a", "kind": "configmaps", "causes": [cause] } }))
+                has(
+                    &status,
+                    json!({ "details": { "name": "a", "kind": "configmaps", "causes": [cause] } }),
+                )
             },
         ),
         case(
@@ -280,8 +309,12 @@ pub(super) fn cases() -> Vec<Case> {
                 let nameless = json!({ "metadata": { "generateName": "base-" } });
                 let status = t.post(&path, &nameless).await?.refused(403, "Forbidden")?;
                 let why = "configmaps \"base-\" is forbidden: unable to create new content";
-                holds("the name is what it begins with", text(&status, "/message").starts_with(why))?;
-                let status = t.post(&path, &json!({ "metadata": {} })).await?.refused(403, "Forbidden")?;
+                holds(
+                    "the name is what it begins with",
+                    text(&status, "/message").starts_with(why),
+                )?;
+                let status =
+                    t.post(&path, &json!({ "metadata": {} })).await?.refused(403, "Forbidden")?;
                 let why = "configmaps \"Unknown\" is forbidden: unable to create new content";
                 holds("without both it is unknown", text(&status, "/message").starts_with(why))
             },
@@ -291,9 +324,12 @@ pub(super) fn cases() -> Vec<Case> {
             "An object in a namespace that is being deleted can still be changed and deleted.",
             async |t| {
                 let name = ending(t).await?;
-                t.merge(&format!("{NAMESPACES}/{name}/configmaps/held"), json!({ "data": { "k": "w" } }))
-                    .await?
-                    .is(200)?;
+                t.merge(
+                    &format!("{NAMESPACES}/{name}/configmaps/held"),
+                    json!({ "data": { "k": "w" } }),
+                )
+                .await?
+                .is(200)?;
                 Ok(())
             },
         ),
@@ -358,9 +394,13 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let name = t.own("n");
                 t.make(NAMESPACES, named(&name)).await?;
-                let patch = json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": null } } });
+                let patch =
+                    json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": null } } });
                 let patched = t.merge(&format!("{NAMESPACES}/{name}"), patch).await?.is(200)?;
-                has(&patched, json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } } }))
+                has(
+                    &patched,
+                    json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } } }),
+                )
             },
         ),
     ]

@@ -60,7 +60,8 @@ pub(super) fn cases() -> Vec<Case> {
                 )
                 .await?;
                 let twice = json!([{ "key": "a", "effect": "NoExecute" }, { "key": "a", "effect": "NoExecute", "value": "v" }]);
-                refused(t, json!({ "taints": twice }), &["FieldValueDuplicate metadata.taints[1]"]).await
+                refused(t, json!({ "taints": twice }), &["FieldValueDuplicate metadata.taints[1]"])
+                    .await
             },
         ),
         case(
@@ -70,7 +71,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let path = nodes(&format!("/{}", t.own("a")));
                 t.make(&nodes(""), named(&t.own("a"))).await?;
                 let set = t
-                    .merge(&path, json!({ "spec": { "providerID": "p://1", "podCIDR": "10.9.0.0/24" } }))
+                    .merge(
+                        &path,
+                        json!({ "spec": { "providerID": "p://1", "podCIDR": "10.9.0.0/24" } }),
+                    )
                     .await?
                     .is(200)?;
                 has(&set, json!({ "spec": { "podCIDRs": ["10.9.0.0/24"] } }))?;
@@ -86,7 +90,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let path = nodes(&format!("/{}", t.own("a")));
                 t.make(&nodes(""), named(&t.own("a"))).await?;
-                let status = json!({ "status": { "capacity": { "cpu": "4000m", "memory": "1024Mi" } } });
+                let status =
+                    json!({ "status": { "capacity": { "cpu": "4000m", "memory": "1024Mi" } } });
                 let patched = t.merge(&format!("{path}/status"), status).await?.is(200)?;
                 has(
                     &patched,
@@ -132,7 +137,10 @@ pub(super) fn cases() -> Vec<Case> {
             object["metadata"]["labels"] = json!({ "node-role.kubernetes.io/control-plane": "" });
             t.make(&nodes(""), object).await?;
             let table = t
-                .get_as(&nodes(&format!("/{}", t.own("a"))), "application/json;as=Table;v=v1;g=meta.k8s.io")
+                .get_as(
+                    &nodes(&format!("/{}", t.own("a"))),
+                    "application/json;as=Table;v=v1;g=meta.k8s.io",
+                )
                 .await?
                 .is(200)?;
             has(

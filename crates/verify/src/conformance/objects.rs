@@ -1,12 +1,14 @@
-//! The objects that cases make: the smallest that each kind takes, and the definitions of the custom kinds.
+//! The objects that cases make: the smallest that each kind takes, and the definitions of the
+//! custom kinds.
 
 use serde_json::{Value, json};
 
 /// The group of the cases' custom kinds.
 pub(super) const GROUP: &str = "conformance.example.com";
 
-/// Widget: namespaced, two versions, with a status subresource and a selectable field. Gadget: of cluster scope, bare.
-/// Tracker: lists and maps of every sort, and a second version that does not say so.
+/// Widget: namespaced, two versions, with a status subresource and a selectable field. Gadget: of
+/// cluster scope, bare. Tracker: lists and maps of every sort, and a second version that does not
+/// say so.
 pub(super) fn definitions() -> [Value; 4] {
     let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let mut widget = open.clone();
@@ -39,7 +41,12 @@ pub(super) fn definitions() -> [Value; 4] {
         { "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": open } },
     ]);
     [
-        definition("Widget", "widgets", "Namespaced", json!([version("v1", true), version("v2", false)])),
+        definition(
+            "Widget",
+            "widgets",
+            "Namespaced",
+            json!([version("v1", true), version("v2", false)]),
+        ),
         definition("Gadget", "gadgets", "Cluster", gadgets),
         definition("Tracker", "trackers", "Namespaced", tracker_versions(&open)),
         definition("Gear", "gears", "Namespaced", gears()),

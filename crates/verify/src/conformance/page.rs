@@ -1,4 +1,5 @@
-//! The list of rules as a page of the documentation, and the tables that are made of what the cases saw.
+//! The list of rules as a page of the documentation, and the tables that are made of what the cases
+//! saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -49,7 +50,9 @@ pub fn page(sights: &BTreeSet<Sight>) -> String {
     line("\n## Verbs by kinds\n");
     line(SUPPORT_LEGEND);
     line(&support(sights));
-    line("## Verbs by refusals\n\nA mark stands where a case that both servers pass was refused so.\n");
+    line(
+        "## Verbs by refusals\n\nA mark stands where a case that both servers pass was refused so.\n",
+    );
     line(&refusals(sights));
     rules(&cases, &mut line);
     page
@@ -66,8 +69,9 @@ fn rules(cases: &[Case], line: &mut impl FnMut(&str)) {
             group = case.group;
             line(&format!("\n## {group}\n\n| case | rule | embedded |\n| --- | --- | --- |"));
         }
-        let embedded =
-            case.difference().map_or_else(|| "same".to_owned(), |how| format!("**differs**: {how}"));
+        let embedded = case
+            .difference()
+            .map_or_else(|| "same".to_owned(), |how| format!("**differs**: {how}"));
         line(&format!("| {} | {} | {} |", case.name, cell(case.rule), cell(&embedded)));
     }
 }
@@ -82,7 +86,8 @@ pub fn support(sights: &BTreeSet<Sight>) -> String {
     for sight in sights {
         rows.entry(&sight.resource).or_default().entry(sight.verb).or_default().insert(sight.code);
     }
-    // What nothing was ever done with is no resource: a misspelt path, a subresource that the kind does not have.
+    // What nothing was ever done with is no resource: a misspelt path, a subresource that the kind
+    // does not have.
     rows.retain(|resource, verbs| {
         !resource.contains('%') && verbs.values().flatten().any(|code| *code < 300)
     });
@@ -108,7 +113,8 @@ fn refusals(sights: &BTreeSet<Sight>) -> String {
     for refusal in REFUSALS.iter().filter(|refusal| !refusal.verbs.is_empty()) {
         let cells = Verb::ALL.map(|verb| {
             let seen = |sight: &Sight| {
-                (sight.verb, sight.code, sight.reason.as_str()) == (verb, refusal.code, refusal.reason)
+                (sight.verb, sight.code, sight.reason.as_str())
+                    == (verb, refusal.code, refusal.reason)
             };
             if sights.iter().any(seen) { "x" } else { "" }
         });

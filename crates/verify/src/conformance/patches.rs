@@ -19,27 +19,40 @@ fn merges() -> Vec<Case> {
             "a_merge_patch_merges_members",
             "A merge patch sets members, removes those that are null, and leaves the others.",
             async |t| {
-                t.make(&t.maps(""), json!({ "metadata": { "name": "a" }, "data": { "a": "1", "b": "1" } }))
-                    .await?;
-                let patched =
-                    t.merge(&t.maps("/a"), json!({ "data": { "a": null, "c": "1" } })).await?.is(200)?;
+                t.make(
+                    &t.maps(""),
+                    json!({ "metadata": { "name": "a" }, "data": { "a": "1", "b": "1" } }),
+                )
+                .await?;
+                let patched = t
+                    .merge(&t.maps("/a"), json!({ "data": { "a": null, "c": "1" } }))
+                    .await?
+                    .is(200)?;
                 same("data", patched["data"].clone(), json!({ "b": "1", "c": "1" }))
             },
         ),
-        case("a_merge_patch_replaces_lists", "A merge patch replaces lists as a whole.", async |t| {
-            t.make(&t.widgets(""), widget("a", json!({ "l": [1, 2] }))).await?;
-            let patched = t.merge(&t.widgets("/a"), json!({ "spec": { "l": [3] } })).await?.is(200)?;
-            has(&patched, json!({ "spec": { "l": [3] } }))
-        }),
+        case(
+            "a_merge_patch_replaces_lists",
+            "A merge patch replaces lists as a whole.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({ "l": [1, 2] }))).await?;
+                let patched =
+                    t.merge(&t.widgets("/a"), json!({ "spec": { "l": [3] } })).await?.is(200)?;
+                has(&patched, json!({ "spec": { "l": [3] } }))
+            },
+        ),
         case(
             "a_patch_with_a_stale_version_is_409",
             "A merge patch that names a resourceVersion which is not current answers 409.",
             async |t| {
                 let made = t.map("a", "v").await?;
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
-                let patch =
-                    json!({ "metadata": { "resourceVersion": version(&made) }, "data": { "k": "x" } });
-                t.merge(&t.maps("/a"), patch).await?.says(409, "Conflict", "the object has been modified")?;
+                let patch = json!({ "metadata": { "resourceVersion": version(&made) }, "data": { "k": "x" } });
+                t.merge(&t.maps("/a"), patch).await?.says(
+                    409,
+                    "Conflict",
+                    "the object has been modified",
+                )?;
                 Ok(())
             },
         ),
@@ -48,8 +61,7 @@ fn merges() -> Vec<Case> {
             "A merge patch that names the current resourceVersion is applied.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let patch =
-                    json!({ "metadata": { "resourceVersion": version(&made) }, "data": { "k": "x" } });
+                let patch = json!({ "metadata": { "resourceVersion": version(&made) }, "data": { "k": "x" } });
                 has(&t.merge(&t.maps("/a"), patch).await?.is(200)?, json!({ "data": { "k": "x" } }))
             },
         ),
@@ -68,8 +80,9 @@ fn merges() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 for body in ["{", "x"] {
-                    let answer =
-                        t.send(http::Method::PATCH, &t.maps("/a"), &[("content-type", MERGE)], body).await?;
+                    let answer = t
+                        .send(http::Method::PATCH, &t.maps("/a"), &[("content-type", MERGE)], body)
+                        .await?;
                     answer.refused(400, "BadRequest")?;
                 }
                 Ok(())
@@ -89,7 +102,9 @@ fn merges() -> Vec<Case> {
             "A merge patch that makes a member another type answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                t.merge(&t.maps("/a"), json!({ "data": { "k": 7 } })).await?.refused(422, "Invalid")?;
+                t.merge(&t.maps("/a"), json!({ "data": { "k": 7 } }))
+                    .await?
+                    .refused(422, "Invalid")?;
                 Ok(())
             },
         ),
@@ -109,8 +124,9 @@ fn merges() -> Vec<Case> {
             "A patch that makes the object invalid answers 422 with the field.",
             async |t| {
                 t.map("a", "v").await?;
-                let answer =
-                    t.merge(&t.maps("/a"), json!({ "metadata": { "labels": { "k": "a b" } } })).await?;
+                let answer = t
+                    .merge(&t.maps("/a"), json!({ "metadata": { "labels": { "k": "a b" } } }))
+                    .await?;
                 answer.invalid(&["FieldValueInvalid metadata.labels"])?;
                 Ok(())
             },
@@ -134,10 +150,14 @@ fn merges() -> Vec<Case> {
             "kind and apiVersion in a strategic merge patch change nothing, unless they are no text: 422.",
             async |t| {
                 t.map("a", "v").await?;
-                for patch in [json!({ "kind": "X" }), json!({ "apiVersion": "v2" }), json!({ "kind": null })]
+                for patch in
+                    [json!({ "kind": "X" }), json!({ "apiVersion": "v2" }), json!({ "kind": null })]
                 {
                     let patched = t.patch(&t.maps("/a"), STRATEGIC, &patch).await?.is(200)?;
-                    has(&patched, json!({ "kind": "ConfigMap", "apiVersion": "v1", "data": { "k": "v" } }))?;
+                    has(
+                        &patched,
+                        json!({ "kind": "ConfigMap", "apiVersion": "v1", "data": { "k": "v" } }),
+                    )?;
                 }
                 t.patch(&t.maps("/a"), STRATEGIC, &json!({ "kind": 7 }))
                     .await?
@@ -184,7 +204,8 @@ fn merges() -> Vec<Case> {
             "A patch with an unknown member answers 422 under fieldValidation=Strict.",
             async |t| {
                 t.map("a", "v").await?;
-                let answer = t.merge(&t.maps("/a?fieldValidation=Strict"), json!({ "wrong": 1 })).await?;
+                let answer =
+                    t.merge(&t.maps("/a?fieldValidation=Strict"), json!({ "wrong": 1 })).await?;
                 answer.says(422, "Invalid", "unknown field \"wrong\"")?;
                 Ok(())
             },
@@ -236,8 +257,11 @@ fn merges() -> Vec<Case> {
             "a_strategic_patch_merges_members",
             "A strategic merge patch of a built-in kind sets and removes members.",
             async |t| {
-                t.make(&t.maps(""), json!({ "metadata": { "name": "a" }, "data": { "a": "1", "b": "1" } }))
-                    .await?;
+                t.make(
+                    &t.maps(""),
+                    json!({ "metadata": { "name": "a" }, "data": { "a": "1", "b": "1" } }),
+                )
+                .await?;
                 let patched = t
                     .patch(&t.maps("/a"), STRATEGIC, &json!({ "data": { "a": null, "c": "1" } }))
                     .await?
@@ -255,7 +279,8 @@ fn merges() -> Vec<Case> {
                 let patch = json!({ "metadata": { "finalizers": ["example.com/y"] } });
                 let patched = t.patch(&t.maps("/a"), STRATEGIC, &patch).await?.is(200)?;
                 let found = &patched["metadata"]["finalizers"];
-                holds("both are there", items(found, "").len() == 2).map_err(|why| format!("{why}: {found}"))
+                holds("both are there", items(found, "").len() == 2)
+                    .map_err(|why| format!("{why}: {found}"))
             },
         ),
     ]
@@ -267,8 +292,11 @@ fn json_patches() -> Vec<Case> {
             "a_json_patch_does_each_operation",
             "add, replace, remove, copy, move and test of a JSON patch do what RFC 6902 says.",
             async |t| {
-                t.make(&t.widgets(""), widget("a", json!({ "a": 1, "b": 2, "c": { "d": 3 }, "l": [1, 2] })))
-                    .await?;
+                t.make(
+                    &t.widgets(""),
+                    widget("a", json!({ "a": 1, "b": 2, "c": { "d": 3 }, "l": [1, 2] })),
+                )
+                .await?;
                 let patch = json!([
                     { "op": "test", "path": "/spec/a", "value": 1 },
                     { "op": "add", "path": "/spec/l/-", "value": 3 },
@@ -286,15 +314,18 @@ fn json_patches() -> Vec<Case> {
                 )
             },
         ),
-        case("escapes_in_json_pointers", "`~1` and `~0` in a JSON pointer are `/` and `~`.", async |t| {
-            let mut object = map("a", "v");
-            object["metadata"]["annotations"] = json!({ "example.com/x": "1" });
-            t.make(&t.maps(""), object).await?;
-            let patch =
-                json!([{ "op": "replace", "path": "/metadata/annotations/example.com~1x", "value": "2" }]);
-            let patched = t.json_patch(&t.maps("/a"), patch).await?.is(200)?;
-            has(&patched, json!({ "metadata": { "annotations": { "example.com/x": "2" } } }))
-        }),
+        case(
+            "escapes_in_json_pointers",
+            "`~1` and `~0` in a JSON pointer are `/` and `~`.",
+            async |t| {
+                let mut object = map("a", "v");
+                object["metadata"]["annotations"] = json!({ "example.com/x": "1" });
+                t.make(&t.maps(""), object).await?;
+                let patch = json!([{ "op": "replace", "path": "/metadata/annotations/example.com~1x", "value": "2" }]);
+                let patched = t.json_patch(&t.maps("/a"), patch).await?.is(200)?;
+                has(&patched, json!({ "metadata": { "annotations": { "example.com/x": "2" } } }))
+            },
+        ),
         case(
             "a_failed_test_is_422",
             "A JSON patch whose test fails answers 422 and changes nothing.",
@@ -328,7 +359,8 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch test for null below a member that is absent answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                let patch = json!([{ "op": "test", "path": "/metadata/annotations/x", "value": null }]);
+                let patch =
+                    json!([{ "op": "test", "path": "/metadata/annotations/x", "value": null }]);
                 t.json_patch(&t.maps("/a"), patch).await?.refused(422, "Invalid")?;
                 Ok(())
             },
@@ -338,10 +370,8 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch test of metadata.resourceVersion answers 422 when it is stale.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let test =
-                    json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version(&made) });
-                let patch =
-                    |value: &str| json!([test, { "op": "replace", "path": "/data/k", "value": value }]);
+                let test = json!({ "op": "test", "path": "/metadata/resourceVersion", "value": version(&made) });
+                let patch = |value: &str| json!([test, { "op": "replace", "path": "/data/k", "value": value }]);
                 t.json_patch(&t.maps("/a"), patch("w")).await?.is(200)?;
                 t.json_patch(&t.maps("/a"), patch("x")).await?.refused(422, "Invalid")?;
                 Ok(())
@@ -366,9 +396,12 @@ fn json_patches() -> Vec<Case> {
                 t.json_patch(&t.maps("/a"), json!([{ "op": "remove", "path": "/data/x" }]))
                     .await?
                     .refused(422, "Invalid")?;
-                t.json_patch(&t.maps("/a"), json!([{ "op": "move", "from": "/data/x", "path": "/data/y" }]))
-                    .await?
-                    .refused(422, "Invalid")?;
+                t.json_patch(
+                    &t.maps("/a"),
+                    json!([{ "op": "move", "from": "/data/x", "path": "/data/y" }]),
+                )
+                .await?
+                .refused(422, "Invalid")?;
                 Ok(())
             },
         ),
@@ -378,13 +411,19 @@ fn json_patches() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let patched = t
-                    .json_patch(&t.maps("/a"), json!([{ "op": "replace", "path": "/data/x", "value": "y" }]))
+                    .json_patch(
+                        &t.maps("/a"),
+                        json!([{ "op": "replace", "path": "/data/x", "value": "y" }]),
+                    )
                     .await?
                     .is(200)?;
                 has(&patched, json!({ "data": { "k": "v", "x": "y" } }))?;
-                t.json_patch(&t.maps("/a"), json!([{ "op": "replace", "path": "/nothing/x", "value": "y" }]))
-                    .await?
-                    .refused(422, "Invalid")?;
+                t.json_patch(
+                    &t.maps("/a"),
+                    json!([{ "op": "replace", "path": "/nothing/x", "value": "y" }]),
+                )
+                .await?
+                .refused(422, "Invalid")?;
                 Ok(())
             },
         ),
@@ -393,7 +432,9 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch operation without a path, or with one that is no pointer, answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                t.json_patch(&t.maps("/a"), json!([{ "op": "add" }])).await?.refused(422, "Invalid")?;
+                t.json_patch(&t.maps("/a"), json!([{ "op": "add" }]))
+                    .await?
+                    .refused(422, "Invalid")?;
                 t.json_patch(&t.maps("/a"), json!([{ "op": "add", "path": "data", "value": {} }]))
                     .await?
                     .refused(422, "Invalid")?;
@@ -405,7 +446,8 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch that adds below a member that is absent answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                let patch = json!([{ "op": "add", "path": "/metadata/annotations/x", "value": "y" }]);
+                let patch =
+                    json!([{ "op": "add", "path": "/metadata/annotations/x", "value": "y" }]);
                 t.json_patch(&t.maps("/a"), patch).await?.refused(422, "Invalid")?;
                 Ok(())
             },
@@ -415,9 +457,12 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch with an index beyond the end of a list answers 422.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({ "l": [1] }))).await?;
-                t.json_patch(&t.widgets("/a"), json!([{ "op": "add", "path": "/spec/l/5", "value": 1 }]))
-                    .await?
-                    .refused(422, "Invalid")?;
+                t.json_patch(
+                    &t.widgets("/a"),
+                    json!([{ "op": "add", "path": "/spec/l/5", "value": 1 }]),
+                )
+                .await?
+                .refused(422, "Invalid")?;
                 t.json_patch(&t.widgets("/a"), json!([{ "op": "remove", "path": "/spec/l/1" }]))
                     .await?
                     .refused(422, "Invalid")?;
@@ -429,16 +474,21 @@ fn json_patches() -> Vec<Case> {
             "A JSON patch with an unknown operation answers 422.",
             async |t| {
                 t.map("a", "v").await?;
-                let answer = t.json_patch(&t.maps("/a"), json!([{ "op": "jump", "path": "/data" }])).await?;
+                let answer =
+                    t.json_patch(&t.maps("/a"), json!([{ "op": "jump", "path": "/data" }])).await?;
                 answer.refused(422, "Invalid")?;
                 Ok(())
             },
         ),
-        case("a_json_patch_that_is_no_list_is_400", "A JSON patch that is no list answers 400.", async |t| {
-            t.map("a", "v").await?;
-            t.json_patch(&t.maps("/a"), json!({})).await?.refused(400, "BadRequest")?;
-            Ok(())
-        }),
+        case(
+            "a_json_patch_that_is_no_list_is_400",
+            "A JSON patch that is no list answers 400.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.json_patch(&t.maps("/a"), json!({})).await?.refused(400, "BadRequest")?;
+                Ok(())
+            },
+        ),
         case(
             "a_json_patch_of_10001_operations_is_413",
             "A JSON patch of more than 10,000 operations answers 413.",
@@ -472,10 +522,14 @@ fn json_patches() -> Vec<Case> {
             "The media type of a patch may have parameters; in another case, or with a space behind, it answers 415.",
             async |t| {
                 t.map("a", "v").await?;
-                t.patch(&t.maps("/a"), &format!("{JSON_PATCH}; charset=utf-8"), &json!([])).await?.is(200)?;
+                t.patch(&t.maps("/a"), &format!("{JSON_PATCH}; charset=utf-8"), &json!([]))
+                    .await?
+                    .is(200)?;
                 t.patch(&t.maps("/a"), &format!("{MERGE};charset"), &json!({})).await?.is(200)?;
                 for media in ["Application/Merge-Patch+JSON", "application/merge-patch+json ;x=y"] {
-                    t.patch(&t.maps("/a"), media, &json!({})).await?.refused(415, "UnsupportedMediaType")?;
+                    t.patch(&t.maps("/a"), media, &json!({}))
+                        .await?
+                        .refused(415, "UnsupportedMediaType")?;
                 }
                 Ok(())
             },

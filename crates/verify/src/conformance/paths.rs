@@ -1,4 +1,5 @@
-//! Paths with something odd in them: dots, empty parts, signs that no name has; and bodies and tokens as odd as they.
+//! Paths with something odd in them: dots, empty parts, signs that no name has; and bodies and
+//! tokens as odd as they.
 
 use base64::Engine as _;
 use http::Method;
@@ -22,10 +23,18 @@ async fn is_said(t: &Target, path: &str, code: u16, text: &str) -> Outcome {
     same(path, (answer.code, answer.text.as_str()), (code, text))
 }
 
-async fn message(t: &Target, method: Method, path: &str, code: u16, reason: &str) -> Result<String, String> {
+async fn message(
+    t: &Target,
+    method: Method,
+    path: &str,
+    code: u16,
+    reason: &str,
+) -> Result<String, String> {
     let answer = match method {
         Method::PATCH => t.send(method, path, &MERGE, "{}".to_owned()).await?,
-        Method::POST => t.send(method, path, &JSON, r#"{"metadata":{"name":"a"}}"#.to_owned()).await?,
+        Method::POST => {
+            t.send(method, path, &JSON, r#"{"metadata":{"name":"a"}}"#.to_owned()).await?
+        }
         method => t.send(method, path, &[], String::new()).await?,
     };
     Ok(text(&answer.refused(code, reason)?, "/message").to_owned())
@@ -34,7 +43,8 @@ async fn message(t: &Target, method: Method, path: &str, code: u16, reason: &str
 /// What is said of a continue token with this inside.
 async fn token(t: &Target, inside: &str) -> Result<String, String> {
     let token = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(inside);
-    let status = t.get(&t.maps(&format!("?limit=1&continue={token}"))).await?.refused(400, "BadRequest")?;
+    let status =
+        t.get(&t.maps(&format!("?limit=1&continue={token}"))).await?.refused(400, "BadRequest")?;
     let said = text(&status, "/message");
     let prefix = "invalid continue token: continue key is not valid: ";
     said.strip_prefix(prefix).map(str::to_owned).ok_or_else(|| format!("another message: {said}"))
@@ -49,7 +59,8 @@ fn dots() -> Vec<Case> {
         case("a_name_of_dots", "A name of one or two dots: 400, which says which.", async |t| {
             for (name, shown) in [(".", "."), ("..", ".."), ("%2e%2e", "..")] {
                 for method in [Method::GET, Method::DELETE, Method::PATCH] {
-                    let said = message(t, method, &t.maps(&format!("/{name}")), 400, "BadRequest").await?;
+                    let said =
+                        message(t, method, &t.maps(&format!("/{name}")), 400, "BadRequest").await?;
                     same(
                         "message",
                         said,
@@ -82,7 +93,8 @@ fn dots() -> Vec<Case> {
                     same(namespace, said, format!("invalid key: {key:?}"))?;
                 }
                 for method in [Method::DELETE, Method::PATCH] {
-                    let said = message(t, method, "/api/v1/namespaces/../configmaps/x", 500, "").await?;
+                    let said =
+                        message(t, method, "/api/v1/namespaces/../configmaps/x", 500, "").await?;
                     same("message", said, "invalid key: \"/configmaps/../x\"")?;
                 }
                 Ok(())
@@ -92,7 +104,8 @@ fn dots() -> Vec<Case> {
             "a_request_that_is_wrong_too",
             "What else is wrong is said before the namespace of dots.",
             async |t| {
-                for query in ["labelSelector=%21%21", "resourceVersion=x", "limit=x", "continue=x"] {
+                for query in ["labelSelector=%21%21", "resourceVersion=x", "limit=x", "continue=x"]
+                {
                     let path = format!("/api/v1/namespaces/../configmaps?{query}");
                     message(t, Method::GET, &path, 400, "BadRequest").await?;
                 }
@@ -103,7 +116,9 @@ fn dots() -> Vec<Case> {
             "new_objects_in_a_namespace_of_dots",
             "A create there fails where the namespace is looked up.",
             async |t| {
-                for (namespace, why) in [("..", "may not be '..'"), ("a%25b", "may not contain '%'")] {
+                for (namespace, why) in
+                    [("..", "may not be '..'"), ("a%25b", "may not contain '%'")]
+                {
                     let path = format!("/api/v1/namespaces/{namespace}/configmaps");
                     let said = message(t, Method::POST, &path, 500, "InternalError").await?;
                     let shown = namespace.replace("%25", "%");
@@ -123,7 +138,9 @@ fn slashes() -> Vec<Case> {
             "Slashes at the end of a resource's path are forgiven, however many.",
             async |t| {
                 t.map("a", "1").await?;
-                for path in [t.maps("//"), t.maps("/a//"), "/api/v1///".to_owned(), "/version//".to_owned()] {
+                for path in
+                    [t.maps("//"), t.maps("/a//"), "/api/v1///".to_owned(), "/version//".to_owned()]
+                {
                     t.get(&path).await?.is(200)?;
                 }
                 t.get("/apis/apps/v1//").await?.is(200)?;
@@ -151,9 +168,13 @@ fn slashes() -> Vec<Case> {
             "A list in an empty namespace is one over all namespaces.",
             async |t| {
                 t.labelled("a", "case", &t.class).await?;
-                let path = format!("/api/v1/namespaces//configmaps?labelSelector=case%3D{}", t.class);
+                let path =
+                    format!("/api/v1/namespaces//configmaps?labelSelector=case%3D{}", t.class);
                 same("names", names(&t.get(&path).await?.is(200)?), "a")?;
-                t.get("/apis/conformance.example.com/v1/namespaces//widgets").await?.is(200).map(drop)
+                t.get("/apis/conformance.example.com/v1/namespaces//widgets")
+                    .await?
+                    .is(200)
+                    .map(drop)
             },
         ),
         case(
@@ -161,10 +182,14 @@ fn slashes() -> Vec<Case> {
             "Nothing but a list is to be had of an empty namespace.",
             async |t| {
                 let path = "/api/v1/namespaces//configmaps";
-                for (method, rest) in
-                    [(Method::GET, "/a"), (Method::DELETE, "/a"), (Method::DELETE, ""), (Method::PATCH, "/a")]
-                {
-                    let said = message(t, method, &format!("{path}{rest}"), 400, "BadRequest").await?;
+                for (method, rest) in [
+                    (Method::GET, "/a"),
+                    (Method::DELETE, "/a"),
+                    (Method::DELETE, ""),
+                    (Method::PATCH, "/a"),
+                ] {
+                    let said =
+                        message(t, method, &format!("{path}{rest}"), 400, "BadRequest").await?;
                     same("message", said, "Namespace parameter required.")?;
                 }
                 message(t, Method::POST, &format!("{path}/a"), 405, "MethodNotAllowed").await?;
@@ -177,9 +202,10 @@ fn slashes() -> Vec<Case> {
             "an_update_in_an_empty_namespace",
             "Of an update in an empty namespace, its body and its name are looked at first.",
             async |t| {
-                for path in
-                    ["/api/v1/namespaces//configmaps/a", "/apis/apps/v1/namespaces//deployments/a/status"]
-                {
+                for path in [
+                    "/api/v1/namespaces//configmaps/a",
+                    "/apis/apps/v1/namespaces//deployments/a/status",
+                ] {
                     for (name, why) in [
                         (
                             "",
@@ -193,7 +219,8 @@ fn slashes() -> Vec<Case> {
                     }
                 }
                 let nameless = t.post("/api/v1/namespaces//configmaps", &json!({})).await?;
-                let causes = ["FieldValueRequired metadata.name", "FieldValueRequired metadata.namespace"];
+                let causes =
+                    ["FieldValueRequired metadata.name", "FieldValueRequired metadata.namespace"];
                 nameless.invalid(&causes)?;
                 let whole = t.put("/api/v1/namespaces//configmaps", &json!({})).await?;
                 whole.refused(405, "MethodNotAllowed").map(drop)
@@ -214,13 +241,22 @@ fn slashes() -> Vec<Case> {
                     if !path.contains("widgets") {
                         t.get(&path).await?.says(400, "BadRequest", "name must be provided")?;
                     }
-                    t.put(&path, &json!({})).await?.says(400, "BadRequest", "name must be provided")?;
-                    t.merge(&path, json!({})).await?.says(400, "BadRequest", "name must be provided")?;
+                    t.put(&path, &json!({})).await?.says(
+                        400,
+                        "BadRequest",
+                        "name must be provided",
+                    )?;
+                    t.merge(&path, json!({})).await?.says(
+                        400,
+                        "BadRequest",
+                        "name must be provided",
+                    )?;
                     t.delete(&path).await?.refused(405, "MethodNotAllowed")?;
                 }
                 t.get("/api/v1/namespaces//finalize").await?.refused(405, "MethodNotAllowed")?;
                 let list = t.get(&t.widgets("//status")).await?.refused(405, "MethodNotAllowed")?;
-                let of = "is not supported on resources of kind \"widgets.conformance.example.com\"";
+                let of =
+                    "is not supported on resources of kind \"widgets.conformance.example.com\"";
                 same("message", text(&list, "/message"), format!("list {of}"))?;
                 t.get("/api/v1/nodes//bogus").await?.refused(404, "NotFound").map(drop)
             },
@@ -238,16 +274,23 @@ fn slashes() -> Vec<Case> {
             }
             is_nowhere(t, "/apis/conformance.example.com/v1//widgets").await?;
             let status = t.get(&t.widgets("//a")).await?.refused(404, "NotFound")?;
-            same("message", text(&status, "/message"), "widgets.conformance.example.com \"\" not found")
+            same(
+                "message",
+                text(&status, "/message"),
+                "widgets.conformance.example.com \"\" not found",
+            )
         }),
         case(
             "nothing_to_watch",
             "An old path of a watch that ends there cannot be read: 500, a text.",
             async |t| {
-                for path in ["/api/v1/watch", "/apis/apps/v1/watch/", "/apis/nobody.example.com/v1/watch"] {
+                for path in
+                    ["/api/v1/watch", "/apis/apps/v1/watch/", "/apis/nobody.example.com/v1/watch"]
+                {
                     let why = format!("unable to determine kind and namespace from url, {path}");
-                    let whole =
-                        format!("Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n");
+                    let whole = format!(
+                        "Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n"
+                    );
                     is_said(t, path, 500, &whole).await?;
                 }
                 Ok(())
@@ -262,7 +305,11 @@ fn slashes() -> Vec<Case> {
                     is_nowhere(t, &path).await?;
                     for method in [Method::POST, Method::DELETE] {
                         let answer = t.send(method, &path, &JSON, "{}".to_owned()).await?;
-                        same(&path, (answer.code, answer.text.as_str()), (404, "404 page not found\n"))?;
+                        same(
+                            &path,
+                            (answer.code, answer.text.as_str()),
+                            (404, "404 page not found\n"),
+                        )?;
                     }
                 }
                 Ok(())
@@ -295,39 +342,54 @@ fn signs() -> Vec<Case> {
                 ("%c3%a9", "é"),
                 ("%e2%80%8b", "\\u200b"),
             ] {
-                let said = message(t, Method::GET, &t.maps(&format!("/{name}")), 404, "NotFound").await?;
+                let said =
+                    message(t, Method::GET, &t.maps(&format!("/{name}")), 404, "NotFound").await?;
                 same(name, said, format!("configmaps \"{shown}\" not found"))?;
             }
             Ok(())
         }),
-        case("a_name_that_is_no_text", "Bytes of a name that are no UTF-8 are quoted as bytes.", async |t| {
-            for (name, shown) in [("a%ff", "a\\xff"), ("%c3%28", "\\xc3("), ("%ed%a0%80", "\\xed\\xa0\\x80")]
-            {
-                for method in [Method::GET, Method::DELETE] {
-                    let said = message(t, method, &t.maps(&format!("/{name}")), 404, "NotFound").await?;
-                    same(name, said, format!("configmaps \"{shown}\" not found"))?;
+        case(
+            "a_name_that_is_no_text",
+            "Bytes of a name that are no UTF-8 are quoted as bytes.",
+            async |t| {
+                for (name, shown) in
+                    [("a%ff", "a\\xff"), ("%c3%28", "\\xc3("), ("%ed%a0%80", "\\xed\\xa0\\x80")]
+                {
+                    for method in [Method::GET, Method::DELETE] {
+                        let said =
+                            message(t, method, &t.maps(&format!("/{name}")), 404, "NotFound")
+                                .await?;
+                        same(name, said, format!("configmaps \"{shown}\" not found"))?;
+                    }
                 }
-            }
-            let said = message(t, Method::GET, &t.maps("?limit=%ff"), 400, "BadRequest").await?;
-            same("limit", said, "strconv.ParseInt: parsing \"\\xff\": invalid syntax")
-        }),
+                let said =
+                    message(t, Method::GET, &t.maps("?limit=%ff"), 400, "BadRequest").await?;
+                same("limit", said, "strconv.ParseInt: parsing \"\\xff\": invalid syntax")
+            },
+        ),
         case(
             "options_that_cannot_be_read",
             "An option with a semicolon, or a percent sign without two digits, is as if it were not there.",
             async |t| {
                 t.labelled("a", "k", "v").await?;
-                let path = t.maps("?labelSelector=%zz&limit=1;x&fieldSelector=%&watch=1;&resourceVersion=x%");
+                let path = t.maps(
+                    "?labelSelector=%zz&limit=1;x&fieldSelector=%&watch=1;&resourceVersion=x%",
+                );
                 same("names", names(&t.get(&path).await?.is(200)?).contains('a'), true)?;
                 let answer = t.get(&t.maps("?a%zz=1&;&limit=x")).await?;
                 answer.says(400, "BadRequest", "strconv.ParseInt: parsing \"x\"").map(drop)
             },
         ),
-        case("a_percent_sign_alone", "A percent sign without two digits: 400, a text.", async |t| {
-            for name in ["/a%zz", "/a%", "/%4"] {
-                is_said(t, &t.maps(name), 400, "400 Bad Request").await?;
-            }
-            Ok(())
-        }),
+        case(
+            "a_percent_sign_alone",
+            "A percent sign without two digits: 400, a text.",
+            async |t| {
+                for name in ["/a%zz", "/a%", "/%4"] {
+                    is_said(t, &t.maps(name), 400, "400 Bad Request").await?;
+                }
+                Ok(())
+            },
+        ),
     ]
 }
 
@@ -337,11 +399,14 @@ fn bodies() -> Vec<Case> {
             "a_token_of_wrong_types",
             "A continue token whose members have wrong types: 400, with the member and the number as it was sent.",
             async |t| {
-                let rv = |value: &str| format!(r#"{{"v":"meta.k8s.io/v1","rv":{value},"start":"a"}}"#);
+                let rv =
+                    |value: &str| format!(r#"{{"v":"meta.k8s.io/v1","rv":{value},"start":"a"}}"#);
                 let field = |what: &str, of: &str| {
                     format!("json: cannot unmarshal {what} into Go struct field continueToken.{of}")
                 };
-                for number in ["9223372036854775808", "18446744073709551616", "1.5", "1000.0", "1e3"] {
+                for number in
+                    ["9223372036854775808", "18446744073709551616", "1.5", "1000.0", "1e3"]
+                {
                     let expected = field(&format!("number {number}"), "rv of type int64");
                     same("message", token(t, &rv(number)).await?, expected)?;
                 }
@@ -375,13 +440,18 @@ fn bodies() -> Vec<Case> {
                 same("message", more, "invalid character 'x' after top-level value")
             },
         ),
-        case("a_token_in_capitals", "The members of a continue token may be in capitals.", async |t| {
-            let (made, _) = (t.map("a", "1").await?, t.map("b", "1").await?);
-            let inside = format!(r#"{{"V":"meta.k8s.io/v1","RV":{},"Start":"a"}}"#, version(&made));
-            let token = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(inside);
-            let list = t.get(&t.maps(&format!("?limit=5&continue={token}"))).await?.is(200)?;
-            same("names", names(&list), "a")
-        }),
+        case(
+            "a_token_in_capitals",
+            "The members of a continue token may be in capitals.",
+            async |t| {
+                let (made, _) = (t.map("a", "1").await?, t.map("b", "1").await?);
+                let inside =
+                    format!(r#"{{"V":"meta.k8s.io/v1","RV":{},"Start":"a"}}"#, version(&made));
+                let token = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(inside);
+                let list = t.get(&t.maps(&format!("?limit=5&continue={token}"))).await?.is(200)?;
+                same("names", names(&list), "a")
+            },
+        ),
         case(
             "json_that_breaks_off",
             "What breaks off in a word or a number misses what should be there.",
@@ -404,20 +474,28 @@ fn bodies() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("a_scale_that_is_no_json", "A Scale that is no JSON is told why, as any object.", async |t| {
-            let path = t.of_group("apps/v1", "deployments", "/a/scale");
-            let answer = t.send(Method::PUT, &path, &JSON, "[".to_owned()).await?;
-            let why = "the object provided is unrecognized (must be of type Scale): couldn't get version/kind; json parse \
+        case(
+            "a_scale_that_is_no_json",
+            "A Scale that is no JSON is told why, as any object.",
+            async |t| {
+                let path = t.of_group("apps/v1", "deployments", "/a/scale");
+                let answer = t.send(Method::PUT, &path, &JSON, "[".to_owned()).await?;
+                let why = "the object provided is unrecognized (must be of type Scale): couldn't get version/kind; json parse \
                        error: unexpected end of JSON input (5b)";
-            let status: Value = answer.refused(400, "BadRequest")?;
-            same("message", text(&status, "/message"), why)
-        }),
+                let status: Value = answer.refused(400, "BadRequest")?;
+                same("message", text(&status, "/message"), why)
+            },
+        ),
         case("json_beyond_all_depth", "More than 10,000 levels of JSON: 400.", async |t| {
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
                 let nested = format!("{}1{}", open.repeat(10_001), close.repeat(10_001));
                 let answer = t.send(Method::POST, &t.maps(""), &JSON, nested).await?;
                 let first = open.chars().next().unwrap_or_default();
-                answer.says(400, "BadRequest", &format!("invalid character '{first}' exceeded max depth"))?;
+                answer.says(
+                    400,
+                    "BadRequest",
+                    &format!("invalid character '{first}' exceeded max depth"),
+                )?;
             }
             Ok(())
         }),

@@ -7,7 +7,8 @@ use crate::conformance::objects::*;
 use crate::conformance::{Case, Target, case};
 
 async fn made(t: &Target, spec: Value) -> Result<Value, String> {
-    t.make(&t.core("pods", "?dryRun=All"), json!({ "metadata": { "name": "a" }, "spec": spec })).await
+    t.make(&t.core("pods", "?dryRun=All"), json!({ "metadata": { "name": "a" }, "spec": spec }))
+        .await
 }
 
 async fn of_container(t: &Target, container: Value) -> Result<Value, String> {
@@ -98,9 +99,12 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let spec = |volumes: Value| json!({ "metadata": { "name": "a" }, "spec": { "containers": [{ "name": "c", "image": "i" }], "volumes": volumes } });
                 let path = t.core("pods", "?dryRun=All");
-                t.post(&path, &spec(json!([{ "name": "v", "emptyDir": {}, "hostPath": { "path": "/x" } }])))
-                    .await?
-                    .invalid(&["FieldValueForbidden spec.volumes[0].hostPath"])?;
+                t.post(
+                    &path,
+                    &spec(json!([{ "name": "v", "emptyDir": {}, "hostPath": { "path": "/x" } }])),
+                )
+                .await?
+                .invalid(&["FieldValueForbidden spec.volumes[0].hostPath"])?;
                 t.post(&path, &spec(json!([{ "emptyDir": {} }])))
                     .await?
                     .invalid(&["FieldValueRequired spec.volumes[0].name"])?;
@@ -157,7 +161,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ("1.5Gi", "1536Mi"),
                 ] {
                     let container =
-                        of_container(t, json!({ "resources": { "limits": { "cpu": sent } } })).await?;
+                        of_container(t, json!({ "resources": { "limits": { "cpu": sent } } }))
+                            .await?;
                     same(sent, container["resources"]["limits"]["cpu"].clone(), json!(expected))?;
                 }
                 Ok(())
@@ -172,7 +177,11 @@ pub(super) fn cases() -> Vec<Case> {
                     ("1ii", "unable to parse quantity's suffix"),
                 ] {
                     let pod = json!({ "metadata": { "name": "a" }, "spec": { "containers": [{ "name": "c", "image": "i", "resources": { "limits": { "cpu": amount } } }] } });
-                    t.post(&t.core("pods", "?dryRun=All"), &pod).await?.says(400, "BadRequest", part)?;
+                    t.post(&t.core("pods", "?dryRun=All"), &pod).await?.says(
+                        400,
+                        "BadRequest",
+                        part,
+                    )?;
                 }
                 Ok(())
             },
@@ -189,7 +198,8 @@ pub(super) fn cases() -> Vec<Case> {
                 .await?;
                 holds(
                     "the limit is said",
-                    text(&status, "/message").contains("must be less than or equal to cpu limit of 1"),
+                    text(&status, "/message")
+                        .contains("must be less than or equal to cpu limit of 1"),
                 )?;
                 refused(
                     t,
@@ -209,20 +219,29 @@ pub(super) fn cases() -> Vec<Case> {
                 answer.is(201)?;
                 holds(
                     "it is warned of",
-                    answer.warnings().iter().any(|warning| warning.contains("fractional byte value")),
+                    answer
+                        .warnings()
+                        .iter()
+                        .any(|warning| warning.contains("fractional byte value")),
                 )
             },
         ),
-        case("the_account_has_two_names", "serviceAccount and serviceAccountName are one.", async |t| {
-            let pod =
+        case(
+            "the_account_has_two_names",
+            "serviceAccount and serviceAccountName are one.",
+            async |t| {
+                let pod =
                 made(t, json!({ "containers": [{ "name": "c", "image": "i" }], "serviceAccountName": "s" }))
                     .await?;
-            has(&pod, json!({ "spec": { "serviceAccount": "s", "serviceAccountName": "s" } }))?;
-            let pod =
-                made(t, json!({ "containers": [{ "name": "c", "image": "i" }], "serviceAccount": "s" }))
-                    .await?;
-            has(&pod, json!({ "spec": { "serviceAccount": "s", "serviceAccountName": "s" } }))
-        }),
+                has(&pod, json!({ "spec": { "serviceAccount": "s", "serviceAccountName": "s" } }))?;
+                let pod = made(
+                    t,
+                    json!({ "containers": [{ "name": "c", "image": "i" }], "serviceAccount": "s" }),
+                )
+                .await?;
+                has(&pod, json!({ "spec": { "serviceAccount": "s", "serviceAccountName": "s" } }))
+            },
+        ),
         case(
             "on_the_hosts_network_ports_are_the_hosts",
             "A Pod on its host's network has its containers' ports there.",
@@ -246,7 +265,9 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "metadata": { "name": "a" }, "spec": spec })
                 };
                 let path = t.core("pods", "?dryRun=All");
-                let pod = t.make(&path, spec(json!({ "priorityClassName": "system-node-critical" }))).await?;
+                let pod = t
+                    .make(&path, spec(json!({ "priorityClassName": "system-node-critical" })))
+                    .await?;
                 has(&pod, json!({ "spec": { "priority": 2_000_001_000 } }))?;
                 t.post(&path, &spec(json!({ "priorityClassName": "none" }))).await?.says(
                     403,
@@ -266,9 +287,11 @@ pub(super) fn cases() -> Vec<Case> {
             "A Pod that tolerates unready nodes itself is given the other toleration alone.",
             async |t| {
                 let own = json!([{ "key": "node.kubernetes.io/not-ready", "operator": "Exists" }]);
-                let pod =
-                    made(t, json!({ "containers": [{ "name": "c", "image": "i" }], "tolerations": own }))
-                        .await?;
+                let pod = made(
+                    t,
+                    json!({ "containers": [{ "name": "c", "image": "i" }], "tolerations": own }),
+                )
+                .await?;
                 has(
                     &pod["spec"]["tolerations"],
                     json!([{ "key": "node.kubernetes.io/not-ready", "effect": null }, { "key": "node.kubernetes.io/unreachable", "tolerationSeconds": 300 }]),
@@ -290,7 +313,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.make(&t.core("pods", ""), pod("a")).await?;
                 let patched = t
-                    .merge(&t.core("pods", "/a/status"), json!({ "status": { "podIP": "192.0.2.1" } }))
+                    .merge(
+                        &t.core("pods", "/a/status"),
+                        json!({ "status": { "podIP": "192.0.2.1" } }),
+                    )
                     .await?
                     .is(200)?;
                 has(&patched, json!({ "status": { "podIPs": [{ "ip": "192.0.2.1" }] } }))
@@ -301,7 +327,8 @@ pub(super) fn cases() -> Vec<Case> {
             "An environment variable that comes twice, and a port that comes twice, are warned of.",
             async |t| {
                 let container = json!({ "name": "c", "image": "i", "env": [{ "name": "A", "value": "1" }, { "name": "A", "value": "2" }], "ports": [{ "containerPort": 80 }, { "containerPort": 80 }] });
-                let pod = json!({ "metadata": { "name": "a" }, "spec": { "containers": [container] } });
+                let pod =
+                    json!({ "metadata": { "name": "a" }, "spec": { "containers": [container] } });
                 let answer = t.post(&t.core("pods", "?dryRun=All"), &pod).await?;
                 answer.is(201)?;
                 same("warnings", answer.warnings(), vec![
@@ -332,7 +359,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let made = t.make(&t.leases(""), named("a")).await?;
                 same("spec", made["spec"].clone(), json!({}))?;
                 let made = t.make(&t.core("events", ""), old_event("a", &t.namespace)).await?;
-                holds("firstTimestamp is null", made.get("firstTimestamp").is_some_and(Value::is_null))?;
+                holds(
+                    "firstTimestamp is null",
+                    made.get("firstTimestamp").is_some_and(Value::is_null),
+                )?;
                 has(
                     &made,
                     json!({ "source": { "component": "c" }, "reportingComponent": "", "reportingInstance": "" }),

@@ -1,4 +1,5 @@
-//! Roles and bindings as objects: what they fill in, refuse and keep. What they allow is not asked here.
+//! Roles and bindings as objects: what they fill in, refuse and keep. What they allow is not asked
+//! here.
 
 use serde_json::{Value, json};
 
@@ -73,7 +74,8 @@ pub(super) fn cases() -> Vec<Case> {
                     .invalid(&["FieldValueInvalid rules[0].nonResourceURLs"])?;
                 holds(
                     "it is said why",
-                    text(&status, "/message").contains("namespaced rules cannot apply to non-resource URLs"),
+                    text(&status, "/message")
+                        .contains("namespaced rules cannot apply to non-resource URLs"),
                 )?;
                 let path = of_cluster("clusterroles", "?dryRun=All");
                 t.make(&path, role(&t.own("a"), rule)).await?;
@@ -140,7 +142,8 @@ pub(super) fn cases() -> Vec<Case> {
                         .await?
                         .invalid(&[cause])?;
                 }
-                let object = binding(&t.own("a"), json!({ "kind": "Role", "name": "r" }), json!([]));
+                let object =
+                    binding(&t.own("a"), json!({ "kind": "Role", "name": "r" }), json!([]));
                 t.post(&of_cluster("clusterrolebindings", "?dryRun=All"), &object)
                     .await?
                     .invalid(&["FieldValueNotSupported roleRef.kind"])?;
@@ -154,7 +157,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let path = of_cluster("clusterrolebindings", "?dryRun=All");
                 for (subject, cause) in [
                     (json!({ "kind": "User" }), "FieldValueRequired subjects[0].name"),
-                    (json!({ "kind": "Robot", "name": "r" }), "FieldValueNotSupported subjects[0].kind"),
+                    (
+                        json!({ "kind": "Robot", "name": "r" }),
+                        "FieldValueNotSupported subjects[0].kind",
+                    ),
                     (
                         json!({ "kind": "ServiceAccount", "name": "s" }),
                         "FieldValueRequired subjects[0].namespace",
@@ -184,9 +190,12 @@ pub(super) fn cases() -> Vec<Case> {
                     r#"Invalid value: {{"APIGroup":"{GROUP}","Kind":"ClusterRole","Name":"writer"}}: cannot change roleRef"#
                 );
                 same("message", text(&status, "/details/causes/0/message").to_owned(), expected)?;
-                t.merge(&bindings(t, "/a"), json!({ "subjects": [{ "kind": "User", "name": "u" }] }))
-                    .await?
-                    .is(200)?;
+                t.merge(
+                    &bindings(t, "/a"),
+                    json!({ "subjects": [{ "kind": "User", "name": "u" }] }),
+                )
+                .await?
+                .is(200)?;
                 Ok(())
             },
         ),
@@ -197,7 +206,10 @@ pub(super) fn cases() -> Vec<Case> {
                 t.put(&roles(t, "/a"), &role("a", json!([]))).await?.is(201)?;
                 t.put(
                     &roles(t, "/a"),
-                    &role("a", json!([{ "verbs": ["get"], "apiGroups": [""], "resources": ["pods"] }])),
+                    &role(
+                        "a",
+                        json!([{ "verbs": ["get"], "apiGroups": [""], "resources": ["pods"] }]),
+                    ),
                 )
                 .await?
                 .is(200)?;
@@ -205,13 +217,17 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("deletes_of_roles_answer_a_status", "The delete of a Role answers a Status.", async |t| {
-            t.make(&roles(t, ""), role("a", json!([]))).await?;
-            has(
-                &t.delete(&roles(t, "/a")).await?.is(200)?,
-                json!({ "kind": "Status", "details": { "kind": "roles", "group": GROUP } }),
-            )
-        }),
+        case(
+            "deletes_of_roles_answer_a_status",
+            "The delete of a Role answers a Status.",
+            async |t| {
+                t.make(&roles(t, ""), role("a", json!([]))).await?;
+                has(
+                    &t.delete(&roles(t, "/a")).await?.is(200)?,
+                    json!({ "kind": "Status", "details": { "kind": "roles", "group": GROUP } }),
+                )
+            },
+        ),
         case(
             "a_table_of_bindings",
             "A table of RoleBindings says the role, and in its wide form who is bound.",
@@ -222,13 +238,18 @@ pub(super) fn cases() -> Vec<Case> {
                     .get_as(&bindings(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io")
                     .await?
                     .is(200)?;
-                has(&table["rows"][0]["cells"], json!(["a", "ClusterRole/reader", "*", "u", "", "n/s"]))
+                has(
+                    &table["rows"][0]["cells"],
+                    json!(["a", "ClusterRole/reader", "*", "u", "", "n/s"]),
+                )
             },
         ),
         case("a_table_of_roles", "A table of Roles says name and creation time.", async |t| {
             t.make(&roles(t, ""), role("a", json!([]))).await?;
-            let table =
-                t.get_as(&roles(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io").await?.is(200)?;
+            let table = t
+                .get_as(&roles(t, "/a"), "application/json;as=Table;v=v1;g=meta.k8s.io")
+                .await?
+                .is(200)?;
             has(
                 &table["columnDefinitions"],
                 json!([{ "name": "Name", "format": "name" }, { "name": "Created At", "type": "date" }]),

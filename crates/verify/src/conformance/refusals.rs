@@ -1,4 +1,5 @@
-//! Every verb with every reason that it can be refused for: each must be seen by a case that passes on both servers.
+//! Every verb with every reason that it can be refused for: each must be seen by a case that passes
+//! on both servers.
 
 use crate::conformance::seen::Verb;
 
@@ -15,7 +16,8 @@ pub struct Refusal {
 }
 
 use Verb::{
-    Apply, Create, Delete, DeleteCollection, Get, JsonPatch, List, MergePatch, StrategicPatch, Update, Watch,
+    Apply, Create, Delete, DeleteCollection, Get, JsonPatch, List, MergePatch, StrategicPatch,
+    Update, Watch,
 };
 
 const BUT_GET: &[Verb] = Verb::ALL.split_at(1).1;
@@ -27,7 +29,8 @@ const fn refusal(code: u16, reason: &'static str, verbs: &'static [Verb]) -> Ref
     Refusal { code, reason, verbs }
 }
 
-/// What can happen. 429 and 503 come from a server's load, which no request brings about: they are faults here.
+/// What can happen. 429 and 503 come from a server's load, which no request brings about: they are
+/// faults here.
 pub const REFUSALS: [Refusal; 14] = [
     refusal(400, "BadRequest", &Verb::ALL),
     refusal(401, "Unauthorized", &Verb::ALL),
@@ -36,7 +39,17 @@ pub const REFUSALS: [Refusal; 14] = [
     refusal(
         405,
         "MethodNotAllowed",
-        &[Get, Create, Update, MergePatch, JsonPatch, StrategicPatch, Apply, Delete, DeleteCollection],
+        &[
+            Get,
+            Create,
+            Update,
+            MergePatch,
+            JsonPatch,
+            StrategicPatch,
+            Apply,
+            Delete,
+            DeleteCollection,
+        ],
     ),
     refusal(406, "NotAcceptable", &Verb::ALL),
     refusal(409, "AlreadyExists", &[Create]),
@@ -44,7 +57,11 @@ pub const REFUSALS: [Refusal; 14] = [
     // A watch says it in its stream.
     refusal(410, "Expired", &[List]),
     refusal(413, "RequestEntityTooLarge", WRITES),
-    refusal(415, "UnsupportedMediaType", &[Create, Update, StrategicPatch, Delete, DeleteCollection]),
+    refusal(
+        415,
+        "UnsupportedMediaType",
+        &[Create, Update, StrategicPatch, Delete, DeleteCollection],
+    ),
     refusal(422, "Invalid", BUT_GET),
     refusal(500, "", &[Get, Watch, Create, Update, MergePatch, JsonPatch, StrategicPatch, Apply]),
     refusal(504, "Timeout", &[Get, List]),

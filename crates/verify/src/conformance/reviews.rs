@@ -38,9 +38,10 @@ fn own() -> Vec<Case> {
             "what_may_not_be_done_is_not_allowed_without_a_reason",
             "A SelfSubjectAccessReview of something nobody granted answers 201 with allowed false and no reason.",
             async move |t| {
-                let said = ask(t, "bob", own, json!({ "spec": about("get", "pods", &t.namespace) }))
-                    .await?
-                    .is(201)?;
+                let said =
+                    ask(t, "bob", own, json!({ "spec": about("get", "pods", &t.namespace) }))
+                        .await?
+                        .is(201)?;
                 same("the status", &said["status"], &json!({ "allowed": false }))
             },
         ),
@@ -49,9 +50,10 @@ fn own() -> Vec<Case> {
             "It names the binding, the role and the subject by which it is allowed.",
             async move |t| {
                 grant(t, "bob", json!([rule(&["get"], "", &["pods"])])).await?;
-                let said = ask(t, "bob", own, json!({ "spec": about("get", "pods", &t.namespace) }))
-                    .await?
-                    .is(201)?;
+                let said =
+                    ask(t, "bob", own, json!({ "spec": about("get", "pods", &t.namespace) }))
+                        .await?
+                        .is(201)?;
                 let reason = format!(
                     "RBAC: allowed by RoleBinding \"bob/{}\" of Role \"bob\" to User \"{}\"",
                     t.namespace,
@@ -77,8 +79,10 @@ fn own() -> Vec<Case> {
             "A member of system:masters is allowed everything, without a word why.",
             async move |t| {
                 let path = format!("{AUTHORIZATION}/{own}");
-                let said =
-                    t.post(&path, &json!({ "spec": about("anything", "whatever", "") })).await?.is(201)?;
+                let said = t
+                    .post(&path, &json!({ "spec": about("anything", "whatever", "") }))
+                    .await?
+                    .is(201)?;
                 same("the status", &said["status"], &json!({ "allowed": true }))
             },
         ),
@@ -86,10 +90,12 @@ fn own() -> Vec<Case> {
             "a_path_can_be_asked_about",
             "nonResourceAttributes ask about a path, which system:public-info-viewer may allow.",
             async move |t| {
-                let spec = json!({ "nonResourceAttributes": { "verb": "get", "path": "/version" } });
+                let spec =
+                    json!({ "nonResourceAttributes": { "verb": "get", "path": "/version" } });
                 let said = ask(t, "bob", own, json!({ "spec": spec })).await?.is(201)?;
                 has(&said["status"], json!({ "allowed": true, "reason": "*" }))?;
-                let spec = json!({ "nonResourceAttributes": { "verb": "get", "path": "/metrics" } });
+                let spec =
+                    json!({ "nonResourceAttributes": { "verb": "get", "path": "/metrics" } });
                 let said = ask(t, "bob", own, json!({ "spec": spec })).await?.is(201)?;
                 same("the status", &said["status"], &json!({ "allowed": false }))
             },
@@ -112,7 +118,9 @@ fn own() -> Vec<Case> {
             "A question without a namespace is about all of them.",
             async move |t| {
                 grant(t, "bob", json!([rule(&["get"], "", &["pods"])])).await?;
-                let said = ask(t, "bob", own, json!({ "spec": about("get", "pods", "") })).await?.is(201)?;
+                let said = ask(t, "bob", own, json!({ "spec": about("get", "pods", "") }))
+                    .await?
+                    .is(201)?;
                 same("the status", &said["status"]["allowed"], &json!(false))
             },
         ),
@@ -149,11 +157,16 @@ fn own() -> Vec<Case> {
                 )
             },
         ),
-        case("a_review_has_no_name", "Metadata in a SelfSubjectAccessReview are 422.", async move |t| {
-            let question = json!({ "metadata": { "name": "x" }, "spec": about("get", "pods", "") });
-            ask(t, "bob", own, question).await?.invalid(&["FieldValueInvalid metadata"])?;
-            Ok(())
-        }),
+        case(
+            "a_review_has_no_name",
+            "Metadata in a SelfSubjectAccessReview are 422.",
+            async move |t| {
+                let question =
+                    json!({ "metadata": { "name": "x" }, "spec": about("get", "pods", "") });
+                ask(t, "bob", own, question).await?.invalid(&["FieldValueInvalid metadata"])?;
+                Ok(())
+            },
+        ),
         case(
             "types_in_a_review_are_checked",
             "A wrong type answers 400, an unknown member with fieldValidation=Strict too.",
@@ -185,14 +198,19 @@ fn own() -> Vec<Case> {
             "a_review_may_come_with_a_status",
             "A status in a question is read and has no effect; what it has that is unknown is warned of.",
             async move |t| {
-                let mut question = json!({ "spec": about("get", "pods", ""), "status": { "allowed": true } });
+                let mut question =
+                    json!({ "spec": about("get", "pods", ""), "status": { "allowed": true } });
                 let answer = ask(t, "bob", own, question.clone()).await?;
                 same("the status", &answer.is(201)?["status"], &json!({ "allowed": false }))?;
                 same("the warnings", answer.warnings().len(), 0)?;
                 question["status"]["odd"] = json!(1);
                 let answer = ask(t, "bob", own, question.clone()).await?;
                 answer.is(201)?;
-                same("the warnings", answer.warnings(), ["299 - \"unknown field \\\"status.odd\\\"\""])?;
+                same(
+                    "the warnings",
+                    answer.warnings(),
+                    ["299 - \"unknown field \\\"status.odd\\\"\""],
+                )?;
                 question["status"]["allowed"] = json!("yes");
                 ask(t, "bob", own, question).await?.refused(400, "BadRequest").map(drop)
             },
@@ -296,7 +314,8 @@ fn others() -> Vec<Case> {
                 let spec = json!({ "user": "x", "nonResourceAttributes": of_path });
                 let said = t.post(&path, &json!({ "spec": spec })).await?.is(201)?;
                 same("the user alone", &said["status"]["allowed"], &json!(false))?;
-                let spec = json!({ "groups": ["system:authenticated"], "nonResourceAttributes": of_path });
+                let spec =
+                    json!({ "groups": ["system:authenticated"], "nonResourceAttributes": of_path });
                 let said = t.post(&path, &json!({ "spec": spec })).await?.is(201)?;
                 same("the group", &said["status"]["allowed"], &json!(true))
             },
@@ -326,8 +345,7 @@ fn others() -> Vec<Case> {
                 ask_local(t, json!({ "spec": spec }))
                     .await?
                     .invalid(&["FieldValueInvalid spec.resourceAttributes.namespace"])?;
-                let spec =
-                    json!({ "user": "alice", "nonResourceAttributes": { "verb": "get", "path": "/" } });
+                let spec = json!({ "user": "alice", "nonResourceAttributes": { "verb": "get", "path": "/" } });
                 ask_local(t, json!({ "spec": spec }))
                     .await?
                     .invalid(&["FieldValueInvalid spec.nonResourceAttributes"])?;
@@ -340,11 +358,16 @@ fn others() -> Vec<Case> {
             async |t| {
                 let mut spec = about("get", "pods", "not-there-at-all");
                 spec["user"] = json!("alice");
-                let path = format!("{AUTHORIZATION}/namespaces/not-there-at-all/localsubjectaccessreviews");
+                let path = format!(
+                    "{AUTHORIZATION}/namespaces/not-there-at-all/localsubjectaccessreviews"
+                );
                 t.post(&path, &json!({ "spec": spec })).await?.is(201)?;
-                t.post(&format!("{AUTHORIZATION}/localsubjectaccessreviews"), &json!({ "spec": spec }))
-                    .await?
-                    .refused(404, "NotFound")?;
+                t.post(
+                    &format!("{AUTHORIZATION}/localsubjectaccessreviews"),
+                    &json!({ "spec": spec }),
+                )
+                .await?
+                .refused(404, "NotFound")?;
                 Ok(())
             },
         ),
@@ -371,7 +394,10 @@ fn others() -> Vec<Case> {
                 same("the spec", &said["spec"], &json!({}))?;
                 let elsewhere = json!({ "spec": { "namespace": "default" } });
                 let said = ask(t, "bob", "selfsubjectrulesreviews", elsewhere).await?.is(201)?;
-                holds("it does not hold elsewhere", !items(&said, "/status/resourceRules").contains(&named))
+                holds(
+                    "it does not hold elsewhere",
+                    !items(&said, "/status/resourceRules").contains(&named),
+                )
             },
         ),
         case(
@@ -422,7 +448,8 @@ fn who() -> Vec<Case> {
             "an_unknown_token_is_nobodys",
             "A TokenReview of an unknown token answers 201 with an error and no user.",
             async move |t| {
-                let said = t.post(tokens, &json!({ "spec": { "token": "nobodys" } })).await?.is(201)?;
+                let said =
+                    t.post(tokens, &json!({ "spec": { "token": "nobodys" } })).await?.is(201)?;
                 let status = json!({ "user": {}, "error": "invalid bearer token" });
                 same("the status", &said["status"], &status)
             },
@@ -431,7 +458,9 @@ fn who() -> Vec<Case> {
             "a_right_is_needed_to_ask_whose_token_it_is",
             "A TokenReview by a user without rights is 403.",
             async move |t| {
-                let answer = by(t, "bob", Method::POST, tokens, &json!({ "spec": { "token": "x" } })).await?;
+                let answer =
+                    by(t, "bob", Method::POST, tokens, &json!({ "spec": { "token": "x" } }))
+                        .await?;
                 answer.refused(403, "Forbidden")?;
                 get_by(t, "bob", tokens).await?.refused(403, "Forbidden")?;
                 Ok(())

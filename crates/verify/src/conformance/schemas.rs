@@ -50,7 +50,9 @@ fn values() -> Vec<Case> {
         case(
             "an_integer_takes_whole_floats",
             "An integer may be written as 3.0, and is shown as 3.",
-            async |t| same("spec", kept(t, json!({ "size": 3.0 })).await?["size"].clone(), json!(3)),
+            async |t| {
+                same("spec", kept(t, json!({ "size": 3.0 })).await?["size"].clone(), json!(3))
+            },
         ),
         case(
             "an_integer_takes_no_fraction",
@@ -91,11 +93,15 @@ fn values() -> Vec<Case> {
                 refused(t, json!({ "ratio": 0.3 }), &[cause]).await
             },
         ),
-        case("int32_has_its_range", "A number that int32 cannot hold is refused, of no field.", async |t| {
-            let cause = "FieldValueInvalid <nil>: Invalid value: \"\": Checked value must be of type integer with \
+        case(
+            "int32_has_its_range",
+            "A number that int32 cannot hold is refused, of no field.",
+            async |t| {
+                let cause = "FieldValueInvalid <nil>: Invalid value: \"\": Checked value must be of type integer with \
                          format int32 in spec.small";
-            refused(t, json!({ "small": 3_000_000_000_u64 }), &[cause]).await
-        }),
+                refused(t, json!({ "small": 3_000_000_000_u64 }), &[cause]).await
+            },
+        ),
         case(
             "a_long_text_is_too_long",
             "A text above its length is refused in bytes, which are characters.",
@@ -118,10 +124,14 @@ fn values() -> Vec<Case> {
                 refused(t, json!({ "name": "A" }), &[cause]).await
             },
         ),
-        case("a_pattern_must_match", "A text that does not match is refused with the pattern.", async |t| {
-            let cause = "FieldValueInvalid spec.name: Invalid value: \"a1\": spec.name in body should match '^[a-z]+$'";
-            refused(t, json!({ "name": "a1" }), &[cause]).await
-        }),
+        case(
+            "a_pattern_must_match",
+            "A text that does not match is refused with the pattern.",
+            async |t| {
+                let cause = "FieldValueInvalid spec.name: Invalid value: \"a1\": spec.name in body should match '^[a-z]+$'";
+                refused(t, json!({ "name": "a1" }), &[cause]).await
+            },
+        ),
         case(
             "digits_of_a_pattern_are_ascii",
             "\\d in a pattern is 0 to 9, not every digit of Unicode.",
@@ -154,16 +164,24 @@ fn values() -> Vec<Case> {
             "int_or_string_takes_both",
             "x-kubernetes-int-or-string takes an integer and a text.",
             async |t| {
-                same("a text", kept(t, json!({ "port": "http" })).await?["port"].clone(), json!("http"))?;
+                same(
+                    "a text",
+                    kept(t, json!({ "port": "http" })).await?["port"].clone(),
+                    json!("http"),
+                )?;
                 let made = t.make(&t.gears(""), gear("b", json!({ "port": 80 }))).await?;
                 same("an integer", made["spec"]["port"].clone(), json!(80))
             },
         ),
-        case("int_or_string_takes_nothing_else", "Anything else is refused with both types.", async |t| {
-            let cause = "FieldValueTypeInvalid spec.port: Invalid value: \"boolean\": spec.port in body must be of type \
+        case(
+            "int_or_string_takes_nothing_else",
+            "Anything else is refused with both types.",
+            async |t| {
+                let cause = "FieldValueTypeInvalid spec.port: Invalid value: \"boolean\": spec.port in body must be of type \
                          integer,string: \"boolean\"";
-            refused(t, json!({ "port": true }), &[cause]).await
-        }),
+                refused(t, json!({ "port": true }), &[cause]).await
+            },
+        ),
         case("a_date_time_is_checked", "A text of format date-time must be one.", async |t| {
             kept(t, json!({ "when": "2026-01-02T03:04:05Z" })).await?;
             let cause = "FieldValueTypeInvalid spec.when: Invalid value: \"soon\": spec.when in body must be of type \
@@ -209,8 +227,12 @@ fn objects() -> Vec<Case> {
             "a_required_member_is_missed",
             "A required member that is not there is a cause of its own.",
             async |t| {
-                refused(t, json!({ "pair": {} }), &["FieldValueRequired spec.pair.left: Required value"])
-                    .await
+                refused(
+                    t,
+                    json!({ "pair": {} }),
+                    &["FieldValueRequired spec.pair.left: Required value"],
+                )
+                .await
             },
         ),
         case(
@@ -236,8 +258,7 @@ fn objects() -> Vec<Case> {
             refused(t, json!({ "few": ["a", "b", "c"] }), &[cause]).await
         }),
         case("a_list_may_be_too_short", "Fewer items than minItems are invalid.", async |t| {
-            let cause =
-                "FieldValueInvalid spec.few: Invalid value: 0: spec.few in body should have at least 1 items";
+            let cause = "FieldValueInvalid spec.few: Invalid value: 0: spec.few in body should have at least 1 items";
             refused(t, json!({ "few": [] }), &[cause]).await
         }),
         case("items_are_named_by_their_index", "A wrong item is named by its index.", async |t| {
@@ -254,7 +275,8 @@ fn objects() -> Vec<Case> {
             "the_name_of_an_object_is_in_the_schema",
             "The schema may ask for more of metadata.name.",
             async |t| {
-                let cause = "FieldValueTooLong metadata.name: Too long: may not be more than 20 bytes";
+                let cause =
+                    "FieldValueTooLong metadata.name: Too long: may not be more than 20 bytes";
                 let named = gear("a-name-of-more-than-twenty", json!({}));
                 refused_for(&t.post(&t.gears(""), &named).await?, &[cause])
             },
@@ -264,9 +286,11 @@ fn objects() -> Vec<Case> {
 
 fn alternatives() -> Vec<Case> {
     vec![
-        case("one_of_wants_one", "oneOf takes a value of which one alternative is true.", async |t| {
-            kept(t, json!({ "one": { "a": "x" } })).await.map(drop)
-        }),
+        case(
+            "one_of_wants_one",
+            "oneOf takes a value of which one alternative is true.",
+            async |t| kept(t, json!({ "one": { "a": "x" } })).await.map(drop),
+        ),
         case("one_of_takes_no_two", "oneOf says how many alternatives were true.", async |t| {
             let cause = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.one\" must validate one and only one \
                          schema (oneOf). Found 2 valid alternatives";
@@ -278,8 +302,12 @@ fn alternatives() -> Vec<Case> {
             async |t| {
                 let none = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.one\" must validate one and only one \
                         schema (oneOf). Found none valid";
-                refused(t, json!({ "one": {} }), &[none, "FieldValueRequired spec.one.a: Required value"])
-                    .await
+                refused(
+                    t,
+                    json!({ "one": {} }),
+                    &[none, "FieldValueRequired spec.one.a: Required value"],
+                )
+                .await
             },
         ),
         case(
@@ -289,19 +317,27 @@ fn alternatives() -> Vec<Case> {
                 kept(t, json!({ "some": { "a": "x", "b": "y" } })).await?;
                 let none = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.some\" must validate at least one schema \
                         (anyOf)";
-                refused(t, json!({ "some": {} }), &[none, "FieldValueRequired spec.some.a: Required value"])
-                    .await
+                refused(
+                    t,
+                    json!({ "some": {} }),
+                    &[none, "FieldValueRequired spec.some.a: Required value"],
+                )
+                .await
             },
         ),
-        case("all_of_wants_all", "allOf says that all are wanted, and what one misses.", async |t| {
-            let all = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.all\" must validate all the schemas (allOf)";
-            refused(
-                t,
-                json!({ "all": { "a": "x" } }),
-                &[all, "FieldValueRequired spec.all.b: Required value"],
-            )
-            .await
-        }),
+        case(
+            "all_of_wants_all",
+            "allOf says that all are wanted, and what one misses.",
+            async |t| {
+                let all = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.all\" must validate all the schemas (allOf)";
+                refused(
+                    t,
+                    json!({ "all": { "a": "x" } }),
+                    &[all, "FieldValueRequired spec.all.b: Required value"],
+                )
+                .await
+            },
+        ),
         case("not_wants_none", "not refuses what it describes.", async |t| {
             kept(t, json!({ "none": {} })).await?;
             let cause = "FieldValueInvalid <nil>: Invalid value: \"\": \"spec.none\" must not validate the schema (not)";
@@ -321,11 +357,15 @@ fn pruning() -> Vec<Case> {
                 same("parts", spec["parts"].clone(), json!([{ "name": "p" }]))
             },
         ),
-        case("members_beside_spec_are_dropped", "Unknown members beside spec are dropped, too.", async |t| {
-            let mut object = gear("a", json!({}));
-            object["data"] = json!({ "k": "v" });
-            has(&t.make(&t.gears(""), object).await?, json!({ "data": null }))
-        }),
+        case(
+            "members_beside_spec_are_dropped",
+            "Unknown members beside spec are dropped, too.",
+            async |t| {
+                let mut object = gear("a", json!({}));
+                object["data"] = json!({ "k": "v" });
+                has(&t.make(&t.gears(""), object).await?, json!({ "data": null }))
+            },
+        ),
         case(
             "dropped_members_are_told_of",
             "fieldValidation=Warn names what is dropped by its path.",
@@ -344,16 +384,20 @@ fn pruning() -> Vec<Case> {
             "strict_refuses_what_would_be_dropped",
             "fieldValidation=Strict refuses unknown members: 400.",
             async |t| {
-                let answer =
-                    t.post(&t.gears("?fieldValidation=Strict"), &gear("a", json!({ "x": 1 }))).await?;
-                answer.says(400, "BadRequest", "strict decoding error: unknown field \"spec.x\"").map(drop)
+                let answer = t
+                    .post(&t.gears("?fieldValidation=Strict"), &gear("a", json!({ "x": 1 })))
+                    .await?;
+                answer
+                    .says(400, "BadRequest", "strict decoding error: unknown field \"spec.x\"")
+                    .map(drop)
             },
         ),
         case(
             "what_is_preserved_stays",
             "x-kubernetes-preserve-unknown-fields keeps what is not named.",
             async |t| {
-                let spec = kept(t, json!({ "open": { "any": { "thing": [1, null] }, "n": 1 } })).await?;
+                let spec =
+                    kept(t, json!({ "open": { "any": { "thing": [1, null] }, "n": 1 } })).await?;
                 same("open", spec["open"].clone(), json!({ "any": { "thing": [1, null] }, "n": 1 }))
             },
         ),
@@ -370,25 +414,36 @@ fn pruning() -> Vec<Case> {
             "named_members_of_what_is_preserved_are_pruned",
             "Inside of named members pruning goes on.",
             async |t| {
-                let spec = kept(t, json!({ "open": { "inner": { "a": "x", "b": 1 }, "c": 1 } })).await?;
+                let spec =
+                    kept(t, json!({ "open": { "inner": { "a": "x", "b": 1 }, "c": 1 } })).await?;
                 same("open", spec["open"].clone(), json!({ "inner": { "a": "x" }, "c": 1 }))
             },
         ),
         case("nulls_are_dropped", "A null member is dropped where null is no value.", async |t| {
-            let spec = kept(t, json!({ "mode": null, "pair": { "left": "l", "right": null } })).await?;
+            let spec =
+                kept(t, json!({ "mode": null, "pair": { "left": "l", "right": null } })).await?;
             has(&spec, json!({ "pair": { "left": "l" } }))?;
-            holds("neither null stays", spec.get("mode").is_none() && spec["pair"].get("right").is_none())
+            holds(
+                "neither null stays",
+                spec.get("mode").is_none() && spec["pair"].get("right").is_none(),
+            )
         }),
         case("nullable_nulls_stay", "A null stays where the schema says nullable.", async |t| {
             let spec = kept(t, json!({ "maybe": null })).await?;
             same("maybe", spec.get("maybe").cloned(), Some(Value::Null))
         }),
-        case("a_patch_is_pruned", "What a patch adds is pruned as what a create brings.", async |t| {
-            kept(t, json!({})).await?;
-            let patched =
-                t.merge(&t.gears("/a"), json!({ "spec": { "x": 1, "mode": "fast" } })).await?.is(200)?;
-            has(&patched, json!({ "spec": { "x": null, "mode": "fast" } }))
-        }),
+        case(
+            "a_patch_is_pruned",
+            "What a patch adds is pruned as what a create brings.",
+            async |t| {
+                kept(t, json!({})).await?;
+                let patched = t
+                    .merge(&t.gears("/a"), json!({ "spec": { "x": 1, "mode": "fast" } }))
+                    .await?
+                    .is(200)?;
+                has(&patched, json!({ "spec": { "x": null, "mode": "fast" } }))
+            },
+        ),
     ]
 }
 
@@ -411,15 +466,27 @@ fn defaults() -> Vec<Case> {
         case(
             "defaults_bring_defaults",
             "A default of an object is filled in with the defaults inside of it.",
-            async |t| same("nested", kept(t, json!({})).await?["nested"].clone(), json!({ "depth": 7 })),
+            async |t| {
+                same("nested", kept(t, json!({})).await?["nested"].clone(), json!({ "depth": 7 }))
+            },
         ),
-        case("a_null_becomes_the_default", "A null where null is no value becomes the default.", async |t| {
-            same("level", kept(t, json!({ "level": null })).await?["level"].clone(), json!(3))
-        }),
+        case(
+            "a_null_becomes_the_default",
+            "A null where null is no value becomes the default.",
+            async |t| {
+                same("level", kept(t, json!({ "level": null })).await?["level"].clone(), json!(3))
+            },
+        ),
         case("items_have_defaults", "Objects in lists get their defaults.", async |t| {
-            let spec = kept(t, json!({ "parts": [{ "name": "p" }, { "name": "q", "n": 2 }] })).await?;
-            same("parts", spec["parts"].clone(), json!([{ "name": "p" }, { "name": "q", "n": 2 }]))?;
-            let spec = t.make(&t.gears(""), gear("b", json!({ "steps": [{}] }))).await?["spec"].take();
+            let spec =
+                kept(t, json!({ "parts": [{ "name": "p" }, { "name": "q", "n": 2 }] })).await?;
+            same(
+                "parts",
+                spec["parts"].clone(),
+                json!([{ "name": "p" }, { "name": "q", "n": 2 }]),
+            )?;
+            let spec =
+                t.make(&t.gears(""), gear("b", json!({ "steps": [{}] }))).await?["spec"].take();
             same("steps", spec["steps"].clone(), json!([{ "times": 1 }]))
         }),
         case("a_put_is_filled_in", "What a PUT leaves out is its default again.", async |t| {
@@ -436,16 +503,21 @@ fn defaults() -> Vec<Case> {
 
 fn lists() -> Vec<Case> {
     vec![
-        case("a_set_has_nothing_twice", "The second of two equal items of a set is refused.", async |t| {
-            let cause = "FieldValueDuplicate spec.tags[2]: Duplicate value: \"a\"";
-            refused(t, json!({ "tags": ["a", "b", "a", "a"] }), &[cause]).await
-        }),
+        case(
+            "a_set_has_nothing_twice",
+            "The second of two equal items of a set is refused.",
+            async |t| {
+                let cause = "FieldValueDuplicate spec.tags[2]: Duplicate value: \"a\"";
+                refused(t, json!({ "tags": ["a", "b", "a", "a"] }), &[cause]).await
+            },
+        ),
         case(
             "a_map_list_has_no_key_twice",
             "The second item with the same keys is refused with them.",
             async |t| {
                 let cause = "FieldValueDuplicate spec.parts[1]: Duplicate value: {\"name\":\"p\"}";
-                refused(t, json!({ "parts": [{ "name": "p" }, { "name": "p", "n": 1 }] }), &[cause]).await
+                refused(t, json!({ "parts": [{ "name": "p" }, { "name": "p", "n": 1 }] }), &[cause])
+                    .await
             },
         ),
     ]
@@ -472,15 +544,18 @@ fn embedded() -> Vec<Case> {
                     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x", "labels": { "a": "b" } },
                     "data": { "k": "v" },
                 });
-                same("embedded", kept(t, json!({ "embedded": object })).await?["embedded"].clone(), object)
+                same(
+                    "embedded",
+                    kept(t, json!({ "embedded": object })).await?["embedded"].clone(),
+                    object,
+                )
             },
         ),
         case(
             "embedded_metadata_is_pruned",
             "Unknown members of an embedded resource's metadata are dropped.",
             async |t| {
-                let object =
-                    json!({ "apiVersion": "v1", "kind": "A", "metadata": { "name": "x", "other": 1 } });
+                let object = json!({ "apiVersion": "v1", "kind": "A", "metadata": { "name": "x", "other": 1 } });
                 let spec = kept(t, json!({ "embedded": object })).await?;
                 same("metadata", spec["embedded"]["metadata"].clone(), json!({ "name": "x" }))
             },
@@ -489,9 +564,9 @@ fn embedded() -> Vec<Case> {
             "embedded_labels_are_checked",
             "Labels of an embedded resource are checked as any labels.",
             async |t| {
-                let object =
-                    json!({ "apiVersion": "v1", "kind": "A", "metadata": { "labels": { "a b": "c" } } });
-                let answer = t.post(&t.gears(""), &gear("a", json!({ "embedded": object }))).await?;
+                let object = json!({ "apiVersion": "v1", "kind": "A", "metadata": { "labels": { "a b": "c" } } });
+                let answer =
+                    t.post(&t.gears(""), &gear("a", json!({ "embedded": object }))).await?;
                 answer.invalid(&["FieldValueInvalid spec.embedded.metadata.labels"]).map(drop)
             },
         ),
@@ -500,28 +575,40 @@ fn embedded() -> Vec<Case> {
 
 fn updates() -> Vec<Case> {
     vec![
-        case("an_update_is_checked", "An update that makes an object invalid is refused.", async |t| {
-            kept(t, json!({})).await?;
-            let cause = "FieldValueNotSupported spec.mode: Unsupported value: \"x\": supported values: \"fast\", \
+        case(
+            "an_update_is_checked",
+            "An update that makes an object invalid is refused.",
+            async |t| {
+                kept(t, json!({})).await?;
+                let cause = "FieldValueNotSupported spec.mode: Unsupported value: \"x\": supported values: \"fast\", \
                          \"slow\"";
-            refused_for(&t.merge(&t.gears("/a"), json!({ "spec": { "mode": "x" } })).await?, &[cause])
-        }),
+                refused_for(
+                    &t.merge(&t.gears("/a"), json!({ "spec": { "mode": "x" } })).await?,
+                    &[cause],
+                )
+            },
+        ),
         case(
             "the_status_is_checked_alone",
             "A write to status is checked by the status' own schema.",
             async |t| {
                 kept(t, json!({})).await?;
-                let answer = t.merge(&t.gears("/a/status"), json!({ "status": { "phase": 7 } })).await?;
+                let answer =
+                    t.merge(&t.gears("/a/status"), json!({ "status": { "phase": 7 } })).await?;
                 let cause = "FieldValueTypeInvalid status.phase: Invalid value: \"integer\": phase in body must be of type \
                          string: \"integer\"";
                 refused_for(&answer, &[cause])
             },
         ),
-        case("the_status_is_pruned", "A write to status drops what the schema does not name.", async |t| {
-            kept(t, json!({})).await?;
-            let status = json!({ "status": { "phase": "up", "x": 1 } });
-            let patched = t.merge(&t.gears("/a/status"), status).await?.is(200)?;
-            same("status", patched["status"].clone(), json!({ "phase": "up" }))
-        }),
+        case(
+            "the_status_is_pruned",
+            "A write to status drops what the schema does not name.",
+            async |t| {
+                kept(t, json!({})).await?;
+                let status = json!({ "status": { "phase": "up", "x": 1 } });
+                let patched = t.merge(&t.gears("/a/status"), status).await?.is(200)?;
+                same("status", patched["status"].clone(), json!({ "phase": "up" }))
+            },
+        ),
     ]
 }

@@ -1,4 +1,5 @@
-//! What cases saw of a server: which verb of which resource was answered how. The tables of support are made of it.
+//! What cases saw of a server: which verb of which resource was answered how. The tables of support
+//! are made of it.
 
 use http::Method;
 use serde_json::Value;
@@ -81,8 +82,15 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// What a request and its answer show; nothing of a path that is no resource's, or a method that is no verb's.
-    pub(super) fn of(method: &Method, path: &str, media: &str, code: u16, body: &Value) -> Option<Self> {
+    /// What a request and its answer show; nothing of a path that is no resource's, or a method
+    /// that is no verb's.
+    pub(super) fn of(
+        method: &Method,
+        path: &str,
+        media: &str,
+        code: u16,
+        body: &Value,
+    ) -> Option<Self> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let (group, rest) = match segments.as_slice() {
@@ -90,9 +98,12 @@ impl Sight {
             ["apis", group, _version, rest @ ..] => (*group, rest),
             _ => return None,
         };
-        // Groups that a case made for itself are called otherwise in each run; the old watch paths are no resource, and
-        // what has an empty part is none that a table could name.
-        if group.starts_with("conformance-") || rest.first() == Some(&"watch") || path.contains("//") {
+        // Groups that a case made for itself are called otherwise in each run; the old watch paths
+        // are no resource, and what has an empty part is none that a table could name.
+        if group.starts_with("conformance-")
+            || rest.first() == Some(&"watch")
+            || path.contains("//")
+        {
             return None;
         }
         let (plural, name, subresource) = match rest {

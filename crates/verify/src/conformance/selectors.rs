@@ -26,12 +26,16 @@ async fn abc(t: &Target) -> Outcome {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("labels_equal", "`k=1` and `k==1` select objects with that label and value.", async |t| {
-            abc(t).await?;
-            selects(t, "k%3D1", "a").await?;
-            selects(t, "k%3D%3D2", "b").await?;
-            selects(t, "example.com/k%3D1", "c").await
-        }),
+        case(
+            "labels_equal",
+            "`k=1` and `k==1` select objects with that label and value.",
+            async |t| {
+                abc(t).await?;
+                selects(t, "k%3D1", "a").await?;
+                selects(t, "k%3D%3D2", "b").await?;
+                selects(t, "example.com/k%3D1", "c").await
+            },
+        ),
         case(
             "labels_not_equal",
             "`k!=1` selects objects with another value, and those without the label.",
@@ -40,11 +44,15 @@ pub(super) fn cases() -> Vec<Case> {
                 selects(t, "k!%3D1", "b,c,d").await
             },
         ),
-        case("labels_exist", "`k` selects objects with the label, `!k` those without.", async |t| {
-            abc(t).await?;
-            selects(t, "k", "a,b").await?;
-            selects(t, "!k", "c,d").await
-        }),
+        case(
+            "labels_exist",
+            "`k` selects objects with the label, `!k` those without.",
+            async |t| {
+                abc(t).await?;
+                selects(t, "k", "a,b").await?;
+                selects(t, "!k", "c,d").await
+            },
+        ),
         case(
             "labels_in_sets",
             "`k in (1,3)` and `k notin (1)` select by sets; notin takes objects without the label.",
@@ -63,19 +71,27 @@ pub(super) fn cases() -> Vec<Case> {
                 selects(t, "k%3C2", "a").await
             },
         ),
-        case("requirements_are_joined", "Requirements joined by commas must all hold.", async |t| {
-            abc(t).await?;
-            selects(t, "k,x%3Dy", "a").await?;
-            selects(t, "k,!x", "b").await?;
-            selects(t, "%20k%20,%20x%20", "a").await
-        }),
+        case(
+            "requirements_are_joined",
+            "Requirements joined by commas must all hold.",
+            async |t| {
+                abc(t).await?;
+                selects(t, "k,x%3Dy", "a").await?;
+                selects(t, "k,!x", "b").await?;
+                selects(t, "%20k%20,%20x%20", "a").await
+            },
+        ),
         case(
             "an_empty_selector_selects_everything",
             "An empty label or field selector selects everything.",
             async |t| {
                 abc(t).await?;
                 selects(t, "", "a,b,c,d").await?;
-                same("names", names(&t.get(&t.maps("?fieldSelector=")).await?.is(200)?), "a,b,c,d".to_owned())
+                same(
+                    "names",
+                    names(&t.get(&t.maps("?fieldSelector=")).await?.is(200)?),
+                    "a,b,c,d".to_owned(),
+                )
             },
         ),
         case(
@@ -94,7 +110,9 @@ pub(super) fn cases() -> Vec<Case> {
                     "k%3Ex",
                 ] {
                     let answer = t.get(&t.maps(&format!("?labelSelector={selector}"))).await?;
-                    answer.refused(400, "BadRequest").map_err(|why| format!("{selector}: {why}"))?;
+                    answer
+                        .refused(400, "BadRequest")
+                        .map_err(|why| format!("{selector}: {why}"))?;
                 }
                 Ok(())
             },
@@ -126,7 +144,8 @@ pub(super) fn cases() -> Vec<Case> {
                     .await?
                     .is(200)?;
                 same("names", names(&list), "a".to_owned())?;
-                let list = t.get(&t.maps("?fieldSelector=metadata.namespace%3Dother")).await?.is(200)?;
+                let list =
+                    t.get(&t.maps("?fieldSelector=metadata.namespace%3Dother")).await?.is(200)?;
                 same("names", names(&list), String::new())
             },
         ),
@@ -134,7 +153,10 @@ pub(super) fn cases() -> Vec<Case> {
             "an_unknown_field_is_400",
             "A field selector on a field that the kind does not offer answers 400 and names it.",
             async |t| {
-                let status = t.get(&t.maps("?fieldSelector=data.k%3Dv")).await?.refused(400, "BadRequest")?;
+                let status = t
+                    .get(&t.maps("?fieldSelector=data.k%3Dv"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 same(
                     "message",
                     text(&status, "/message"),
@@ -145,7 +167,9 @@ pub(super) fn cases() -> Vec<Case> {
                     "BadRequest",
                     "field label not supported: spec.foo",
                 )?;
-                t.get(&t.claims("?fieldSelector=spec.volumeName%3Dv")).await?.refused(400, "BadRequest")?;
+                t.get(&t.claims("?fieldSelector=spec.volumeName%3Dv"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 t.get(&t.leases("?fieldSelector=spec.holderIdentity%3Dx"))
                     .await?
                     .refused(400, "BadRequest")?;
@@ -156,7 +180,9 @@ pub(super) fn cases() -> Vec<Case> {
             "an_unknown_field_of_a_custom_kind_is_400",
             "A field selector on a field that the definition does not list answers 400.",
             async |t| {
-                t.get(&t.widgets("?fieldSelector=spec.size%3D1")).await?.refused(400, "BadRequest")?;
+                t.get(&t.widgets("?fieldSelector=spec.size%3D1"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
@@ -192,8 +218,10 @@ pub(super) fn cases() -> Vec<Case> {
                     ("status.podIP%3D", "a,b"),
                     ("spec.hostNetwork%3Dfalse", "a,b"),
                 ] {
-                    let list =
-                        t.get(&t.core("pods", &format!("?fieldSelector={selector}"))).await?.is(200)?;
+                    let list = t
+                        .get(&t.core("pods", &format!("?fieldSelector={selector}")))
+                        .await?
+                        .is(200)?;
                     same(selector, names(&list), expected.to_owned())?;
                 }
                 Ok(())
@@ -206,17 +234,26 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&t.core("secrets", ""), named("a")).await?;
                 same(
                     "names",
-                    names(&t.get(&t.core("secrets", "?fieldSelector=type%3DOpaque")).await?.is(200)?),
+                    names(
+                        &t.get(&t.core("secrets", "?fieldSelector=type%3DOpaque"))
+                            .await?
+                            .is(200)?,
+                    ),
                     "a".to_owned(),
                 )?;
                 same(
                     "names",
-                    names(&t.get(&t.core("secrets", "?fieldSelector=type%3Dother")).await?.is(200)?),
+                    names(
+                        &t.get(&t.core("secrets", "?fieldSelector=type%3Dother")).await?.is(200)?,
+                    ),
                     String::new(),
                 )?;
-                t.get(&t.core("services", "?fieldSelector=spec.type%3DClusterIP,spec.clusterIP%3DNone"))
-                    .await?
-                    .is(200)?;
+                t.get(&t.core(
+                    "services",
+                    "?fieldSelector=spec.type%3DClusterIP,spec.clusterIP%3DNone",
+                ))
+                .await?
+                .is(200)?;
                 let list = t
                     .get(&format!(
                         "/api/v1/namespaces?fieldSelector=status.phase%3DActive,metadata.name%3D{}",
@@ -245,11 +282,18 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             },
         ),
-        case("labels_and_fields_together", "A label and a field selector must both hold.", async |t| {
-            abc(t).await?;
-            let list = t.get(&t.maps("?labelSelector=k&fieldSelector=metadata.name!%3Da")).await?.is(200)?;
-            same("names", names(&list), "b".to_owned())
-        }),
+        case(
+            "labels_and_fields_together",
+            "A label and a field selector must both hold.",
+            async |t| {
+                abc(t).await?;
+                let list = t
+                    .get(&t.maps("?labelSelector=k&fieldSelector=metadata.name!%3Da"))
+                    .await?
+                    .is(200)?;
+                same("names", names(&list), "b".to_owned())
+            },
+        ),
         case(
             "a_watch_selects_by_fields",
             "A watch with a field selector on the name shows that object only.",

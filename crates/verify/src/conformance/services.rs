@@ -1,4 +1,5 @@
-//! Services, Endpoints and EndpointSlices: addresses, ports, what they refuse, and what of them may change.
+//! Services, Endpoints and EndpointSlices: addresses, ports, what they refuse, and what of them may
+//! change.
 
 use serde_json::{Value, json};
 
@@ -17,7 +18,12 @@ async fn refused(t: &Target, spec: Value) -> Result<Vec<String>, String> {
     Ok(items(&status, "/details/causes")
         .iter()
         .map(|cause| {
-            format!("{} {}: {}", text(cause, "/reason"), text(cause, "/field"), text(cause, "/message"))
+            format!(
+                "{} {}: {}",
+                text(cause, "/reason"),
+                text(cause, "/field"),
+                text(cause, "/message")
+            )
         })
         .collect())
 }
@@ -32,18 +38,23 @@ fn slices(t: &Target, rest: &str) -> String {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("addresses_are_of_one_service_each", "Two Services get different addresses.", async |t| {
-            let one = t.make(&t.core("services", ""), service("a")).await?;
-            let other = t.make(&t.core("services", ""), service("b")).await?;
-            holds("they differ", one["spec"]["clusterIP"] != other["spec"]["clusterIP"])
-        }),
+        case(
+            "addresses_are_of_one_service_each",
+            "Two Services get different addresses.",
+            async |t| {
+                let one = t.make(&t.core("services", ""), service("a")).await?;
+                let other = t.make(&t.core("services", ""), service("b")).await?;
+                holds("they differ", one["spec"]["clusterIP"] != other["spec"]["clusterIP"])
+            },
+        ),
         case(
             "an_address_is_free_again",
             "The address of a deleted Service can be asked for by another one; one that is taken answers 422.",
             async |t| {
                 let made = t.make(&t.core("services", ""), service("a")).await?;
-                let wanted =
-                    with_spec(json!({ "ports": [{ "port": 80 }], "clusterIP": made["spec"]["clusterIP"] }));
+                let wanted = with_spec(
+                    json!({ "ports": [{ "port": 80 }], "clusterIP": made["spec"]["clusterIP"] }),
+                );
                 let mut other = wanted.clone();
                 other["metadata"]["name"] = "b".into();
                 let status = t
@@ -56,7 +67,11 @@ pub(super) fn cases() -> Vec<Case> {
                 )?;
                 t.delete(&t.core("services", "/a")).await?.is(200)?;
                 let again = t.make(&t.core("services", ""), other).await?;
-                same("address", again["spec"]["clusterIPs"].clone(), json!([made["spec"]["clusterIP"]]))
+                same(
+                    "address",
+                    again["spec"]["clusterIPs"].clone(),
+                    json!([made["spec"]["clusterIP"]]),
+                )
             },
         ),
         case(
@@ -64,14 +79,16 @@ pub(super) fn cases() -> Vec<Case> {
             "A clusterIP outside of the range answers 422, one that is no address too.",
             async |t| {
                 let found =
-                    refused(t, json!({ "ports": [{ "port": 80 }], "clusterIP": "192.0.2.1" })).await?;
+                    refused(t, json!({ "ports": [{ "port": 80 }], "clusterIP": "192.0.2.1" }))
+                        .await?;
                 holds(
                     &format!("{found:?}"),
-                    found
-                        .iter()
-                        .any(|cause| cause.contains("the provided IP (192.0.2.1) is not in the valid range")),
+                    found.iter().any(|cause| {
+                        cause.contains("the provided IP (192.0.2.1) is not in the valid range")
+                    }),
                 )?;
-                let found = refused(t, json!({ "ports": [{ "port": 80 }], "clusterIP": "x" })).await?;
+                let found =
+                    refused(t, json!({ "ports": [{ "port": 80 }], "clusterIP": "x" })).await?;
                 same(
                     "causes",
                     found,
@@ -98,7 +115,10 @@ pub(super) fn cases() -> Vec<Case> {
             "A headless Service that selects nothing may have endpoints of both families.",
             async |t| {
                 let made = t
-                    .make(&t.core("services", "?dryRun=All"), with_spec(json!({ "clusterIP": "None" })))
+                    .make(
+                        &t.core("services", "?dryRun=All"),
+                        with_spec(json!({ "clusterIP": "None" })),
+                    )
                     .await?;
                 has(
                     &made,
@@ -113,7 +133,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let made = t
                     .make(
                         &t.core("services", "?dryRun=All"),
-                        with_spec(json!({ "type": "ExternalName", "externalName": "a.example.com" })),
+                        with_spec(
+                            json!({ "type": "ExternalName", "externalName": "a.example.com" }),
+                        ),
                     )
                     .await?;
                 has(
@@ -121,7 +143,11 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "clusterIP": null, "ipFamilies": null, "ipFamilyPolicy": null, "internalTrafficPolicy": null, "sessionAffinity": "None" }),
                 )?;
                 let found = refused(t, json!({ "type": "ExternalName" })).await?;
-                same("causes", found, vec!["FieldValueRequired spec.externalName: Required value"])?;
+                same(
+                    "causes",
+                    found,
+                    vec!["FieldValueRequired spec.externalName: Required value"],
+                )?;
                 let found = refused(
                     t,
                     json!({ "type": "ExternalName", "externalName": "a_b", "clusterIP": "10.0.0.9" }),
@@ -138,8 +164,10 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "type": "NodePort", "ports": [{ "name": "a", "port": 80 }, { "name": "b", "port": 81 }] }),
                 );
                 let made = t.make(&t.core("services", ""), object).await?;
-                let ports: Vec<_> =
-                    items(&made, "/spec/ports").iter().filter_map(|port| port["nodePort"].as_u64()).collect();
+                let ports: Vec<_> = items(&made, "/spec/ports")
+                    .iter()
+                    .filter_map(|port| port["nodePort"].as_u64())
+                    .collect();
                 holds(
                     &format!("{ports:?} are two of the range"),
                     ports.len() == 2
@@ -156,8 +184,9 @@ pub(super) fn cases() -> Vec<Case> {
             "a_node_port_of_elsewhere_is_refused",
             "A nodePort outside of the range answers 422; of a ClusterIP Service any does.",
             async |t| {
-                let object =
-                    with_spec(json!({ "type": "NodePort", "ports": [{ "port": 80, "nodePort": 5 }] }));
+                let object = with_spec(
+                    json!({ "type": "NodePort", "ports": [{ "port": 80, "nodePort": 5 }] }),
+                );
                 let status = t
                     .post(&t.core("services", ""), &object)
                     .await?
@@ -168,7 +197,8 @@ pub(super) fn cases() -> Vec<Case> {
                         "provided port is not in the valid range. The range of valid ports is 30000-32767",
                     ),
                 )?;
-                let found = refused(t, json!({ "ports": [{ "port": 80, "nodePort": 30001 }] })).await?;
+                let found =
+                    refused(t, json!({ "ports": [{ "port": 80, "nodePort": 30001 }] })).await?;
                 same(
                     "causes",
                     found,
@@ -202,7 +232,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let made = t
                     .make(
                         &t.core("services", "?dryRun=All"),
-                        with_spec(json!({ "sessionAffinity": "ClientIP", "ports": [{ "port": 80 }] })),
+                        with_spec(
+                            json!({ "sessionAffinity": "ClientIP", "ports": [{ "port": 80 }] }),
+                        ),
                     )
                     .await?;
                 has(
@@ -218,8 +250,9 @@ pub(super) fn cases() -> Vec<Case> {
             "Wrong ports, names, protocols and targets of a Service are said, each by its path.",
             async |t| {
                 let ports = json!([{ "port": 0 }, { "name": "A", "port": 70000, "protocol": "x", "targetPort": "x--y" }]);
-                let answer =
-                    t.post(&t.core("services", "?dryRun=All"), &with_spec(json!({ "ports": ports }))).await?;
+                let answer = t
+                    .post(&t.core("services", "?dryRun=All"), &with_spec(json!({ "ports": ports })))
+                    .await?;
                 answer.invalid(&[
                     "FieldValueRequired spec.ports[0].name",
                     "FieldValueInvalid spec.ports[0].port",
@@ -258,14 +291,22 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let ports = json!([{ "port": 80 }]);
                 for (member, value, part) in [
-                    ("type", "X", "\"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\""),
+                    (
+                        "type",
+                        "X",
+                        "\"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"",
+                    ),
                     ("sessionAffinity", "x", "\"ClientIP\", \"None\""),
                     ("internalTrafficPolicy", "x", "\"Cluster\", \"Local\""),
                 ] {
                     let found = refused(t, json!({ "ports": ports, member: value })).await?;
-                    holds(&format!("{member}: {found:?}"), found.len() == 1 && found[0].contains(part))?;
+                    holds(
+                        &format!("{member}: {found:?}"),
+                        found.len() == 1 && found[0].contains(part),
+                    )?;
                 }
-                let found = refused(t, json!({ "ports": ports, "externalTrafficPolicy": "Local" })).await?;
+                let found =
+                    refused(t, json!({ "ports": ports, "externalTrafficPolicy": "Local" })).await?;
                 same(
                     "causes",
                     found,
@@ -289,7 +330,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ],
                 )?;
                 let found =
-                    refused(t, json!({ "ports": ports, "ipFamilyPolicy": "RequireDualStack" })).await?;
+                    refused(t, json!({ "ports": ports, "ipFamilyPolicy": "RequireDualStack" }))
+                        .await?;
                 same(
                     "policy",
                     found,
@@ -361,7 +403,10 @@ pub(super) fn cases() -> Vec<Case> {
                     )
                     .await?
                     .is(200)?;
-                has(&named["spec"], json!({ "clusterIP": null, "clusterIPs": null, "ipFamilies": null }))
+                has(
+                    &named["spec"],
+                    json!({ "clusterIP": null, "clusterIPs": null, "ipFamilies": null }),
+                )
             },
         ),
         case(
@@ -384,13 +429,16 @@ pub(super) fn cases() -> Vec<Case> {
             "An EndpointSlice's ports are TCP and have a name, be it empty; its generation counts.",
             async |t| {
                 let endpoints = json!([{ "addresses": ["192.0.2.1"] }]);
-                let made = t.make(&slices(t, ""), slice(endpoints, json!([{ "port": 80 }]))).await?;
+                let made =
+                    t.make(&slices(t, ""), slice(endpoints, json!([{ "port": 80 }]))).await?;
                 has(
                     &made,
                     json!({ "ports": [{ "name": "", "protocol": "TCP", "port": 80 }], "endpoints": [{ "conditions": {} }], "metadata": { "generation": 1 } }),
                 )?;
-                let changed =
-                    t.merge(&slices(t, "/a"), json!({ "ports": [{ "port": 81 }] })).await?.is(200)?;
+                let changed = t
+                    .merge(&slices(t, "/a"), json!({ "ports": [{ "port": 81 }] }))
+                    .await?
+                    .is(200)?;
                 same("content", changed["metadata"]["generation"].clone(), json!(2))?;
                 let changed = t
                     .merge(&slices(t, "/a"), json!({ "metadata": { "labels": { "l": "1" } } }))
@@ -463,7 +511,8 @@ pub(super) fn cases() -> Vec<Case> {
             "endpoints_need_addresses",
             "Subsets of Endpoints without addresses, and with names missing among several ports, are refused.",
             async |t| {
-                let object = |subset: Value| json!({ "metadata": { "name": "a" }, "subsets": [subset] });
+                let object =
+                    |subset: Value| json!({ "metadata": { "name": "a" }, "subsets": [subset] });
                 let path = t.core("endpoints", "?dryRun=All");
                 t.post(&path, &object(json!({ "ports": [{ "port": 1 }] })))
                     .await?
@@ -481,10 +530,14 @@ pub(super) fn cases() -> Vec<Case> {
                 has(&made, json!({ "subsets": [{ "ports": [{ "protocol": "TCP" }] }] }))
             },
         ),
-        case("replace_creates_endpoints", "A PUT of missing Endpoints creates them: 201.", async |t| {
-            t.put(&t.core("endpoints", "/a"), &named("a")).await?.is(201)?;
-            Ok(())
-        }),
+        case(
+            "replace_creates_endpoints",
+            "A PUT of missing Endpoints creates them: 201.",
+            async |t| {
+                t.put(&t.core("endpoints", "/a"), &named("a")).await?.is(201)?;
+                Ok(())
+            },
+        ),
         case(
             "every_answer_about_endpoints_warns",
             "Lists, watches, 404s and refusals about Endpoints carry the Warning too.",

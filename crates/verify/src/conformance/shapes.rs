@@ -1,4 +1,5 @@
-//! Definitions as objects: how their members are read, written, merged and owned, which their Go types decide.
+//! Definitions as objects: how their members are read, written, merged and owned, which their Go
+//! types decide.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,9 @@ fn of_a(schema: Value) -> Value {
 /// What a dry run makes of a schema of member `a`.
 async fn read(t: &Target, schema: Value) -> Result<(Value, Vec<String>), String> {
     let answer = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, of_a(schema))).await?;
-    let read = answer.is(201)?["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"].take();
+    let read =
+        answer.is(201)?["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]
+            .take();
     Ok((read, answer.warnings()))
 }
 
@@ -68,11 +71,16 @@ fn reading() -> Vec<Case> {
                 same("the schema", read, json!({ "type": "string" }))
             },
         ),
-        case("a_null_of_an_enumeration_stays", "A null among the values of `enum` stays there.", async |t| {
-            let (read, _) =
-                read(t, json!({ "type": "string", "nullable": true, "enum": ["x", null] })).await?;
-            same("the values", read["enum"].clone(), json!(["x", null]))
-        }),
+        case(
+            "a_null_of_an_enumeration_stays",
+            "A null among the values of `enum` stays there.",
+            async |t| {
+                let (read, _) =
+                    read(t, json!({ "type": "string", "nullable": true, "enum": ["x", null] }))
+                        .await?;
+                same("the values", read["enum"].clone(), json!(["x", null]))
+            },
+        ),
         case(
             "unknown_members_are_named",
             "A member that no schema has is dropped and named in a warning.",
@@ -80,7 +88,11 @@ fn reading() -> Vec<Case> {
                 let (read, warnings) = read(t, json!({ "type": "string", "zop": 1 })).await?;
                 same("the schema", read, json!({ "type": "string" }))?;
                 let place = "spec.versions[0].schema.openAPIV3Schema.properties.a.zop";
-                same("the warnings", warnings, vec![format!("299 - \"unknown field \\\"{place}\\\"\"")])
+                same(
+                    "the warnings",
+                    warnings,
+                    vec![format!("299 - \"unknown field \\\"{place}\\\"\"")],
+                )
             },
         ),
         case(
@@ -102,15 +114,23 @@ fn reading() -> Vec<Case> {
             "a_wrong_type_is_named",
             "A member of a wrong type: 400, with its path and Go type.",
             async |t| {
-                let at =
-                    "into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
+                let at = "into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
                 for (schema, what) in [
                     (json!({ "type": 1 }), format!("number {at}.type of type string")),
                     (json!({ "maxLength": "x" }), format!("string {at}.maxLength of type int64")),
-                    (json!({ "maxLength": 1.5 }), format!("number 1.5 {at}.maxLength of type int64")),
+                    (
+                        json!({ "maxLength": 1.5 }),
+                        format!("number 1.5 {at}.maxLength of type int64"),
+                    ),
                     (json!({ "minimum": "x" }), format!("string {at}.minimum of type float64")),
-                    (json!({ "items": { "type": 1 } }), format!("number {at}.items.type of type string")),
-                    (json!({ "items": [1] }), format!("number {at}.items of type v1.JSONSchemaProps")),
+                    (
+                        json!({ "items": { "type": 1 } }),
+                        format!("number {at}.items.type of type string"),
+                    ),
+                    (
+                        json!({ "items": [1] }),
+                        format!("number {at}.items of type v1.JSONSchemaProps"),
+                    ),
                     (json!(1), format!("number {at} of type v1.JSONSchemaProps")),
                     (
                         json!({ "definitions": 1 }),
@@ -162,11 +182,15 @@ fn reading() -> Vec<Case> {
                         nothing.clone(),
                     ),
                 ] {
-                    let body = definition(t, of_a(json!("SCHEMA"))).to_string().replace("\"SCHEMA\"", schema);
-                    let answer =
-                        t.send(Method::POST, &format!("{DEFINITIONS}?dryRun=All"), &JSON, body).await?;
+                    let body = definition(t, of_a(json!("SCHEMA")))
+                        .to_string()
+                        .replace("\"SCHEMA\"", schema);
+                    let answer = t
+                        .send(Method::POST, &format!("{DEFINITIONS}?dryRun=All"), &JSON, body)
+                        .await?;
                     let made = answer.is(201)?;
-                    let read = &made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"];
+                    let read = &made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+                        ["a"];
                     same(schema, read, &becomes)?;
                     same(schema, answer.warnings(), warnings)?;
                 }
@@ -177,7 +201,12 @@ fn reading() -> Vec<Case> {
             "other_members_are_a_schema_or_a_truth",
             "`additionalProperties` that are neither: 400.",
             async |t| {
-                undecodable(t, json!({ "additionalProperties": 1 }), "boolean or JSON schema expected").await
+                undecodable(
+                    t,
+                    json!({ "additionalProperties": 1 }),
+                    "boolean or JSON schema expected",
+                )
+                .await
             },
         ),
     ]
@@ -190,10 +219,15 @@ fn writing() -> Vec<Case> {
             "A rule names a member called by a reserved word as it is, or escaped.",
             async |t| {
                 let words = ["namespace", "package", "var", "void", "while"];
-                let members: Map<String, Value> =
-                    words.iter().map(|word| ((*word).to_owned(), json!({ "type": "string" }))).collect();
+                let members: Map<String, Value> = words
+                    .iter()
+                    .map(|word| ((*word).to_owned(), json!({ "type": "string" })))
+                    .collect();
                 let rules = words.iter().flat_map(|word| {
-                    [format!("self.{word} == 'x'"), format!("has(self.{word}) && self.__{word}__ == 'x'")]
+                    [
+                        format!("self.{word} == 'x'"),
+                        format!("has(self.{word}) && self.__{word}__ == 'x'"),
+                    ]
                 });
                 let rules: Vec<Value> = rules.map(|rule| json!({ "rule": rule })).collect();
                 served(
@@ -222,7 +256,8 @@ fn writing() -> Vec<Case> {
                 served(t, open()).await?;
                 let mine = json!({ "type": "Mine", "status": "True" });
                 let patch = json!({ "status": { "conditions": [mine] } });
-                let patched = t.patch(&format!("{}/status", own(t)), STRATEGIC, &patch).await?.is(200)?;
+                let patched =
+                    t.patch(&format!("{}/status", own(t)), STRATEGIC, &patch).await?.is(200)?;
                 has(&patched["status"], json!({ "conditions": [mine] }))
             },
         ),
@@ -231,13 +266,15 @@ fn writing() -> Vec<Case> {
             "Who applies a condition owns it by its type, and the controllers keep theirs.",
             async |t| {
                 served(t, open()).await?;
-                let ours =
-                    applied(json!({ "status": { "conditions": [{ "type": "Ours", "status": "True" }] } }));
+                let ours = applied(
+                    json!({ "status": { "conditions": [{ "type": "Ours", "status": "True" }] } }),
+                );
                 let path = format!("{}/status?fieldManager=m", own(t));
                 let made = t.patch(&path, APPLY, &ours).await?.is(200)?;
                 let owners = items(&made, "/metadata/managedFields").iter();
-                let mine =
-                    owners.filter(|owner| text(owner, "/manager") == "m").map(|owner| &owner["fieldsV1"]);
+                let mine = owners
+                    .filter(|owner| text(owner, "/manager") == "m")
+                    .map(|owner| &owner["fieldsV1"]);
                 let expected = json!({ "f:status": { "f:conditions": {
                     "k:{\"type\":\"Ours\"}": { ".": {}, "f:status": {}, "f:type": {} },
                 } } });
@@ -250,7 +287,8 @@ fn writing() -> Vec<Case> {
             "Whoever applies other versions than another has written: 409 about all of them.",
             async |t| {
                 served(t, open()).await?;
-                let versions = definition(t, json!({ "type": "object" }))["spec"]["versions"].take();
+                let versions =
+                    definition(t, json!({ "type": "object" }))["spec"]["versions"].take();
                 let ours = applied(json!({ "spec": { "versions": versions } }));
                 let answer = t.patch(&format!("{}?fieldManager=m", own(t)), APPLY, &ours).await?;
                 let status = answer.refused(409, "Conflict")?;
@@ -264,9 +302,14 @@ fn writing() -> Vec<Case> {
                 served(t, open()).await?;
                 let path = format!("{}/status?dryRun=All", own(t));
                 let conditions = async |sent: Value| -> Result<Value, String> {
-                    let patched =
-                        t.merge(&path, json!({ "status": { "conditions": sent } })).await?.is(200)?;
-                    Ok(patched["status"].get("conditions").cloned().unwrap_or_else(|| "missing".into()))
+                    let patched = t
+                        .merge(&path, json!({ "status": { "conditions": sent } }))
+                        .await?
+                        .is(200)?;
+                    Ok(patched["status"]
+                        .get("conditions")
+                        .cloned()
+                        .unwrap_or_else(|| "missing".into()))
                 };
                 same("none", conditions(json!([])).await?, json!([]))?;
                 same("null", conditions(json!(null)).await?, json!(null))
@@ -291,8 +334,7 @@ fn writing() -> Vec<Case> {
                     object
                 };
                 let column = json!([{ "name": "a", "type": "string", "jsonPath": ".a<b" }]);
-                let scale =
-                    json!({ "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } });
+                let scale = json!({ "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } });
                 let shown = |name: &str, subresources: &str, columns: &str| {
                     format!(
                         "{{\"Name\":\"{name}\",\"Served\":true,\"Storage\":true,\"Deprecated\":false,\"DeprecationWarning\":null,\
@@ -358,11 +400,15 @@ fn writing() -> Vec<Case> {
                     )
                 };
                 let item = schema("string", "null", "null");
-                let a = schema("array", &format!("{{\"Schema\":{item},\"JSONSchemas\":null}}"), "null");
+                let a =
+                    schema("array", &format!("{{\"Schema\":{item},\"JSONSchemas\":null}}"), "null");
                 let whole = schema("object", "null", &format!("{{\"a\":{a}}}"));
                 let message = text(&status, "/details/causes/0/message");
                 for part in [schema("object", "null", "null"), whole] {
-                    holds(message, message.contains(&format!("\"Schema\":{{\"OpenAPIV3Schema\":{part}}}")))?;
+                    holds(
+                        message,
+                        message.contains(&format!("\"Schema\":{{\"OpenAPIV3Schema\":{part}}}")),
+                    )?;
                 }
                 Ok(())
             },
@@ -371,7 +417,8 @@ fn writing() -> Vec<Case> {
             "fields_are_selectable_where_the_schema_is",
             "Selectable fields stand in the versions, or with what all of them say, as the schema does.",
             async |t| {
-                let text_of = |of: &str| json!({ "type": "object", "properties": { "a": { "type": of } } });
+                let text_of =
+                    |of: &str| json!({ "type": "object", "properties": { "a": { "type": of } } });
                 let fields = json!([{ "jsonPath": ".a" }]);
                 for (first, second, schemas, cause) in [
                     (
@@ -380,7 +427,12 @@ fn writing() -> Vec<Case> {
                         ["string", "string"],
                         "FieldValueInvalid spec.versions[0].selectableFields",
                     ),
-                    (&fields, &fields, ["string", "integer"], "FieldValueInvalid spec.selectableFields"),
+                    (
+                        &fields,
+                        &fields,
+                        ["string", "integer"],
+                        "FieldValueInvalid spec.selectableFields",
+                    ),
                     (&fields, &fields, ["string", "string"], ""),
                     (&fields, &json!(null), ["string", "integer"], ""),
                 ] {
@@ -409,8 +461,10 @@ fn writing() -> Vec<Case> {
                 served(t, open()).await?;
                 let path = format!("{}/status?dryRun=All", own(t));
                 for none in [json!(null), json!([])] {
-                    let patched =
-                        t.merge(&path, json!({ "status": { "storedVersions": none } })).await?.is(200)?;
+                    let patched = t
+                        .merge(&path, json!({ "status": { "storedVersions": none } }))
+                        .await?
+                        .is(200)?;
                     has(&patched, json!({ "status": { "storedVersions": ["v1"] } }))?;
                 }
                 Ok(())

@@ -17,7 +17,10 @@ pub(super) fn cases() -> Vec<Case> {
                 has(&t.make(&t.widgets(""), object).await?, json!({ "status": null }))?;
                 let mut object = claim("a", &t.class);
                 object["status"] = json!({ "phase": "Bound" });
-                has(&t.make(&t.claims(""), object).await?, json!({ "status": { "phase": "Pending" } }))
+                has(
+                    &t.make(&t.claims(""), object).await?,
+                    json!({ "status": { "phase": "Pending" } }),
+                )
             },
         ),
         case(
@@ -74,7 +77,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A write to the object that changes its status alone changes nothing.",
             async |t| {
                 let made = t.make(&t.widgets(""), widget("a", json!({ "n": 1 }))).await?;
-                let patched = t.merge(&t.widgets("/a"), json!({ "status": { "n": 2 } })).await?.is(200)?;
+                let patched =
+                    t.merge(&t.widgets("/a"), json!({ "status": { "n": 2 } })).await?.is(200)?;
                 same("version", version(&patched), version(&made))
             },
         ),
@@ -83,9 +87,12 @@ pub(super) fn cases() -> Vec<Case> {
             "A write to the status gives the object a new resourceVersion, and a watch sees it.",
             async |t| {
                 let made = t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                let mut watch = t.watch(&t.widgets(&format!("?resourceVersion={}", version(&made)))).await?;
-                let patched =
-                    t.merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } })).await?.is(200)?;
+                let mut watch =
+                    t.watch(&t.widgets(&format!("?resourceVersion={}", version(&made)))).await?;
+                let patched = t
+                    .merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } }))
+                    .await?
+                    .is(200)?;
                 holds("the version is newer", number(&patched) > number(&made))?;
                 let seen = watch.event("MODIFIED", "a").await?;
                 same("version", version(&seen), version(&patched))
@@ -96,8 +103,14 @@ pub(super) fn cases() -> Vec<Case> {
             "A write to the status that changes nothing keeps the resourceVersion.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                let one = t.merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } })).await?.is(200)?;
-                let two = t.merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } })).await?.is(200)?;
+                let one = t
+                    .merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } }))
+                    .await?
+                    .is(200)?;
+                let two = t
+                    .merge(&t.widgets("/a/status"), json!({ "status": { "n": 2 } }))
+                    .await?
+                    .is(200)?;
                 same("version", version(&two), version(&one))
             },
         ),
@@ -115,24 +128,38 @@ pub(super) fn cases() -> Vec<Case> {
             "a_status_write_of_a_missing_object_is_404",
             "A PUT or patch of a missing object's status answers 404, of a Lease's, which has none, too.",
             async |t| {
-                t.put(&t.widgets("/a/status"), &widget("a", json!({}))).await?.refused(404, "NotFound")?;
-                t.merge(&t.widgets("/a/status"), json!({ "status": {} })).await?.refused(404, "NotFound")?;
-                t.merge(&t.leases("/a/status"), json!({ "status": {} })).await?.refused(404, "NotFound")?;
+                t.put(&t.widgets("/a/status"), &widget("a", json!({})))
+                    .await?
+                    .refused(404, "NotFound")?;
+                t.merge(&t.widgets("/a/status"), json!({ "status": {} }))
+                    .await?
+                    .refused(404, "NotFound")?;
+                t.merge(&t.leases("/a/status"), json!({ "status": {} }))
+                    .await?
+                    .refused(404, "NotFound")?;
                 Ok(())
             },
         ),
-        case("a_status_can_be_read_by_itself", "A get of the status answers the whole object.", async |t| {
-            let made = t.make(&t.widgets(""), widget("a", json!({ "n": 1 }))).await?;
-            same("body", t.get(&t.widgets("/a/status")).await?.is(200)?, made)
-        }),
-        case("a_status_has_only_get_put_and_patch", "POST and DELETE of a status answer 405.", async |t| {
-            t.make(&t.widgets(""), widget("a", json!({}))).await?;
-            t.post(&t.widgets("/a/status"), &widget("a", json!({})))
-                .await?
-                .refused(405, "MethodNotAllowed")?;
-            t.delete(&t.widgets("/a/status")).await?.refused(405, "MethodNotAllowed")?;
-            Ok(())
-        }),
+        case(
+            "a_status_can_be_read_by_itself",
+            "A get of the status answers the whole object.",
+            async |t| {
+                let made = t.make(&t.widgets(""), widget("a", json!({ "n": 1 }))).await?;
+                same("body", t.get(&t.widgets("/a/status")).await?.is(200)?, made)
+            },
+        ),
+        case(
+            "a_status_has_only_get_put_and_patch",
+            "POST and DELETE of a status answer 405.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                t.post(&t.widgets("/a/status"), &widget("a", json!({})))
+                    .await?
+                    .refused(405, "MethodNotAllowed")?;
+                t.delete(&t.widgets("/a/status")).await?.refused(405, "MethodNotAllowed")?;
+                Ok(())
+            },
+        ),
         case(
             "a_claims_status_is_written_by_itself",
             "A claim's phase is changed by its status subresource only.",
@@ -173,7 +200,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let name = t.own("v");
                 let made = t.make(&t.volumes(""), volume(&name, &t.class)).await?;
-                has(&made, json!({ "status": { "phase": "Pending", "lastPhaseTransitionTime": "*" } }))?;
+                has(
+                    &made,
+                    json!({ "status": { "phase": "Pending", "lastPhaseTransitionTime": "*" } }),
+                )?;
                 let path = t.volumes(&format!("/{name}/status?dryRun=All"));
                 let patch = json!({ "status": { "phase": "Failed", "message": "m" } });
                 let patched = t.merge(&path, patch).await?.is(200)?;

@@ -20,8 +20,9 @@ pub(super) fn cases() -> Vec<Case> {
 
 /// A widget with this as its spec, word by word.
 async fn widget_of(t: &Target, spec: &str) -> Result<Value, String> {
-    let object =
-        format!(r#"{{"apiVersion":"{GROUP}/v1","kind":"Widget","metadata":{{"name":"a"}},"spec":{spec}}}"#);
+    let object = format!(
+        r#"{{"apiVersion":"{GROUP}/v1","kind":"Widget","metadata":{{"name":"a"}},"spec":{spec}}}"#
+    );
     t.send(Method::POST, &t.widgets(""), &[JSON], object).await?.is(201)
 }
 
@@ -41,9 +42,18 @@ fn patches() -> Vec<Case> {
                 for (operation, expected) in [
                     (json!({ "op": "remove", "path": "/spec/l/-1" }), json!(["a", "b"])),
                     (json!({ "op": "remove", "path": "/spec/l/01" }), json!(["a", "c"])),
-                    (json!({ "op": "replace", "path": "/spec/l/+1", "value": "x" }), json!(["a", "x", "c"])),
-                    (json!({ "op": "add", "path": "/spec/l/-1", "value": "x" }), json!(["a", "b", "c", "x"])),
-                    (json!({ "op": "add", "path": "/spec/l/-4", "value": "x" }), json!(["x", "a", "b", "c"])),
+                    (
+                        json!({ "op": "replace", "path": "/spec/l/+1", "value": "x" }),
+                        json!(["a", "x", "c"]),
+                    ),
+                    (
+                        json!({ "op": "add", "path": "/spec/l/-1", "value": "x" }),
+                        json!(["a", "b", "c", "x"]),
+                    ),
+                    (
+                        json!({ "op": "add", "path": "/spec/l/-4", "value": "x" }),
+                        json!(["x", "a", "b", "c"]),
+                    ),
                     (
                         json!({ "op": "move", "from": "/spec/l/-1", "path": "/spec/l/00" }),
                         json!(["c", "a", "b"]),
@@ -52,7 +62,10 @@ fn patches() -> Vec<Case> {
                         json!({ "op": "copy", "from": "/spec/m/-1/+0", "path": "/spec/l/-" }),
                         json!(["a", "b", "c", "x"]),
                     ),
-                    (json!({ "op": "test", "path": "x/spec/m/-01/0", "value": "x" }), json!(["a", "b", "c"])),
+                    (
+                        json!({ "op": "test", "path": "x/spec/m/-01/0", "value": "x" }),
+                        json!(["a", "b", "c"]),
+                    ),
                 ] {
                     let patched = tried(t, &json!([operation]).to_string()).await?.is(200)?;
                     same(&operation.to_string(), patched["spec"]["l"].clone(), expected)?;
@@ -99,8 +112,12 @@ fn patches() -> Vec<Case> {
                     ("o", r#"{"x":1,"y":["&"]}"#, 422),
                     ("o", r#"{"x":1.0,"y":["\u0026"]}"#, 422),
                 ] {
-                    let operations = format!(r#"[{{"op":"test","path":"/spec/{path}","value":{value}}}]"#);
-                    tried(t, &operations).await?.is(code).map_err(|why| format!("{operations}: {why}"))?;
+                    let operations =
+                        format!(r#"[{{"op":"test","path":"/spec/{path}","value":{value}}}]"#);
+                    tried(t, &operations)
+                        .await?
+                        .is(code)
+                        .map_err(|why| format!("{operations}: {why}"))?;
                 }
                 Ok(())
             },
@@ -110,12 +127,16 @@ fn patches() -> Vec<Case> {
             "A JSON patch's test of a ConfigMap's data compares strings as Go writes them.",
             async |t| {
                 t.map("a", "a<b>é").await?;
-                for (value, code) in
-                    [(r#""a<b>é""#, 422), (r#""a\u003cb\u003eé""#, 200), (r#""a\u003cb\u003e\u00e9""#, 422)]
-                {
-                    let operations = format!(r#"[{{"op":"test","path":"/data/k","value":{value}}}]"#);
+                for (value, code) in [
+                    (r#""a<b>é""#, 422),
+                    (r#""a\u003cb\u003eé""#, 200),
+                    (r#""a\u003cb\u003e\u00e9""#, 422),
+                ] {
+                    let operations =
+                        format!(r#"[{{"op":"test","path":"/data/k","value":{value}}}]"#);
                     let headers = [("content-type", JSON_PATCH)];
-                    let answer = t.send(Method::PATCH, &t.maps("/a"), &headers, operations.clone()).await?;
+                    let answer =
+                        t.send(Method::PATCH, &t.maps("/a"), &headers, operations.clone()).await?;
                     answer.is(code).map_err(|why| format!("{operations}: {why}"))?;
                 }
                 Ok(())
@@ -137,7 +158,10 @@ fn patches() -> Vec<Case> {
                         r#"[{{"op":"add","path":"/spec/a","value":"<"}},
                             {{"op":"copy","from":"/spec/a","path":"/spec/b"}},{{"op":"test",{test}}}]"#
                     );
-                    tried(t, &operations).await?.is(code).map_err(|why| format!("{operations}: {why}"))?;
+                    tried(t, &operations)
+                        .await?
+                        .is(code)
+                        .map_err(|why| format!("{operations}: {why}"))?;
                 }
                 Ok(())
             },
@@ -186,8 +210,11 @@ fn numbers() -> Vec<Case> {
                 let stored = r#""spec":{"a":9223372036854775807,"b":9223372036854776000,"c":18446744073709552000,"d":100000000000000000000,"e":100000000000000000000,"f":1e+21,"g":0.000001,"h":1.5e-7,"i":0,"j":1.5,"k":-9223372036854776000}"#;
                 widget_of(t, sent).await?;
                 let answer = t.get(&t.widgets("/a")).await?;
-                let shown =
-                    answer.text.find(r#""spec":"#).and_then(|at| answer.text.get(at..)).unwrap_or_default();
+                let shown = answer
+                    .text
+                    .find(r#""spec":"#)
+                    .and_then(|at| answer.text.get(at..))
+                    .unwrap_or_default();
                 let shown = shown.find('}').and_then(|at| shown.get(..=at)).unwrap_or_default();
                 same("the spec", shown, stored)
             },
@@ -196,10 +223,13 @@ fn numbers() -> Vec<Case> {
             "numbers_that_were_read_are_no_change",
             "An update with the text that was read, whatever its numbers are, is no write.",
             async |t| {
-                widget_of(t, r#"{"a":18446744073709551615,"b":1e20,"c":1e19,"d":1e300,"e":0.1}"#).await?;
+                widget_of(t, r#"{"a":18446744073709551615,"b":1e20,"c":1e19,"d":1e300,"e":0.1}"#)
+                    .await?;
                 let read = t.get(&t.widgets("/a")).await?;
-                let again =
-                    t.send(Method::PUT, &t.widgets("/a"), &[JSON], read.text.clone()).await?.is(200)?;
+                let again = t
+                    .send(Method::PUT, &t.widgets("/a"), &[JSON], read.text.clone())
+                    .await?
+                    .is(200)?;
                 same("the version", version(&again), version(&read.json))
             },
         ),
@@ -213,30 +243,34 @@ fn numbers() -> Vec<Case> {
                 holds(&format!("the answer has {expected}"), answer.text.contains(expected))
             },
         ),
-        case("bounds_of_a_schema_are_floats", "Bounds in a schema are float64, whole ones too.", async |t| {
-            for (sent, shown) in [
-                ("9223372036854774807", "9223372036854775000"),
-                ("1e20", "100000000000000000000"),
-                ("1.50", "1.5"),
-                ("9007199254740993", "9007199254740992"),
-            ] {
-                let plural = format!("{}s", t.class);
-                let definition = format!(
-                    r#"{{"metadata":{{"name":"{plural}.example.com"}},"spec":{{"group":"example.com","scope":"Namespaced",
+        case(
+            "bounds_of_a_schema_are_floats",
+            "Bounds in a schema are float64, whole ones too.",
+            async |t| {
+                for (sent, shown) in [
+                    ("9223372036854774807", "9223372036854775000"),
+                    ("1e20", "100000000000000000000"),
+                    ("1.50", "1.5"),
+                    ("9007199254740993", "9007199254740992"),
+                ] {
+                    let plural = format!("{}s", t.class);
+                    let definition = format!(
+                        r#"{{"metadata":{{"name":"{plural}.example.com"}},"spec":{{"group":"example.com","scope":"Namespaced",
                         "names":{{"plural":"{plural}","kind":"Bounded"}},"versions":[{{"name":"v1","served":true,"storage":true,
                         "schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"n":{{"type":"number","maximum":{sent}}}}}}}}}}}]}}}}"#
-                );
-                let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
-                let answer = t.send(Method::POST, path, &[JSON], definition).await?;
-                answer.is(201)?;
-                let expected = format!(r#""maximum":{shown}"#);
-                holds(
-                    &format!("the answer has {expected}: {}", answer.text),
-                    answer.text.contains(&expected),
-                )?;
-            }
-            Ok(())
-        }),
+                    );
+                    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
+                    let answer = t.send(Method::POST, path, &[JSON], definition).await?;
+                    answer.is(201)?;
+                    let expected = format!(r#""maximum":{shown}"#);
+                    holds(
+                        &format!("the answer has {expected}: {}", answer.text),
+                        answer.text.contains(&expected),
+                    )?;
+                }
+                Ok(())
+            },
+        ),
     ]
 }
 
@@ -349,7 +383,8 @@ fn seen() -> Vec<Case> {
                     };
                     let rows = items(&mark, "/object/rows");
                     same("rows", rows.len(), 1)?;
-                    let kind = if include == "Object" { "ConfigMap" } else { "PartialObjectMetadata" };
+                    let kind =
+                        if include == "Object" { "ConfigMap" } else { "PartialObjectMetadata" };
                     has(
                         &rows[0]["object"],
                         json!({
@@ -367,7 +402,8 @@ fn seen() -> Vec<Case> {
                 let path = t.widgets(
                     "?allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
                 );
-                let mark = t.watch_as(&path, TABLE).await?.next().await?.ok_or("the watch ended")?;
+                let mark =
+                    t.watch_as(&path, TABLE).await?.next().await?.ok_or("the watch ended")?;
                 same("rows", items(&mark, "/object/rows").len(), 1)?;
                 let end = json!({ "metadata": { "annotations": { "k8s.io/initial-events-end": "true" } } });
                 has(&mark["object"]["rows"][0]["object"], end)

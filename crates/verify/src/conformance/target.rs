@@ -1,4 +1,5 @@
-//! A way to a server for one case: raw requests through a `kube::Client`, in a namespace of the case's own.
+//! A way to a server for one case: raw requests through a `kube::Client`, in a namespace of the
+//! case's own.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -38,12 +39,14 @@ pub struct Server {
     client: Client,
     run: String,
     cases: Arc<AtomicU32>,
-    /// Namespaces that are empty again: made anew for each case they would keep the namespace controller busy for
-    /// minutes, and everybody else's namespaces with it.
+    /// Namespaces that are empty again: made anew for each case they would keep the namespace
+    /// controller busy for minutes, and everybody else's namespaces with it.
     free: Arc<Mutex<Vec<String>>>,
-    /// Without credentials; a client in the process needs none, and is a stranger by its header alone.
+    /// Without credentials; a client in the process needs none, and is a stranger by its header
+    /// alone.
     stranger: Option<Client>,
-    /// The server's own faults can be planned; before another one stands a proxy that has the same.
+    /// The server's own faults can be planned; before another one stands a proxy that has the
+    /// same.
     has_faults: bool,
     /// What must live as long as the server is used.
     _kept: Option<Arc<Listener>>,
@@ -51,12 +54,16 @@ pub struct Server {
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("run", &self.run).field("cases", &self.cases).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("run", &self.run)
+            .field("cases", &self.cases)
+            .finish_non_exhaustive()
     }
 }
 
 impl Server {
-    /// The server that an administrator's client reaches. Its custom kinds must be [served](Self::prepare).
+    /// The server that an administrator's client reaches. Its custom kinds must be
+    /// [served](Self::prepare).
     #[must_use]
     pub fn new(client: Client) -> Self {
         let run = format!("{:x}", std::process::id());
@@ -71,7 +78,8 @@ impl Server {
         }
     }
 
-    /// An embedded server that does what the real one's controllers do for volumes, owners and namespaces, with the cases' custom kinds.
+    /// An embedded server that does what the real one's controllers do for volumes, owners and
+    /// namespaces, with the cases' custom kinds.
     ///
     /// # Errors
     ///
@@ -146,7 +154,8 @@ impl Server {
                 made.is(201)?;
             }
         }
-        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets", "v1/trackers", "v2/trackers", "v1/gears"]
+        for collection in
+            ["v1/widgets", "v2/widgets", "v1/gadgets", "v1/trackers", "v2/trackers", "v1/gears"]
         {
             let path = format!("/apis/{}/{collection}", objects::GROUP);
             // Discovery and the storage of a new kind come some seconds after its definition.
@@ -169,7 +178,14 @@ impl Server {
             }
         };
         let (made, sights) = Default::default();
-        Ok(Target { server: self.clone(), namespace, class, made, sights, may_write_late: Rc::default() })
+        Ok(Target {
+            server: self.clone(),
+            namespace,
+            class,
+            made,
+            sights,
+            may_write_late: Rc::default(),
+        })
     }
 
     /// Takes a case's namespace back: for the next case if it is empty again.
@@ -209,8 +225,9 @@ impl Server {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request =
-            request.body(Body::from(body.into().into_bytes())).map_err(|error| error.to_string())?;
+        let request = request
+            .body(Body::from(body.into().into_bytes()))
+            .map_err(|error| error.to_string())?;
         let unanswered = |why: String| format!("{said}: no answer: {why}");
         let answered = async {
             let (parts, body) =
@@ -223,9 +240,13 @@ impl Server {
             .unwrap_or_else(|_| Err(format!("not within {} s", ANSWER.as_secs())))
             .map_err(unanswered)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let media =
-            parts.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        // A watch that is read to its end has any number of documents, also none. An answer to HEAD has the type of a body, and none.
+        let media = parts
+            .headers
+            .get("content-type")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        // A watch that is read to its end has any number of documents, also none. An answer to HEAD
+        // has the type of a body, and none.
         let several = path.contains("watch") && parts.status == 200;
         // The address of something that has moved has no body either.
         let without_body = without_body || parts.status == 301;
@@ -235,7 +256,13 @@ impl Server {
         } else {
             serde_json::from_str(&text).unwrap_or_default()
         };
-        Ok(Answer { request: said, code: parts.status.as_u16(), headers: parts.headers, text, json })
+        Ok(Answer {
+            request: said,
+            code: parts.status.as_u16(),
+            headers: parts.headers,
+            text,
+            json,
+        })
     }
 }
 
@@ -269,7 +296,8 @@ pub struct Target {
     server: Server,
     /// The namespace's name.
     pub namespace: String,
-    /// A name that no other case has: a storage class of its own, and the beginning of names of cluster scope.
+    /// A name that no other case has: a storage class of its own, and the beginning of names of
+    /// cluster scope.
     pub class: String,
     /// Paths of objects that were created, to be deleted in the end.
     made: Rc<RefCell<Vec<String>>>,
@@ -289,11 +317,15 @@ impl Target {
         headers: &[(&str, &str)],
         body: impl Into<String>,
     ) -> Result<Answer, String> {
-        let creates =
-            [Method::POST, Method::PUT, Method::PATCH].contains(&method) && !path.contains("dryRun");
-        let media = headers.iter().find(|(name, _)| *name == "content-type").map_or("", |(_, media)| *media);
+        let creates = [Method::POST, Method::PUT, Method::PATCH].contains(&method)
+            && !path.contains("dryRun");
+        let media = headers
+            .iter()
+            .find(|(name, _)| *name == "content-type")
+            .map_or("", |(_, media)| *media);
         let body = body.into();
-        // Right after a definition was accepted, the real server may take down what it had served of it, and says so.
+        // Right after a definition was accepted, the real server may take down what it had served
+        // of it, and says so.
         let answer = eventually(async || {
             let answer = self.server.send(method.clone(), path, headers, body.clone()).await?;
             let goes = answer.code == 503
@@ -333,7 +365,12 @@ impl Target {
         self.send(Method::PUT, path, &[JSON], object.to_string()).await
     }
 
-    pub(super) async fn patch(&self, path: &str, media: &str, patch: &Value) -> Result<Answer, String> {
+    pub(super) async fn patch(
+        &self,
+        path: &str,
+        media: &str,
+        patch: &Value,
+    ) -> Result<Answer, String> {
         self.send(Method::PATCH, path, &[("content-type", media)], patch.to_string()).await
     }
 
@@ -364,15 +401,25 @@ impl Target {
     }
 
     /// Creates a ConfigMap with one label.
-    pub(super) async fn labelled(&self, name: &str, label: &str, value: &str) -> Result<Value, String> {
+    pub(super) async fn labelled(
+        &self,
+        name: &str,
+        label: &str,
+        value: &str,
+    ) -> Result<Value, String> {
         let mut object = objects::map(name, "v");
         object["metadata"]["labels"] = json!({ label: value });
         self.make(&self.maps(""), object).await
     }
 
-    /// Reads an object and puts back what `change` makes of it; once more for each time that one of the server's
-    /// controllers has written it in between. A 409 about an object that nobody wrote is the answer.
-    pub(super) async fn replace(&self, path: &str, change: impl Fn(&mut Value)) -> Result<Answer, String> {
+    /// Reads an object and puts back what `change` makes of it; once more for each time that one of
+    /// the server's controllers has written it in between. A 409 about an object that nobody
+    /// wrote is the answer.
+    pub(super) async fn replace(
+        &self,
+        path: &str,
+        change: impl Fn(&mut Value),
+    ) -> Result<Answer, String> {
         let mut read = self.get(path).await?.is(200)?;
         loop {
             let mut object = read.clone();
@@ -389,14 +436,20 @@ impl Target {
         }
     }
 
-    /// Waits until what the server answers out of its cache has all that is stored of a collection. Whether a write that
-    /// changes nothing one is shown is a write depends, on the real server, on what its cache has seen.
+    /// Waits until what the server answers out of its cache has all that is stored of a collection.
+    /// Whether a write that changes nothing one is shown is a write depends, on the real
+    /// server, on what its cache has seen.
     pub(super) async fn settled(&self, collection: &str) -> Outcome {
         let cached = format!("{collection}?resourceVersion=0");
         let stored = number(&self.server.send(Method::GET, collection, &[], "").await?.is(200)?);
         eventually(async || {
-            let is_new = number(&self.server.send(Method::GET, &cached, &[], "").await?.is(200)?) >= stored;
-            Ok(if is_new { Ok(()) } else { Err(format!("GET {cached}: older than version {stored}")) })
+            let is_new =
+                number(&self.server.send(Method::GET, &cached, &[], "").await?.is(200)?) >= stored;
+            Ok(if is_new {
+                Ok(())
+            } else {
+                Err(format!("GET {cached}: older than version {stored}"))
+            })
         })
         .await
     }
@@ -412,8 +465,8 @@ impl Target {
         let request = Request::builder().uri(&path).header("accept", accept).body(Vec::new());
         let request = request.map_err(|error| error.to_string())?;
         let opened = timeout(ANSWER, self.server.client.request_stream(request)).await;
-        let opened =
-            opened.map_err(|_| format!("GET {path}: no answer: not within {} s", ANSWER.as_secs()))?;
+        let opened = opened
+            .map_err(|_| format!("GET {path}: no answer: not within {} s", ANSWER.as_secs()))?;
         let lines = opened.map_err(|error| format!("GET {path}: {error}"))?;
         self.see(&Method::GET, &path, "", 200, &Value::Null);
         let lines: Pin<Box<dyn AsyncBufRead>> = Box::pin(lines);
@@ -423,17 +476,20 @@ impl Target {
 
 /// Faults.
 impl Target {
-    /// Two ways to the case's namespace: one for the user who meets the faults of a plan, one for somebody else.
+    /// Two ways to the case's namespace: one for the user who meets the faults of a plan, one for
+    /// somebody else.
     ///
     /// Of the embedded server it is another one, which begins empty.
     pub(super) fn with_faults(&self, user: &str, plan: FaultPlan) -> (Self, Self) {
         self.may_write_late.set(true);
         let (faulty, sound) = if self.server.has_faults {
-            let server = EmbeddedApiServer::builder().namespace(&self.namespace).faults(plan).build();
+            let server =
+                EmbeddedApiServer::builder().namespace(&self.namespace).faults(plan).build();
             (server.client_as(user), server.client_as("sound"))
         } else {
             let client = &self.server.client;
-            let proxy = FaultProxy::builder().user(user, "token", client.clone()).faults(plan).build();
+            let proxy =
+                FaultProxy::builder().user(user, "token", client.clone()).faults(plan).build();
             (proxy.client_as(user), client.clone())
         };
         (self.through(faulty), self.through(sound))
@@ -535,9 +591,11 @@ impl Target {
     /// Deletes what the case made, whatever holds it.
     pub(super) async fn clean_up(&self) {
         for path in self.made.take().into_iter().rev() {
-            // What is gone by now answers 404; what cannot be deleted stays, and no other case sees it.
+            // What is gone by now answers 404; what cannot be deleted stays, and no other case sees
+            // it.
             let deleted = self.delete_with(&path, json!({ "gracePeriodSeconds": 0 })).await;
-            let held = deleted.is_ok_and(|answer| answer.json.pointer("/metadata/finalizers").is_some());
+            let held =
+                deleted.is_ok_and(|answer| answer.json.pointer("/metadata/finalizers").is_some());
             if held {
                 let _gone = self.merge(&path, json!({ "metadata": { "finalizers": null } })).await;
             }
@@ -561,10 +619,11 @@ impl Lines {
     /// The next event, whatever it is; nothing when the watch has ended.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, String> {
         let line = timeout(PATIENCE, self.lines.try_next()).await;
-        let line =
-            line.map_err(|_| format!("GET {}: no event within {} s", self.path, PATIENCE.as_secs()))?;
+        let line = line
+            .map_err(|_| format!("GET {}: no event within {} s", self.path, PATIENCE.as_secs()))?;
         let line = line.map_err(|error| format!("GET {}: {error}", self.path))?;
-        line.map(|line| serde_json::from_str(&line).map_err(|error| format!("{error} in {line}"))).transpose()
+        line.map(|line| serde_json::from_str(&line).map_err(|error| format!("{error} in {line}")))
+            .transpose()
     }
 
     /// The object of the next event, which is of this type and about an object of this name.

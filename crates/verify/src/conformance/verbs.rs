@@ -35,10 +35,15 @@ impl Plain {
             Verb::Create => (Method::POST, "", "application/json", map("b", "v")),
             Verb::Update => (Method::PUT, "/a", "application/json", full()),
             Verb::MergePatch => (Method::PATCH, "/a", MERGE, json!({ "data": { "k": "w" } })),
-            Verb::JsonPatch => {
-                (Method::PATCH, "/a", JSON_PATCH, json!([{ "op": "add", "path": "/data/l", "value": "w" }]))
+            Verb::JsonPatch => (
+                Method::PATCH,
+                "/a",
+                JSON_PATCH,
+                json!([{ "op": "add", "path": "/data/l", "value": "w" }]),
+            ),
+            Verb::StrategicPatch => {
+                (Method::PATCH, "/a", STRATEGIC, json!({ "data": { "k": "w" } }))
             }
-            Verb::StrategicPatch => (Method::PATCH, "/a", STRATEGIC, json!({ "data": { "k": "w" } })),
             Verb::Apply => (Method::PATCH, "/a?fieldManager=m&force=true", APPLY, full()),
             Verb::Delete => (Method::DELETE, "/a", "application/json", json!({})),
             Verb::DeleteCollection => (Method::DELETE, "", "application/json", json!({})),
@@ -74,7 +79,8 @@ async fn refused(t: &Target, verb: Verb, code: u16, reason: &str) -> Outcome {
         406 => request.accept = "text/html",
         409 if verb == Verb::DeleteCollection => {
             request.body =
-                json!({ "preconditions": { "uid": "00000000-0000-4000-8000-000000000000" } }).to_string();
+                json!({ "preconditions": { "uid": "00000000-0000-4000-8000-000000000000" } })
+                    .to_string();
         }
         409 | 500 => {
             let version = if code == 409 { "1" } else { "x" };
@@ -97,7 +103,8 @@ async fn refused(t: &Target, verb: Verb, code: u16, reason: &str) -> Outcome {
         422 => request.path = t.maps("/a"),
         other => return Err(format!("nobody knows how to be refused with {other}")),
     }
-    let answer = if code == 401 { request.send(&t.as_stranger()).await? } else { request.send(t).await? };
+    let answer =
+        if code == 401 { request.send(&t.as_stranger()).await? } else { request.send(t).await? };
     let found = answer.refused(code, reason)?;
     let part = match code {
         401 => "Unauthorized",

@@ -1,4 +1,5 @@
-//! Rules in CEL of custom kinds: when they are looked at, what they see, what is said of what breaks them.
+//! Rules in CEL of custom kinds: when they are looked at, what they see, what is said of what
+//! breaks them.
 
 use serde_json::{Value, json};
 
@@ -23,7 +24,11 @@ fn thing(t: &Target, name: &str, spec: Value) -> Value {
 /// Creates an object that is refused for these causes, `reason field: message`.
 async fn breaks(t: &Target, of: Value, expected: &[&str]) -> Outcome {
     let answer = t.post(&things(t, ""), &thing(t, "a", of)).await?;
-    same("the causes", causes(&answer)?, expected.iter().map(|cause| (*cause).to_owned()).collect::<Vec<_>>())
+    same(
+        "the causes",
+        causes(&answer)?,
+        expected.iter().map(|cause| (*cause).to_owned()).collect::<Vec<_>>(),
+    )
 }
 
 async fn keeps(t: &Target, of: Value) -> Outcome {
@@ -39,12 +44,20 @@ pub(super) async fn are_true(t: &Target, of: Value, expressions: &[&str]) -> Out
 
 fn verdicts() -> Vec<Case> {
     vec![
-        case("a_broken_rule_is_said", "An object that breaks a rule is refused with the rule.", async |t| {
-            served(t, of_spec(spec(json!([{ "rule": "self.n > 5" }])))).await?;
-            keeps(t, json!({ "n": 6 })).await?;
-            breaks(t, json!({ "n": 5 }), &["FieldValueInvalid spec: Invalid value: failed rule: self.n > 5"])
+        case(
+            "a_broken_rule_is_said",
+            "An object that breaks a rule is refused with the rule.",
+            async |t| {
+                served(t, of_spec(spec(json!([{ "rule": "self.n > 5" }])))).await?;
+                keeps(t, json!({ "n": 6 })).await?;
+                breaks(
+                    t,
+                    json!({ "n": 5 }),
+                    &["FieldValueInvalid spec: Invalid value: failed rule: self.n > 5"],
+                )
                 .await
-        }),
+            },
+        ),
         case(
             "all_broken_rules_are_said",
             "Each rule that is broken is a cause, in their order.",
@@ -113,7 +126,8 @@ fn verdicts() -> Vec<Case> {
             "A rule of a number, of a text, of an element, of a value of a map: its place and its value are said.",
             async |t| {
                 let mut object = spec(json!([]));
-                object["properties"]["n"]["x-kubernetes-validations"] = json!([{ "rule": "self > 5" }]);
+                object["properties"]["n"]["x-kubernetes-validations"] =
+                    json!([{ "rule": "self > 5" }]);
                 object["properties"]["l"]["items"]["x-kubernetes-validations"] =
                     json!([{ "rule": "self != 'b'" }]);
                 served(t, of_spec(object)).await?;
@@ -123,7 +137,8 @@ fn verdicts() -> Vec<Case> {
                     &["FieldValueInvalid spec.n: Invalid value: 5: failed rule: self > 5"],
                 )
                 .await?;
-                let cause = "FieldValueInvalid spec.l[1]: Invalid value: \"b\": failed rule: self != 'b'";
+                let cause =
+                    "FieldValueInvalid spec.l[1]: Invalid value: \"b\": failed rule: self != 'b'";
                 breaks(t, json!({ "l": ["a", "b"] }), &[cause]).await
             },
         ),
@@ -135,8 +150,7 @@ fn verdicts() -> Vec<Case> {
                 object["properties"]["m"]["additionalProperties"]["x-kubernetes-validations"] =
                     json!([{ "rule": "self.startsWith('v')" }]);
                 served(t, of_spec(object)).await?;
-                let cause =
-                    "FieldValueInvalid spec.m[k]: Invalid value: \"w\": failed rule: self.startsWith('v')";
+                let cause = "FieldValueInvalid spec.m[k]: Invalid value: \"w\": failed rule: self.startsWith('v')";
                 breaks(t, json!({ "m": { "k": "w", "l": "v" } }), &[cause]).await
             },
         ),
@@ -149,30 +163,34 @@ fn verdicts() -> Vec<Case> {
                 breaks(t, json!({}), &[cause]).await
             },
         ),
-        case("rules_fail_in_words", "What goes wrong while a rule is evaluated is a cause.", async |t| {
-            let rules = json!([
-                { "rule": "self.l[3] == 'a'" }, { "rule": "10 / self.n == 1" }, { "rule": "self.m['x'] == 'a'" },
-                { "rule": "self.n + 9223372036854775807 - 9223372036854775807 + 9223372036854775807 + 1 > 0" },
-                { "rule": "self.either > 'a'" }, { "rule": "self.s.substring(0, 9) == ''", "message": "said" },
-            ]);
-            served(t, of_spec(spec(rules))).await?;
-            let of_object = "FieldValueInvalid spec: Invalid value: \"object\": ";
-            let overload = "'no such overload': call arguments did not match a supported operator, function or macro \
+        case(
+            "rules_fail_in_words",
+            "What goes wrong while a rule is evaluated is a cause.",
+            async |t| {
+                let rules = json!([
+                    { "rule": "self.l[3] == 'a'" }, { "rule": "10 / self.n == 1" }, { "rule": "self.m['x'] == 'a'" },
+                    { "rule": "self.n + 9223372036854775807 - 9223372036854775807 + 9223372036854775807 + 1 > 0" },
+                    { "rule": "self.either > 'a'" }, { "rule": "self.s.substring(0, 9) == ''", "message": "said" },
+                ]);
+                served(t, of_spec(spec(rules))).await?;
+                let of_object = "FieldValueInvalid spec: Invalid value: \"object\": ";
+                let overload = "'no such overload': call arguments did not match a supported operator, function or macro \
                             signature for rule: self.either > 'a'";
-            let long = "integer overflow evaluating rule: self.n + 9223372036854775807 - 9223372036854775807 + \
+                let long = "integer overflow evaluating rule: self.n + 9223372036854775807 - 9223372036854775807 + \
                         9223372036854775807 + 1 > 0";
-            let expected = [
-                "index out of bounds: 3 evaluating rule: self.l[3] == 'a'",
-                "division by zero evaluating rule: 10 / self.n == 1",
-                "no such key: x evaluating rule: self.m['x'] == 'a'",
-                long,
-                overload,
-                "index out of range: 9 evaluating rule: said",
-            ]
-            .map(|why| format!("{of_object}{why}"));
-            let of = json!({ "n": 0, "l": [], "m": {}, "either": 7, "s": "abc" });
-            breaks(t, of, &expected.each_ref().map(String::as_str)).await
-        }),
+                let expected = [
+                    "index out of bounds: 3 evaluating rule: self.l[3] == 'a'",
+                    "division by zero evaluating rule: 10 / self.n == 1",
+                    "no such key: x evaluating rule: self.m['x'] == 'a'",
+                    long,
+                    overload,
+                    "index out of range: 9 evaluating rule: said",
+                ]
+                .map(|why| format!("{of_object}{why}"));
+                let of = json!({ "n": 0, "l": [], "m": {}, "either": 7, "s": "abc" });
+                breaks(t, of, &expected.each_ref().map(String::as_str)).await
+            },
+        ),
         case(
             "a_failure_does_not_count_if_the_other_side_decides",
             "`||` and `&&` absorb the failure of a side.",
@@ -192,7 +210,8 @@ fn verdicts() -> Vec<Case> {
             "While types, required members or lengths are wrong the rules are not looked at, and that is said.",
             async |t| {
                 served(t, of_spec(spec(json!([{ "rule": "self.n > 5" }])))).await?;
-                let causes = causes(&t.post(&things(t, ""), &thing(t, "a", json!({ "n": "x" }))).await?)?;
+                let causes =
+                    causes(&t.post(&things(t, ""), &thing(t, "a", json!({ "n": "x" }))).await?)?;
                 let last = "FieldValueInvalid <nil>: Invalid value: null: some validation rules were not checked because \
                             the object was invalid; correct the existing errors to complete validation";
                 same("the last cause", causes.last().map(String::as_str), Some(last))?;
@@ -215,15 +234,18 @@ fn verdicts() -> Vec<Case> {
             "rules_of_the_root_see_names",
             "A rule of the whole object sees its kind and its name, and no labels.",
             async |t| {
-                let rules = json!([{ "rule": "self.kind == 'Thing' && self.metadata.name != 'a'" }]);
+                let rules =
+                    json!([{ "rule": "self.kind == 'Thing' && self.metadata.name != 'a'" }]);
                 let object = json!({ "type": "object", "x-kubernetes-validations": rules, "properties": { "spec": spec(json!([])) } });
                 served(t, object).await?;
                 let cause = "FieldValueInvalid <nil>: Invalid value: failed rule: self.kind == 'Thing' && self.metadata.name != 'a'";
                 breaks(t, json!({}), &[cause]).await?;
                 t.post(&things(t, ""), &thing(t, "b", json!({}))).await?.is(201)?;
                 let rules = json!([{ "rule": "has(self.metadata.labels)" }]);
-                let mut other = definition(t, json!({ "type": "object", "x-kubernetes-validations": rules }));
-                other["metadata"]["name"] = format!("others.{}", text(&other, "/spec/group")).into();
+                let mut other =
+                    definition(t, json!({ "type": "object", "x-kubernetes-validations": rules }));
+                other["metadata"]["name"] =
+                    format!("others.{}", text(&other, "/spec/group")).into();
                 other["spec"]["names"] = json!({ "plural": "others", "kind": "Other" });
                 let found = causes_of(t, &other).await?;
                 holds(
@@ -247,7 +269,9 @@ fn updates() -> Vec<Case> {
             async |t| {
                 served(
                     t,
-                    of_spec(spec(json!([{ "rule": "self.s == oldSelf.s", "message": "s is immutable" }]))),
+                    of_spec(spec(
+                        json!([{ "rule": "self.s == oldSelf.s", "message": "s is immutable" }]),
+                    )),
                 )
                 .await?;
                 t.make(&things(t, ""), thing(t, "a", json!({ "s": "a" }))).await?;
@@ -269,7 +293,8 @@ fn updates() -> Vec<Case> {
                 t.merge(&things(t, "/a"), json!({ "spec": { "s": "a" } })).await?.is(200)?;
                 let answer = t.merge(&things(t, "/a"), json!({ "spec": { "s": "b" } })).await?;
                 let cause =
-                    "FieldValueInvalid spec.s: Invalid value: \"b\": failed rule: self == oldSelf".to_owned();
+                    "FieldValueInvalid spec.s: Invalid value: \"b\": failed rule: self == oldSelf"
+                        .to_owned();
                 same("the causes", causes(&answer)?, vec![cause])?;
                 t.merge(&things(t, "/a"), json!({ "spec": { "s": null } })).await?.is(200).map(drop)
             },
@@ -280,7 +305,8 @@ fn updates() -> Vec<Case> {
             async |t| {
                 let rule = json!({ "rule": "oldSelf.hasValue() ? self.n >= oldSelf.value().n : self.n == 1", "optionalOldSelf": true, "message": "up" });
                 served(t, of_spec(spec(json!([rule])))).await?;
-                breaks(t, json!({ "n": 2 }), &["FieldValueInvalid spec: Invalid value: up"]).await?;
+                breaks(t, json!({ "n": 2 }), &["FieldValueInvalid spec: Invalid value: up"])
+                    .await?;
                 t.make(&things(t, ""), thing(t, "a", json!({ "n": 1 }))).await?;
                 t.merge(&things(t, "/a"), json!({ "spec": { "n": 3 } })).await?.is(200)?;
                 t.merge(&things(t, "/a"), json!({ "spec": { "n": 2 } }))
@@ -299,10 +325,12 @@ fn updates() -> Vec<Case> {
                 served(t, of_spec(object)).await?;
                 let list = json!([{ "k": "a", "v": 1 }, { "k": "b", "v": 5 }]);
                 t.make(&things(t, ""), thing(t, "a", json!({ "keyed": list }))).await?;
-                let list = json!([{ "k": "b", "v": 5 }, { "k": "c", "v": 0 }, { "k": "a", "v": 2 }]);
+                let list =
+                    json!([{ "k": "b", "v": 5 }, { "k": "c", "v": 0 }, { "k": "a", "v": 2 }]);
                 t.merge(&things(t, "/a"), json!({ "spec": { "keyed": list } })).await?.is(200)?;
                 let list = json!([{ "k": "a", "v": 2 }, { "k": "b", "v": 4 }]);
-                let answer = t.merge(&things(t, "/a"), json!({ "spec": { "keyed": list } })).await?;
+                let answer =
+                    t.merge(&things(t, "/a"), json!({ "spec": { "keyed": list } })).await?;
                 let cause = "FieldValueInvalid spec.keyed[1]: Invalid value: v grows".to_owned();
                 same("the causes", causes(&answer)?, vec![cause])
             },
@@ -314,17 +342,21 @@ fn updates() -> Vec<Case> {
                 served(t, of_spec(spec(json!([])))).await?;
                 t.make(&things(t, ""), thing(t, "a", json!({ "n": 1, "o": { "x": 1 } }))).await?;
                 let mut object = spec(json!([]));
-                object["properties"]["o"]["x-kubernetes-validations"] = json!([{ "rule": "self.x > 5" }]);
+                object["properties"]["o"]["x-kubernetes-validations"] =
+                    json!([{ "rule": "self.x > 5" }]);
                 let schema = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": of_spec(object) }]);
-                let name = format!("{DEFINITIONS}/{}", text(&definition(t, json!({})), "/metadata/name"));
+                let name =
+                    format!("{DEFINITIONS}/{}", text(&definition(t, json!({})), "/metadata/name"));
                 t.patch(&name, crate::conformance::JSON_PATCH, &schema).await?.is(200)?;
                 in_force(t, &thing(t, "b", json!({ "o": { "x": 1 } }))).await?;
                 let answer = t.merge(&things(t, "/a"), json!({ "spec": { "n": 2 } })).await?;
                 answer.is(200)?;
                 let warning = "299 - \"spec.o: Invalid value: failed rule: self.x > 5\"".to_owned();
                 same("warnings", answer.warnings(), vec![warning])?;
-                let answer = t.merge(&things(t, "/a"), json!({ "spec": { "o": { "x": 2 } } })).await?;
-                let cause = "FieldValueInvalid spec.o: Invalid value: failed rule: self.x > 5".to_owned();
+                let answer =
+                    t.merge(&things(t, "/a"), json!({ "spec": { "o": { "x": 2 } } })).await?;
+                let cause =
+                    "FieldValueInvalid spec.o: Invalid value: failed rule: self.x > 5".to_owned();
                 same("the causes", causes(&answer)?, vec![cause])
             },
         ),
@@ -334,9 +366,11 @@ fn updates() -> Vec<Case> {
             async |t| {
                 served(t, of_spec(spec(json!([{ "rule": "self.n > 5" }])))).await?;
                 let path = things(t, "/a?fieldManager=m");
-                let answer =
-                    t.patch(&path, crate::conformance::APPLY, &thing(t, "a", json!({ "n": 1 }))).await?;
-                let cause = "FieldValueInvalid spec: Invalid value: failed rule: self.n > 5".to_owned();
+                let answer = t
+                    .patch(&path, crate::conformance::APPLY, &thing(t, "a", json!({ "n": 1 })))
+                    .await?;
+                let cause =
+                    "FieldValueInvalid spec: Invalid value: failed rule: self.n > 5".to_owned();
                 same("the causes", causes(&answer)?, vec![cause])
             },
         ),
@@ -359,13 +393,17 @@ fn updates() -> Vec<Case> {
                 t.make(DEFINITIONS, object).await?;
                 t.until(&things(t, ""), "served", |code, _| code == 200).await?;
                 t.make(&things(t, ""), thing(t, "a", json!({ "n": 7 }))).await?;
-                let answer = t.merge(&things(t, "/a/status"), json!({ "status": { "n": 1 } })).await?;
+                let answer =
+                    t.merge(&things(t, "/a/status"), json!({ "status": { "n": 1 } })).await?;
                 let expected = vec![
                     "FieldValueInvalid <nil>: Invalid value: less".to_owned(),
                     "FieldValueInvalid status: Invalid value: failed rule: self.n > 5".to_owned(),
                 ];
                 same("the causes", causes(&answer)?, expected)?;
-                t.merge(&things(t, "/a/status"), json!({ "status": { "n": 8 } })).await?.is(200).map(drop)
+                t.merge(&things(t, "/a/status"), json!({ "status": { "n": 8 } }))
+                    .await?
+                    .is(200)
+                    .map(drop)
             },
         ),
     ]
@@ -376,9 +414,11 @@ fn values() -> Vec<Case> {
         case("rules_see_defaults", "Rules see what defaults have filled in.", async |t| {
             are_true(t, json!({ "n": 1 }), &["has(self.flag) && self.flag"]).await
         }),
-        case("a_null_is_absent", "A member that may be null and is, is not there for rules.", async |t| {
-            are_true(t, json!({ "maybe": null }), &["!has(self.maybe)"]).await
-        }),
+        case(
+            "a_null_is_absent",
+            "A member that may be null and is, is not there for rules.",
+            async |t| are_true(t, json!({ "maybe": null }), &["!has(self.maybe)"]).await,
+        ),
         case(
             "names_are_escaped",
             "Members whose names are no identifiers, or words of CEL, are written with underscores.",
@@ -388,7 +428,8 @@ fn values() -> Vec<Case> {
                     "self.__namespace__ == 'y'",
                     "self.an__underscores__odd_one == 'z'",
                 ];
-                are_true(t, json!({ "a-b.c": "x", "namespace": "y", "an__odd_one": "z" }), &rules).await
+                are_true(t, json!({ "a-b.c": "x", "namespace": "y", "an__odd_one": "z" }), &rules)
+                    .await
             },
         ),
         case(
@@ -409,7 +450,9 @@ fn values() -> Vec<Case> {
             async |t| {
                 served(
                     t,
-                    of_spec(spec(json!([{ "rule": "self.keyed == oldSelf.keyed", "message": "immutable" }]))),
+                    of_spec(spec(
+                        json!([{ "rule": "self.keyed == oldSelf.keyed", "message": "immutable" }]),
+                    )),
                 )
                 .await?;
                 t.make(
@@ -426,21 +469,25 @@ fn values() -> Vec<Case> {
                     .map(drop)
             },
         ),
-        case("formats_have_types", "Dates are points in time, durations spans, bytes bytes.", async |t| {
-            let rules = [
-                "self.time + self.span == timestamp('2024-05-06T08:38:09Z')",
-                "self.time.getFullYear() == 2024",
-                "self.day.getDayOfMonth() == 5 && self.day.getDate() == 6 && self.day.getDayOfWeek() == 1",
-                "self.span == duration('90m') && self.span.getMinutes() == 90",
-                "self.time > self.day",
-                "self.bytes == b'hi' && string(self.bytes) == 'hi' && size(self.bytes) == 2",
-                "self.time.getHours('+02:00') == 9",
-                "string(self.span) == '5400s'",
-                "self.time - timestamp('2024-05-06T07:08:08.5Z') == duration('500ms')",
-            ];
-            let of = json!({ "day": "2024-05-06", "time": "2024-05-06T07:08:09Z", "span": "1h30m", "bytes": "aGk=" });
-            are_true(t, of, &rules).await
-        }),
+        case(
+            "formats_have_types",
+            "Dates are points in time, durations spans, bytes bytes.",
+            async |t| {
+                let rules = [
+                    "self.time + self.span == timestamp('2024-05-06T08:38:09Z')",
+                    "self.time.getFullYear() == 2024",
+                    "self.day.getDayOfMonth() == 5 && self.day.getDate() == 6 && self.day.getDayOfWeek() == 1",
+                    "self.span == duration('90m') && self.span.getMinutes() == 90",
+                    "self.time > self.day",
+                    "self.bytes == b'hi' && string(self.bytes) == 'hi' && size(self.bytes) == 2",
+                    "self.time.getHours('+02:00') == 9",
+                    "string(self.span) == '5400s'",
+                    "self.time - timestamp('2024-05-06T07:08:08.5Z') == duration('500ms')",
+                ];
+                let of = json!({ "day": "2024-05-06", "time": "2024-05-06T07:08:09Z", "span": "1h30m", "bytes": "aGk=" });
+                are_true(t, of, &rules).await
+            },
+        ),
         case(
             "an_int_or_string_is_either",
             "An int-or-string is what it is, and compared without its type.",

@@ -25,7 +25,10 @@ pub(super) fn cases() -> Vec<Case> {
                 t.map("a", "v").await?;
                 let other = t.make(&t.leases(""), lease("a", "x")).await?;
                 let list = t.get(&t.maps("")).await?.is(200)?;
-                holds("the list is not older than a write to another kind", number(&list) >= number(&other))
+                holds(
+                    "the list is not older than a write to another kind",
+                    number(&list) >= number(&other),
+                )
             },
         ),
         case(
@@ -54,7 +57,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let answer = t.get(&t.maps("/a?resourceVersion=9999999999")).await?;
-                let status = answer.says(504, "Timeout", "Too large resource version: 9999999999")?;
+                let status =
+                    answer.says(504, "Timeout", "Too large resource version: 9999999999")?;
                 has(
                     &status,
                     json!({ "details": {
@@ -104,7 +108,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let mut object = widget("a", json!({}));
                 object["metadata"]["generation"] = 5.into();
-                has(&t.make(&t.widgets(""), object).await?, json!({ "metadata": { "generation": 1 } }))
+                has(
+                    &t.make(&t.widgets(""), object).await?,
+                    json!({ "metadata": { "generation": 1 } }),
+                )
             },
         ),
         case(
@@ -115,7 +122,8 @@ pub(super) fn cases() -> Vec<Case> {
                 object["spec"]["n"] = 2.into();
                 let put = t.put(&t.widgets("/a"), &object).await?.is(200)?;
                 has(&put, json!({ "metadata": { "generation": 2 } }))?;
-                let patched = t.merge(&t.widgets("/a"), json!({ "spec": { "n": 3 } })).await?.is(200)?;
+                let patched =
+                    t.merge(&t.widgets("/a"), json!({ "spec": { "n": 3 } })).await?.is(200)?;
                 has(&patched, json!({ "metadata": { "generation": 3 } }))
             },
         ),
@@ -124,7 +132,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A change of a custom object's member beside spec adds one to its generation too.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                let patched = t.merge(&t.widgets("/a"), json!({ "extra": { "n": 3 } })).await?.is(200)?;
+                let patched =
+                    t.merge(&t.widgets("/a"), json!({ "extra": { "n": 3 } })).await?.is(200)?;
                 has(&patched, json!({ "extra": { "n": 3 }, "metadata": { "generation": 2 } }))
             },
         ),
@@ -158,7 +167,10 @@ pub(super) fn cases() -> Vec<Case> {
                 object["metadata"]["finalizers"] = json!(["example.com/f"]);
                 t.make(&t.widgets(""), object).await?;
                 let deleted = t.delete(&t.widgets("/a")).await?.is(200)?;
-                has(&deleted, json!({ "metadata": { "generation": 2, "deletionTimestamp": "*" } }))?;
+                has(
+                    &deleted,
+                    json!({ "metadata": { "generation": 2, "deletionTimestamp": "*" } }),
+                )?;
                 let again = t.delete(&t.widgets("/a")).await?.is(200)?;
                 has(&again, json!({ "metadata": { "generation": 2 } }))
             },
@@ -199,7 +211,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let one = t.map("a", "v").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
                 let two = t.map("a", "v").await?;
-                holds("the uid is another one", text(&one, "/metadata/uid") != text(&two, "/metadata/uid"))?;
+                holds(
+                    "the uid is another one",
+                    text(&one, "/metadata/uid") != text(&two, "/metadata/uid"),
+                )?;
                 holds("the version is newer", number(&two) > number(&one))
             },
         ),

@@ -16,7 +16,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Asks until the answer is what the case waits for. The inner error says what it is instead, the outer one ends the case.
+/// Asks until the answer is what the case waits for. The inner error says what it is instead, the
+/// outer one ends the case.
 pub(super) async fn eventually<R>(
     ask: impl AsyncFn() -> Result<Result<R, String>, String>,
 ) -> Result<R, String> {
@@ -36,8 +37,8 @@ pub(super) async fn eventually<R>(
 }
 
 impl Target {
-    /// Reads until `holds` is true of the status code and the body, and returns that body; `what` names it where it does not
-    /// come about.
+    /// Reads until `holds` is true of the status code and the body, and returns that body; `what`
+    /// names it where it does not come about.
     pub(super) async fn until(
         &self,
         path: &str,

@@ -24,7 +24,8 @@ fn beginnings() -> Vec<Case> {
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
                 t.map("b", "v").await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
                 let one = watch.event("MODIFIED", "a").await?;
                 let two = watch.event("ADDED", "b").await?;
                 let three = watch.event("DELETED", "a").await?;
@@ -43,7 +44,8 @@ fn beginnings() -> Vec<Case> {
                 t.map("a", "v").await?;
                 let list = t.get(&t.maps("")).await?.is(200)?;
                 t.map("b", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&list)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&list)))).await?;
                 watch.event("ADDED", "b").await.map(drop)
             },
         ),
@@ -57,7 +59,11 @@ fn beginnings() -> Vec<Case> {
                 let mut first = [watch.next().await?, watch.next().await?].map(|event| {
                     event
                         .map(|event| {
-                            format!("{} {}", text(&event, "/type"), text(&event, "/object/metadata/name"))
+                            format!(
+                                "{} {}",
+                                text(&event, "/type"),
+                                text(&event, "/object/metadata/name")
+                            )
                         })
                         .unwrap_or_default()
                 });
@@ -83,7 +89,8 @@ fn beginnings() -> Vec<Case> {
             "a_too_old_watch_says_410_in_the_stream",
             "A watch from a resourceVersion whose history is gone answers 200 with one ERROR event: 410 Expired.",
             async |t| {
-                // A kind that came late: the real server's watch cache of it begins after revision 1.
+                // A kind that came late: the real server's watch cache of it begins after revision
+                // 1.
                 let mut watch = t.watch(&t.widgets("?resourceVersion=1")).await?;
                 let event = watch.next().await?.unwrap_or_default();
                 has(
@@ -101,7 +108,8 @@ fn beginnings() -> Vec<Case> {
             "a_watch_from_the_future_is_silent",
             "A watch from a resourceVersion that was not written yet opens and shows nothing until then.",
             async |t| {
-                let mut watch = t.watch(&t.maps("?resourceVersion=9999999999&timeoutSeconds=2")).await?;
+                let mut watch =
+                    t.watch(&t.maps("?resourceVersion=9999999999&timeoutSeconds=2")).await?;
                 t.map("a", "v").await?;
                 same("events", watch.rest().await?.len(), 0)
             },
@@ -119,8 +127,9 @@ fn beginnings() -> Vec<Case> {
             "`watch=1`, `watch=yes` and `watch=True` are watches; `watch=false` and `watch=0` are lists.",
             async |t| {
                 for word in ["1", "yes", "True", "true"] {
-                    let answer =
-                        t.get(&t.maps(&format!("?watch={word}&timeoutSeconds=1&resourceVersion=0"))).await?;
+                    let answer = t
+                        .get(&t.maps(&format!("?watch={word}&timeoutSeconds=1&resourceVersion=0")))
+                        .await?;
                     holds("it is no list", text(&answer.json, "/kind") != "ConfigMapList")
                         .map_err(|why| format!("{word}: {why}"))?;
                 }
@@ -137,8 +146,9 @@ fn beginnings() -> Vec<Case> {
             "a_watch_of_a_missing_namespace_waits",
             "A watch in a namespace that does not exist opens.",
             async |t| {
-                let mut watch =
-                    t.watch("/api/v1/namespaces/conformance-missing/configmaps?timeoutSeconds=1").await?;
+                let mut watch = t
+                    .watch("/api/v1/namespaces/conformance-missing/configmaps?timeoutSeconds=1")
+                    .await?;
                 same("events", watch.rest().await?.len(), 0)
             },
         ),
@@ -163,7 +173,8 @@ fn beginnings() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.settled(&t.maps("")).await?;
-                let answer = t.get(&t.maps("/a?watch=true&timeoutSeconds=1&resourceVersion=0")).await?;
+                let answer =
+                    t.get(&t.maps("/a?watch=true&timeoutSeconds=1&resourceVersion=0")).await?;
                 has(&answer.is(200)?, json!({ "kind": "ConfigMap" }))
             },
         ),
@@ -205,7 +216,12 @@ fn events() -> Vec<Case> {
             async |t| {
                 let made = t.labelled("a", "l", "1").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&made))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&made)
+                        )),
+                    )
                     .await?;
                 let changed = t
                     .merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "2" } } }))
@@ -222,7 +238,12 @@ fn events() -> Vec<Case> {
             async |t| {
                 let made = t.labelled("a", "l", "2").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&made))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&made)
+                        )),
+                    )
                     .await?;
                 let changed = t
                     .merge(&t.maps("/a"), json!({ "metadata": { "labels": { "l": "1" } } }))
@@ -237,7 +258,12 @@ fn events() -> Vec<Case> {
             async |t| {
                 let made = t.labelled("a", "l", "2").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&made))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&made)
+                        )),
+                    )
                     .await?;
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
@@ -251,10 +277,18 @@ fn events() -> Vec<Case> {
             async |t| {
                 let made = t.labelled("a", "l", "1").await?;
                 let mut watch = t
-                    .watch(&t.maps(&format!("?labelSelector=l%3D1&resourceVersion={}", version(&made))))
+                    .watch(
+                        &t.maps(&format!(
+                            "?labelSelector=l%3D1&resourceVersion={}",
+                            version(&made)
+                        )),
+                    )
                     .await?;
                 t.delete(&t.maps("/a")).await?.is(200)?;
-                has(&watch.event("DELETED", "a").await?, json!({ "metadata": { "labels": { "l": "1" } } }))
+                has(
+                    &watch.event("DELETED", "a").await?,
+                    json!({ "metadata": { "labels": { "l": "1" } } }),
+                )
             },
         ),
         case(
@@ -277,7 +311,8 @@ fn events() -> Vec<Case> {
             "An event's object has kind and apiVersion, of built-in kinds too.",
             async |t| {
                 let first = t.map("x", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
                 let made = t.map("a", "v").await?;
                 same("object", watch.event("ADDED", "a").await?, made)
             },
@@ -287,7 +322,8 @@ fn events() -> Vec<Case> {
             "Two quick writes to one object are two events, each with its own version.",
             async |t| {
                 let first = t.map("a", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?;
                 let one = t.merge(&t.maps("/a"), json!({ "data": { "k": "1" } })).await?.is(200)?;
                 let two = t.merge(&t.maps("/a"), json!({ "data": { "k": "2" } })).await?.is(200)?;
                 same("one", version(&watch.event("MODIFIED", "a").await?), version(&one))?;
@@ -338,7 +374,10 @@ fn marks_and_ends() -> Vec<Case> {
                 let path = t.maps(&format!("?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion={}", version(&made)));
                 let mut watch = t.watch(&path).await?;
                 watch.event("ADDED", "a").await?;
-                holds("the mark is not older", number(&watch.event("BOOKMARK", "").await?) >= number(&made))?;
+                holds(
+                    "the mark is not older",
+                    number(&watch.event("BOOKMARK", "").await?) >= number(&made),
+                )?;
                 t.map("b", "v").await?;
                 loop {
                     // A bookmark by the clock may come at once.
@@ -391,20 +430,32 @@ fn marks_and_ends() -> Vec<Case> {
                 holds("it was open for a second", sent.elapsed().as_millis() >= 1000)
             },
         ),
-        case("a_negative_time_ends_at_once", "timeoutSeconds=-1 ends a watch at once.", async |t| {
-            let mut watch = t.watch(&t.maps("?timeoutSeconds=-1&resourceVersion=0")).await?;
-            watch.rest().await.map(drop)
-        }),
-        case("a_time_that_is_no_number_is_400", "timeoutSeconds that is no number answers 400.", async |t| {
-            t.get(&t.maps("?watch=true&timeoutSeconds=x")).await?.refused(400, "BadRequest")?;
-            Ok(())
-        }),
+        case(
+            "a_negative_time_ends_at_once",
+            "timeoutSeconds=-1 ends a watch at once.",
+            async |t| {
+                let mut watch = t.watch(&t.maps("?timeoutSeconds=-1&resourceVersion=0")).await?;
+                watch.rest().await.map(drop)
+            },
+        ),
+        case(
+            "a_time_that_is_no_number_is_400",
+            "timeoutSeconds that is no number answers 400.",
+            async |t| {
+                t.get(&t.maps("?watch=true&timeoutSeconds=x")).await?.refused(400, "BadRequest")?;
+                Ok(())
+            },
+        ),
         case(
             "a_malformed_selector_of_a_watch_is_400",
             "A watch with a selector that cannot be read answers 400.",
             async |t| {
-                t.get(&t.maps("?watch=true&labelSelector=a%20b")).await?.refused(400, "BadRequest")?;
-                t.get(&t.maps("?watch=true&fieldSelector=data.k%3Dv")).await?.refused(400, "BadRequest")?;
+                t.get(&t.maps("?watch=true&labelSelector=a%20b"))
+                    .await?
+                    .refused(400, "BadRequest")?;
+                t.get(&t.maps("?watch=true&fieldSelector=data.k%3Dv"))
+                    .await?
+                    .refused(400, "BadRequest")?;
                 Ok(())
             },
         ),
@@ -414,8 +465,9 @@ fn marks_and_ends() -> Vec<Case> {
             async |t| {
                 let first = t.map("x", "v").await?;
                 let accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-                let mut watch =
-                    t.watch_as(&t.maps(&format!("?resourceVersion={}", version(&first))), accept).await?;
+                let mut watch = t
+                    .watch_as(&t.maps(&format!("?resourceVersion={}", version(&first))), accept)
+                    .await?;
                 t.map("a", "v").await?;
                 let seen = watch.event("ADDED", "a").await?;
                 has(

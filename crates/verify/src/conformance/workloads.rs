@@ -46,8 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
                 )
                 .await?
                 .invalid(&["FieldValueRequired spec.containers"])?;
-                let object =
-                    json!({ "metadata": { "name": "a" }, "spec": { "containers": [{ "image": "i" }] } });
+                let object = json!({ "metadata": { "name": "a" }, "spec": { "containers": [{ "image": "i" }] } });
                 t.post(&t.core("pods", ""), &object)
                     .await?
                     .invalid(&["FieldValueRequired spec.containers[0].name"])?;
@@ -59,7 +58,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A Pod's image can be changed, which counts a generation.",
             async |t| {
                 t.make(&t.core("pods", ""), pod("a")).await?;
-                let patch = json!([{ "op": "replace", "path": "/spec/containers/0/image", "value": "j" }]);
+                let patch =
+                    json!([{ "op": "replace", "path": "/spec/containers/0/image", "value": "j" }]);
                 let patched = t.json_patch(&t.core("pods", "/a"), patch).await?.is(200)?;
                 has(
                     &patched,
@@ -87,7 +87,8 @@ pub(super) fn cases() -> Vec<Case> {
                         .invalid(&["FieldValueForbidden spec"])?;
                     holds(
                         "the message says so",
-                        text(&status, "/message").contains("pod updates may not change fields other than"),
+                        text(&status, "/message")
+                            .contains("pod updates may not change fields other than"),
                     )?;
                 }
                 Ok(())
@@ -120,7 +121,9 @@ pub(super) fn cases() -> Vec<Case> {
                     .await?
                     .is(200)?;
                 has(&shorter, json!({ "metadata": { "deletionGracePeriodSeconds": 5 } }))?;
-                t.delete_with(&t.core("pods", "/a"), json!({ "gracePeriodSeconds": 0 })).await?.is(200)?;
+                t.delete_with(&t.core("pods", "/a"), json!({ "gracePeriodSeconds": 0 }))
+                    .await?
+                    .is(200)?;
                 t.get(&t.core("pods", "/a")).await?.is(404)?;
                 Ok(())
             },
@@ -173,16 +176,23 @@ pub(super) fn cases() -> Vec<Case> {
                         json!({ "metadata": { "name": "a" }, "stringData": { "k": "hello" } }),
                     )
                     .await?;
-                has(&made, json!({ "type": "Opaque", "data": { "k": "aGVsbG8=" }, "stringData": null }))
+                has(
+                    &made,
+                    json!({ "type": "Opaque", "data": { "k": "aGVsbG8=" }, "stringData": null }),
+                )
             },
         ),
-        case("a_secrets_type_cannot_be_changed", "A change of a Secret's type answers 422.", async |t| {
-            t.make(&t.core("secrets", ""), named("a")).await?;
-            t.merge(&t.core("secrets", "/a"), json!({ "type": "x" }))
-                .await?
-                .invalid(&["FieldValueInvalid type"])?;
-            Ok(())
-        }),
+        case(
+            "a_secrets_type_cannot_be_changed",
+            "A change of a Secret's type answers 422.",
+            async |t| {
+                t.make(&t.core("secrets", ""), named("a")).await?;
+                t.merge(&t.core("secrets", "/a"), json!({ "type": "x" }))
+                    .await?
+                    .invalid(&["FieldValueInvalid type"])?;
+                Ok(())
+            },
+        ),
         case(
             "an_immutable_map_stays",
             "Data of an immutable ConfigMap or Secret cannot be changed, nor can it be made mutable again; labels can be changed.",
@@ -199,7 +209,9 @@ pub(super) fn cases() -> Vec<Case> {
                     t.merge(&path, json!({ "immutable": null }))
                         .await?
                         .invalid(&["FieldValueForbidden immutable"])?;
-                    t.merge(&path, json!({ "metadata": { "labels": { "l": "1" } } })).await?.is(200)?;
+                    t.merge(&path, json!({ "metadata": { "labels": { "l": "1" } } }))
+                        .await?
+                        .is(200)?;
                 }
                 Ok(())
             },
@@ -226,7 +238,8 @@ pub(super) fn cases() -> Vec<Case> {
             "empty_maps_and_lists_are_left_out",
             "Empty data of a ConfigMap, and empty lists of a ServiceAccount, are left out.",
             async |t| {
-                let made = t.make(&t.maps(""), json!({ "metadata": { "name": "a" }, "data": {} })).await?;
+                let made =
+                    t.make(&t.maps(""), json!({ "metadata": { "name": "a" }, "data": {} })).await?;
                 has(&made, json!({ "data": null }))?;
                 let object = json!({ "metadata": { "name": "a" }, "imagePullSecrets": [] });
                 has(

@@ -40,8 +40,12 @@ fn creates() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let answer = t.post(&t.maps(""), &map("a", "w")).await?;
-                let status = answer.says(409, "AlreadyExists", "configmaps \"a\" already exists")?;
-                has(&status, json!({ "details": { "name": "a", "kind": "configmaps", "group": null } }))
+                let status =
+                    answer.says(409, "AlreadyExists", "configmaps \"a\" already exists")?;
+                has(
+                    &status,
+                    json!({ "details": { "name": "a", "kind": "configmaps", "group": null } }),
+                )
             },
         ),
         case(
@@ -50,8 +54,11 @@ fn creates() -> Vec<Case> {
             async |t| {
                 t.make(&t.leases(""), lease("a", "x")).await?;
                 let again = t.post(&t.leases(""), &lease("a", "x")).await?;
-                let status =
-                    again.says(409, "AlreadyExists", "leases.coordination.k8s.io \"a\" already exists")?;
+                let status = again.says(
+                    409,
+                    "AlreadyExists",
+                    "leases.coordination.k8s.io \"a\" already exists",
+                )?;
                 has(
                     &status,
                     json!({ "details": { "name": "a", "kind": "leases", "group": "coordination.k8s.io" } }),
@@ -113,7 +120,8 @@ fn creates() -> Vec<Case> {
                     "the creation is now",
                     !text(&made, "/metadata/creationTimestamp").starts_with("2001"),
                 )?;
-                let absent = json!({ "deletionTimestamp": null, "deletionGracePeriodSeconds": null });
+                let absent =
+                    json!({ "deletionTimestamp": null, "deletionGracePeriodSeconds": null });
                 has(&made, json!({ "metadata": absent }))
             },
         ),
@@ -122,8 +130,7 @@ fn creates() -> Vec<Case> {
             "A create whose metadata.namespace is not the path's answers 400.",
             async |t| {
                 let object = json!({ "metadata": { "name": "a", "namespace": "default" } });
-                let why =
-                    "the namespace of the provided object does not match the namespace sent on the request";
+                let why = "the namespace of the provided object does not match the namespace sent on the request";
                 t.post(&t.maps(""), &object).await?.says(400, "BadRequest", why)?;
                 Ok(())
             },
@@ -132,12 +139,13 @@ fn creates() -> Vec<Case> {
             "create_of_another_kind_is_400",
             "A create whose body says another kind or version answers 400.",
             async |t| {
-                let object = json!({ "kind": "Secret", "apiVersion": "v1", "metadata": { "name": "a" } });
-                t.post(&t.maps(""), &object).await?.refused(400, "BadRequest")?;
-                let object = json!({ "kind": "ConfigMap", "apiVersion": "v2", "metadata": { "name": "a" } });
+                let object =
+                    json!({ "kind": "Secret", "apiVersion": "v1", "metadata": { "name": "a" } });
                 t.post(&t.maps(""), &object).await?.refused(400, "BadRequest")?;
                 let object =
-                    json!({ "kind": "ConfigMap", "apiVersion": "apps/v1", "metadata": { "name": "a" } });
+                    json!({ "kind": "ConfigMap", "apiVersion": "v2", "metadata": { "name": "a" } });
+                t.post(&t.maps(""), &object).await?.refused(400, "BadRequest")?;
+                let object = json!({ "kind": "ConfigMap", "apiVersion": "apps/v1", "metadata": { "name": "a" } });
                 t.post(&t.maps(""), &object).await?.refused(400, "BadRequest")?;
                 Ok(())
             },
@@ -159,7 +167,9 @@ fn creates() -> Vec<Case> {
             "create_outside_a_namespace_is_405",
             "A POST to the all-namespaces path of a namespaced kind answers 405.",
             async |t| {
-                t.post("/api/v1/configmaps", &named("a")).await?.refused(405, "MethodNotAllowed")?;
+                t.post("/api/v1/configmaps", &named("a"))
+                    .await?
+                    .refused(405, "MethodNotAllowed")?;
                 Ok(())
             },
         ),
@@ -180,7 +190,12 @@ fn creates() -> Vec<Case> {
             async |t| {
                 for body in ["{}", "null"] {
                     let answer = t
-                        .send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], body)
+                        .send(
+                            http::Method::POST,
+                            &t.maps(""),
+                            &[("content-type", "application/json")],
+                            body,
+                        )
                         .await?;
                     let status = answer.invalid(&["FieldValueRequired metadata.name"])?;
                     same(
@@ -192,18 +207,28 @@ fn creates() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("malformed_json_is_400", "A body that is no JSON, or no object, answers 400.", async |t| {
-            for body in ["{", "[]", "7", "\"x\"", "{\"metadata\":{\"name\":\"a\"}} x"] {
-                let answer = t
-                    .send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], body)
-                    .await?;
-                answer.refused(400, "BadRequest")?;
-            }
-            Ok(())
-        }),
+        case(
+            "malformed_json_is_400",
+            "A body that is no JSON, or no object, answers 400.",
+            async |t| {
+                for body in ["{", "[]", "7", "\"x\"", "{\"metadata\":{\"name\":\"a\"}} x"] {
+                    let answer = t
+                        .send(
+                            http::Method::POST,
+                            &t.maps(""),
+                            &[("content-type", "application/json")],
+                            body,
+                        )
+                        .await?;
+                    answer.refused(400, "BadRequest")?;
+                }
+                Ok(())
+            },
+        ),
         case("an_empty_body_is_refused", "A POST with an empty body is refused.", async |t| {
-            let answer =
-                t.send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], "").await?;
+            let answer = t
+                .send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], "")
+                .await?;
             answer.refused(400, "BadRequest")?;
             Ok(())
         }),
@@ -273,7 +298,10 @@ fn creates() -> Vec<Case> {
                     .post(&t.maps("?fieldValidation=Maybe"), &named("a"))
                     .await?
                     .invalid(&["FieldValueNotSupported fieldValidation"])?;
-                has(&status, json!({ "details": { "group": "meta.k8s.io", "kind": "CreateOptions" } }))
+                has(
+                    &status,
+                    json!({ "details": { "group": "meta.k8s.io", "kind": "CreateOptions" } }),
+                )
             },
         ),
         case(
@@ -296,7 +324,12 @@ fn creates() -> Vec<Case> {
             async |t| {
                 let body = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"one\",\"k\":\"two\"}}";
                 let answer = t
-                    .send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], body)
+                    .send(
+                        http::Method::POST,
+                        &t.maps(""),
+                        &[("content-type", "application/json")],
+                        body,
+                    )
                     .await?;
                 has(&answer.is(201)?, json!({ "data": { "k": "two" } }))
             },
@@ -318,7 +351,12 @@ fn creates() -> Vec<Case> {
             async |t| {
                 let body = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"one\",\"k\":\"two\"}}";
                 let answer = t
-                    .send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], body)
+                    .send(
+                        http::Method::POST,
+                        &t.maps(""),
+                        &[("content-type", "application/json")],
+                        body,
+                    )
                     .await?;
                 same("warnings", answer.warnings(), ["299 - \"duplicate field \\\"data.k\\\"\""])
             },
@@ -329,28 +367,35 @@ fn creates() -> Vec<Case> {
             async |t| {
                 let body = r#"{"metadata":{"name":"a","labels":{"a":"b","a":"c"}},"data":{"k":"1","k":"2","k":"3"},"data":{"x":"y"},"w":1}"#;
                 let headers = [("content-type", "application/json")];
-                let answer =
-                    t.send(http::Method::POST, &t.maps("?fieldValidation=Strict"), &headers, body).await?;
+                let answer = t
+                    .send(http::Method::POST, &t.maps("?fieldValidation=Strict"), &headers, body)
+                    .await?;
                 let duplicates = r#"duplicate field "metadata.labels.a", duplicate field "data.k", duplicate field "data", unknown field "w""#;
                 answer.says(400, "BadRequest", &format!("strict decoding error: {duplicates}"))?;
                 Ok(())
             },
         ),
-        case("null_members_are_absent", "A member that is null is as good as not there.", async |t| {
-            let object =
-                json!({ "metadata": { "name": "a", "labels": null, "finalizers": null }, "data": null });
-            let answer = t.post(&t.maps(""), &object).await?;
-            has(
-                &answer.is(201)?,
-                json!({ "data": null, "metadata": { "labels": null, "finalizers": null } }),
-            )?;
-            same("warnings", answer.warnings(), Vec::<String>::new())
-        }),
+        case(
+            "null_members_are_absent",
+            "A member that is null is as good as not there.",
+            async |t| {
+                let object = json!({ "metadata": { "name": "a", "labels": null, "finalizers": null }, "data": null });
+                let answer = t.post(&t.maps(""), &object).await?;
+                has(
+                    &answer.is(201)?,
+                    json!({ "data": null, "metadata": { "labels": null, "finalizers": null } }),
+                )?;
+                same("warnings", answer.warnings(), Vec::<String>::new())
+            },
+        ),
         case("bytes_must_be_base64", "binaryData that is not base64 answers 400.", async |t| {
             let object = json!({ "metadata": { "name": "a" }, "binaryData": { "k": "%%" } });
             t.post(&t.maps(""), &object).await?.refused(400, "BadRequest")?;
             let object = json!({ "metadata": { "name": "a" }, "binaryData": { "k": "aGVsbG8=" } });
-            has(&t.post(&t.maps(""), &object).await?.is(201)?, json!({ "binaryData": { "k": "aGVsbG8=" } }))
+            has(
+                &t.post(&t.maps(""), &object).await?.is(201)?,
+                json!({ "binaryData": { "k": "aGVsbG8=" } }),
+            )
         }),
         case(
             "too_large_a_map_is_422",

@@ -1,4 +1,5 @@
-//! A call that any server can be sent: what comes from earlier answers is named by its place, as `{rv:configmaps/a:0}`.
+//! A call that any server can be sent: what comes from earlier answers is named by its place, as
+//! `{rv:configmaps/a:0}`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ pub(super) enum What {
     Send(Request),
     /// A watch that stays open.
     Watch(Request),
-    /// The events of the watch that the call of this id opened are compared so far, and it is closed.
+    /// The events of the watch that the call of this id opened are compared so far, and it is
+    /// closed.
     Close(usize),
 }
 
@@ -76,7 +78,8 @@ impl Request {
             path.push('=');
             path.push_str(&escaped(&memory.fill(value)?));
         }
-        let mut headers = vec![("user-agent", format!("{}/1.0", CLIENTS[self.client % CLIENTS.len()]))];
+        let mut headers =
+            vec![("user-agent", format!("{}/1.0", CLIENTS[self.client % CLIENTS.len()]))];
         headers.extend(self.media.map(|media| ("content-type", media.to_owned())));
         headers.extend(self.accept.map(|accept| ("accept", accept.to_owned())));
         let body = match &self.body {
@@ -92,7 +95,8 @@ impl Request {
 /// A value of a query, as it is on the wire.
 fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let escaped =
+        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(escaped).collect()
 }
 
@@ -110,7 +114,8 @@ fn yaml(value: &Value) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     pub(super) namespace: String,
-    /// By `plural/name`, and `plural` for lists: versions in the order in which they were seen, and by which call.
+    /// By `plural/name`, and `plural` for lists: versions in the order in which they were seen,
+    /// and by which call.
     pub(super) versions: BTreeMap<String, Vec<(String, usize)>>,
     pub(super) uids: BTreeMap<String, (String, usize)>,
     pub(super) tokens: BTreeMap<String, (String, usize)>,
@@ -128,7 +133,8 @@ impl Memory {
         let name = text(metadata, "/name").replace(&self.namespace, "{own}");
         let key = if name.is_empty() { plural } else { format!("{plural}/{name}") };
         let known = self.versions.entry(key.clone()).or_default();
-        // Whether two lists are of one version depends on who else writes, on each server in his own time.
+        // Whether two lists are of one version depends on who else writes, on each server in his
+        // own time.
         if name.is_empty() || known.last().is_none_or(|(last, _)| last != version) {
             known.push((version.to_owned(), id));
         }
@@ -184,7 +190,8 @@ impl Memory {
                 items.iter().map(|item| self.fill_all(item)).collect::<Option<Vec<_>>>()?.into()
             }
             Value::Object(members) => {
-                let filled = members.iter().map(|(name, value)| Some((name.clone(), self.fill_all(value)?)));
+                let filled =
+                    members.iter().map(|(name, value)| Some((name.clone(), self.fill_all(value)?)));
                 Value::Object(filled.collect::<Option<_>>()?)
             }
             other => other.clone(),

@@ -1,4 +1,5 @@
-//! Two answers side by side: equal but for what each server makes up, which must be in one-to-one relation.
+//! Two answers side by side: equal but for what each server makes up, which must be in one-to-one
+//! relation.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,15 +8,16 @@ use serde_json::Value;
 
 use crate::conformance::text;
 
-/// What is known of what the servers made up: uids, names and addresses one to one, versions in the same order as well.
+/// What is known of what the servers made up: uids, names and addresses one to one, versions in the
+/// same order as well.
 #[derive(Debug, Default)]
 pub struct Relation {
     versions: BTreeMap<u64, u64>,
     back: BTreeMap<u64, u64>,
     made_up: BTreeMap<String, String>,
     made_up_back: BTreeMap<String, String>,
-    /// An address or a port was not the counterpart of what it was before: somebody may have given it back, and another
-    /// drawn it again.
+    /// An address or a port was not the counterpart of what it was before: somebody may have given
+    /// it back, and another drawn it again.
     pub drawn_again: bool,
 }
 
@@ -25,7 +27,8 @@ impl Relation {
         let is_list = |value: &Value| value.get("items").is_some() || value["kind"] == "Table";
         let (of_list, of_bookmark) = (is_list(real), real["type"] == "BOOKMARK");
         let of_events = real["object"]["kind"] == "Event";
-        let causes = ["/details/causes", "/object/details/causes"].iter().find_map(|at| real.pointer(at));
+        let causes =
+            ["/details/causes", "/object/details/causes"].iter().find_map(|at| real.pointer(at));
         let one_cause = causes.and_then(Value::as_array).is_some_and(|causes| causes.len() == 1);
         self.values(
             real,
@@ -44,10 +47,16 @@ impl Relation {
                     match (a, b) {
                         (Some(a), Some(b)) => self.member(name, a, b, at)?,
                         (Some(a), None) => {
-                            return Err(format!("{at}: real has {a}, embedded nothing", at = at.text));
+                            return Err(format!(
+                                "{at}: real has {a}, embedded nothing",
+                                at = at.text
+                            ));
                         }
                         (None, Some(b)) => {
-                            return Err(format!("{at}: real has nothing, embedded {b}", at = at.text));
+                            return Err(format!(
+                                "{at}: real has nothing, embedded {b}",
+                                at = at.text
+                            ));
                         }
                         (None, None) => {}
                     }
@@ -57,9 +66,15 @@ impl Relation {
             }
             (Value::Array(a), Value::Array(b)) => {
                 if a.len() != b.len() {
-                    let short =
-                        |items: &[Value]| format!("{} items {:.600}", items.len(), Value::from(items));
-                    return Err(format!("{}: real has {}, embedded {}", at.text, short(a), short(b)));
+                    let short = |items: &[Value]| {
+                        format!("{} items {:.600}", items.len(), Value::from(items))
+                    };
+                    return Err(format!(
+                        "{}: real has {}, embedded {}",
+                        at.text,
+                        short(a),
+                        short(b)
+                    ));
                 }
                 for (index, (a, b)) in a.iter().zip(b).enumerate() {
                     let length = at.push(&index.to_string());
@@ -76,7 +91,13 @@ impl Relation {
         }
     }
 
-    fn member(&mut self, name: &str, real: &Value, embedded: &Value, at: &mut Path) -> Result<(), String> {
+    fn member(
+        &mut self,
+        name: &str,
+        real: &Value,
+        embedded: &Value,
+        at: &mut Path,
+    ) -> Result<(), String> {
         match (name, real, embedded) {
             ("resourceVersion", Value::String(a), Value::String(b)) => {
                 let of_mark = at.of_bookmark && at.text == "/object/metadata/resourceVersion";
@@ -91,21 +112,26 @@ impl Relation {
             }
             // Of columns the real server quotes the documentation of fields, which is not recorded.
             ("description", ..) if at.text.contains("/columnDefinitions/") => Ok(()),
-            // Go writes a list without items as null if it was never made; which one is, depends on the way to it.
-            ("items", Value::Null, Value::Array(none)) | ("items", Value::Array(none), Value::Null)
+            // Go writes a list without items as null if it was never made; which one is, depends on
+            // the way to it.
+            ("items", Value::Null, Value::Array(none))
+            | ("items", Value::Array(none), Value::Null)
                 if none.is_empty() =>
             {
                 Ok(())
             }
             // What a token says is the server's own business.
-            ("continue", Value::String(a), Value::String(b)) if a.is_empty() == b.is_empty() => Ok(()),
+            ("continue", Value::String(a), Value::String(b)) if a.is_empty() == b.is_empty() => {
+                Ok(())
+            }
             // The order of several causes is random, and that of the message's parts with it.
             ("details", ..) => self.values(&sorted(real), &sorted(embedded), at),
             ("message", Value::String(a), Value::String(b)) => {
                 let whole = self.texts(a, b);
                 let (a, b) = (without_template(a), without_template(b));
                 let (a, b) = (without_document(&a), without_document(&b));
-                // Which member of a body was of the wrong type is said by Go in terms of its own structures.
+                // Which member of a body was of the wrong type is said by Go in terms of its own
+                // structures.
                 let (a, b) = match (before_structures(&a), before_structures(&b)) {
                     (Some(a), Some(b)) => (a, b),
                     _ => (&*a, &*b),
@@ -159,8 +185,8 @@ impl Relation {
         }
     }
 
-    /// The version of a bookmark of Events: the real server may read it after a call that came later, since it
-    /// answers a watch before it has read what that begins with.
+    /// The version of a bookmark of Events: the real server may read it after a call that came
+    /// later, since it answers a watch before it has read what that begins with.
     fn not_before(&self, real: &str, embedded: &str) -> Result<(), String> {
         let (Ok(a), Ok(b)) = (real.parse::<u64>(), embedded.parse::<u64>()) else {
             return same("version", real, embedded);
@@ -172,8 +198,8 @@ impl Relation {
         }
     }
 
-    /// Two headers, whose lines must be equal in order; but those about unknown fields come in Go's order of a structure
-    /// where a patch has copied one.
+    /// Two headers, whose lines must be equal in order; but those about unknown fields come in Go's
+    /// order of a structure where a patch has copied one.
     pub fn headers(&mut self, real: &[String], embedded: &[String]) -> Result<(), String> {
         let in_order = |lines: &[String]| {
             let (mut unknown, others): (Vec<_>, Vec<_>) =
@@ -186,7 +212,8 @@ impl Relation {
 
     /// Two texts whose words are equal, or made up and related.
     pub(super) fn texts(&mut self, real: &str, embedded: &str) -> Result<(), String> {
-        if real == embedded || (is_time(real) && is_time(embedded) && real.len() == embedded.len()) {
+        if real == embedded || (is_time(real) && is_time(embedded) && real.len() == embedded.len())
+        {
             return Ok(());
         }
         let differ = || same("text", real, embedded);
@@ -214,8 +241,13 @@ impl Relation {
         } else if is_address(a) && is_address(b) {
             self.same_drawn(a, b)
         } else if is_number(a) && is_number(b) {
-            // Of versions, which are no less than the first one known. What a client has sent is less, and stays equal.
-            match a.parse::<u64>().ok().and_then(|a| self.versions.range(..=a).next_back().zip(Some(a))) {
+            // Of versions, which are no less than the first one known. What a client has sent is
+            // less, and stays equal.
+            match a
+                .parse::<u64>()
+                .ok()
+                .and_then(|a| self.versions.range(..=a).next_back().zip(Some(a)))
+            {
                 Some(((known, _), a)) if *known == a => self.same_version(&a.to_string(), b),
                 Some(_) => self.in_order(a, b),
                 None => same("word", a, b),
@@ -235,7 +267,8 @@ impl Relation {
         }
     }
 
-    /// A text of the real server's with the embedded one's counterparts of what is known to be made up.
+    /// A text of the real server's with the embedded one's counterparts of what is known to be made
+    /// up.
     fn as_embedded(&self, real: &str) -> String {
         let mut out = String::new();
         let mut rest = real;
@@ -249,7 +282,8 @@ impl Relation {
         out
     }
 
-    /// As `same_word`, of what servers draw from a range, of which what is given back may be drawn again.
+    /// As `same_word`, of what servers draw from a range, of which what is given back may be drawn
+    /// again.
     fn same_drawn(&mut self, real: &str, embedded: &str) -> Result<(), String> {
         let related = self.same_word(real, embedded);
         self.drawn_again |= related.is_err();
@@ -338,8 +372,8 @@ fn between(text: &str) -> String {
     out
 }
 
-/// A message without what of it depends on Go's structures: the whole object that a patch has made, and how a pod would
-/// differ.
+/// A message without what of it depends on Go's structures: the whole object that a patch has made,
+/// and how a pod would differ.
 fn without_document(message: &str) -> Cow<'_, str> {
     const BEGIN: &str = "Invalid value: \"{";
     let message = without_difference(message);
@@ -351,7 +385,8 @@ fn without_document(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// A message without how an object would differ: the lines from one that begins with `@@` on, as long as they are of it.
+/// A message without how an object would differ: the lines from one that begins with `@@` on, as
+/// long as they are of it.
 fn without_difference(message: &str) -> Cow<'_, str> {
     let Some((before, difference)) = message.split_once("\n@@") else { return message.into() };
     let is_of_it = |line: &str| line.starts_with(['@', ' ', '+', '-']);
@@ -366,15 +401,20 @@ fn without_template(message: &str) -> Cow<'_, str> {
     let Some((head, after)) = message.split_once(END) else { return message.into() };
     let after = without_template(after);
     // The last that begins before the end: others stand as they are.
-    let Some((before, shown)) = head.rsplit_once(BEGIN) else { return format!("{head}{END}{after}").into() };
-    let is_template = ["\"Containers\":", "\"containers\":"].iter().any(|member| shown.contains(member));
+    let Some((before, shown)) = head.rsplit_once(BEGIN) else {
+        return format!("{head}{END}{after}").into();
+    };
+    let is_template =
+        ["\"Containers\":", "\"containers\":"].iter().any(|member| shown.contains(member));
     let shown = if is_template { "" } else { shown };
     format!("{before}{BEGIN}{shown}{END}{after}").into()
 }
 
-/// What a message says before it comes to Go's own structures, if it does: up to the type of what was sent.
+/// What a message says before it comes to Go's own structures, if it does: up to the type of what
+/// was sent.
 fn before_structures(message: &str) -> Option<&str> {
-    let begin = message.find("json: cannot unmarshal ").or_else(|| message.find("cannot restore "))?;
+    let begin =
+        message.find("json: cannot unmarshal ").or_else(|| message.find("cannot restore "))?;
     let end = message.get(begin..)?.find(" into Go ").map_or(begin, |at| begin + at);
     message.get(..end)
 }
@@ -411,7 +451,8 @@ fn is_time(word: &str) -> bool {
         && bytes[..4].iter().all(u8::is_ascii_digit)
 }
 
-/// A port of a Service with the one on the nodes that was drawn for it, as tables show them: `80:30001`.
+/// A port of a Service with the one on the nodes that was drawn for it, as tables show them:
+/// `80:30001`.
 fn node_port(word: &str) -> Option<(&str, &str)> {
     let (port, drawn) = word.split_once(':')?;
     let is_drawn = drawn.parse().is_ok_and(|drawn: u16| (30000..=32767).contains(&drawn));

@@ -21,8 +21,10 @@ const YAML: &str = "application/yaml";
 pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     let mut rng = Rng::with_seed(seed);
     // A few kinds at a time, so that calls meet.
-    let among: Vec<&Kind> =
-        KINDS.iter().filter(|kind| only.is_empty() || only.iter().any(|name| name == kind.kind)).collect();
+    let among: Vec<&Kind> = KINDS
+        .iter()
+        .filter(|kind| only.is_empty() || only.iter().any(|name| name == kind.kind))
+        .collect();
     let kinds: Vec<&Kind> = (0..2).map(|_| kind(&mut rng, &among)).collect();
     let mut draw = Draw { rng, kinds, opened: Vec::new() };
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
@@ -103,8 +105,12 @@ impl Draw {
         let accept = match (self.rng.u32(..40), &method, rest.as_str()) {
             (0..2, &Method::DELETE, _) => Some(JSON),
             (0, ..) => Some("application/json;as=Table;v=v1;g=meta.k8s.io"),
-            (1, &Method::GET, "") => Some("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"),
-            (1, ..) => Some("application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"),
+            (1, &Method::GET, "") => {
+                Some("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
+            }
+            (1, ..) => Some(
+                "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
+            ),
             _ => Some(JSON),
         };
         let mut query = Vec::new();
@@ -154,13 +160,16 @@ impl Draw {
             object["kind"] = kind.kind.into();
         }
         if self.one_in(30) {
-            let member = self.one(&["apiVersion", "kind", "extra", "spec", "status", "data", "metadata"]);
+            let member =
+                self.one(&["apiVersion", "kind", "extra", "spec", "status", "data", "metadata"]);
             object[member] = if self.one_in(2) { odd(&mut self.rng) } else { "x".into() };
         }
         if self.one_in(25) {
-            let spec = if object.get("spec").is_some_and(Value::is_object) { "spec" } else { "data" };
+            let spec =
+                if object.get("spec").is_some_and(Value::is_object) { "spec" } else { "data" };
             if let Some(members) = object.get_mut(spec).and_then(Value::as_object_mut) {
-                let names: Vec<String> = members.keys().cloned().chain(["extra".to_owned()]).collect();
+                let names: Vec<String> =
+                    members.keys().cloned().chain(["extra".to_owned()]).collect();
                 let name = one(&mut self.rng, &names);
                 members.insert(name, odd(&mut self.rng));
             }
@@ -242,6 +251,10 @@ impl Draw {
 
     /// A whole object as the body of a write: JSON, or now and then YAML.
     fn body(&mut self, object: Value) -> (Option<&'static str>, Body) {
-        if self.one_in(8) { (Some(YAML), Body::Yaml(object)) } else { (Some(JSON), Body::Json(object)) }
+        if self.one_in(8) {
+            (Some(YAML), Body::Yaml(object))
+        } else {
+            (Some(JSON), Body::Json(object))
+        }
     }
 }

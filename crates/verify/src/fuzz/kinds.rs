@@ -1,4 +1,5 @@
-//! The kinds that calls are about: where they are, what an object of each looks like, and what may be changed of it.
+//! The kinds that calls are about: where they are, what an object of each looks like, and what may
+//! be changed of it.
 
 mod cluster;
 mod plain;
@@ -25,7 +26,8 @@ pub(super) struct Kind {
     pub(super) rest: fn(&mut Rng) -> Value,
     /// The status that whoever keeps it writes.
     pub(super) status: fn(&mut Rng) -> Value,
-    /// What is written is only tried: somebody else writes to such an object, too, in his own time.
+    /// What is written is only tried: somebody else writes to such an object, too, in his own
+    /// time.
     pub(super) dry: bool,
 }
 

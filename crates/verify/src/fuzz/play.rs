@@ -20,21 +20,27 @@ use crate::fuzz::compare::Relation;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the slower server may take to show an event that the other has shown.
 const SOON: Duration = Duration::from_secs(5);
-/// How long a cache of the real server's may take to see what was written, and how often it is asked.
+/// How long a cache of the real server's may take to see what was written, and how often it is
+/// asked.
 const SETTLED: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(2);
 /// How long nothing more may come once all has come that the other server has shown.
 const QUIET: Duration = Duration::from_millis(40);
 
-/// A write begins no later than so long before the next second. Times in objects are in seconds, and what stands in
-/// managedFields depends on their order: two servers must see one write in the same second.
+/// A write begins no later than so long before the next second. Times in objects are in seconds,
+/// and what stands in managedFields depends on their order: two servers must see one write in the
+/// same second.
 const ROOM: Duration = Duration::from_millis(100);
-/// How often a sequence is played anew because a write took longer than that, a cache was late, or an address was drawn
-/// again, and what came of it disagrees.
+/// How often a sequence is played anew because a write took longer than that, a cache was late, or
+/// an address was drawn again, and what came of it disagrees.
 const MOST_REPLAYS: usize = 10;
 
-/// How far this machine's clock is into its second, and which one it is. The servers have the same clock.
-#[expect(clippy::disallowed_methods, reason = "the second that two servers write into objects is this one")]
+/// How far this machine's clock is into its second, and which one it is. The servers have the same
+/// clock.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the second that two servers write into objects is this one"
+)]
 fn second() -> (u64, Duration) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now.as_secs(), Duration::from_nanos(now.subsec_nanos().into()))
@@ -80,7 +86,8 @@ impl Disagreement {
         words.join(" ")
     }
 
-    /// What two disagreements of one cause have in common: what was said of them, less names and numbers.
+    /// What two disagreements of one cause have in common: what was said of them, less names and
+    /// numbers.
     pub(super) fn sort(&self) -> String {
         let (_, how) = self.why.split_once("\n    ").unwrap_or(("", &self.why));
         let letters = how.chars().filter(|c| !c.is_ascii_digit()).take(160).collect::<String>();
@@ -102,7 +109,8 @@ pub(super) struct Played {
 }
 
 impl Pair {
-    /// Clients of both, which may do everything. The custom kinds of the conformance cases must be served by both.
+    /// Clients of both, which may do everything. The custom kinds of the conformance cases must be
+    /// served by both.
     #[must_use]
     pub fn new(real: Client, embedded: Client) -> Self {
         let side = |name, client| Side { name, client };
@@ -134,14 +142,15 @@ impl Pair {
         }
     }
 
-    /// Also says whether both servers saw each write in the same second, the real one's caches were in time, and nothing was
-    /// drawn again.
+    /// Also says whether both servers saw each write in the same second, the real one's caches were
+    /// in time, and nothing was drawn again.
     async fn play_once(&self, calls: &[Call]) -> (Played, bool) {
         let namespace = format!("{}-{}", self.run, self.played.fetch_add(1, Ordering::Relaxed));
         let mut stage = Stage {
             pair: self,
             relation: Relation::default(),
-            memories: [(); 2].map(|()| Memory { namespace: namespace.clone(), ..Memory::default() }),
+            memories: [(); 2]
+                .map(|()| Memory { namespace: namespace.clone(), ..Memory::default() }),
             watches: Vec::new(),
             played: Played::default(),
             comparable: true,
@@ -169,7 +178,8 @@ struct Stage<'a> {
     played: Played,
     /// Each write began and ended in one second, and no cache of the real server was late.
     comparable: bool,
-    /// How many writes there were, and how many of them the real server's cache of each collection has seen.
+    /// How many writes there were, and how many of them the real server's cache of each collection
+    /// has seen.
     written: usize,
     seen: BTreeMap<String, usize>,
 }
@@ -179,10 +189,12 @@ type Wrong = (usize, String, String);
 impl Stage<'_> {
     async fn begin(&self, namespace: &str) -> Result<(), String> {
         let object =
-            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }).to_string();
+            json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } })
+                .to_string();
         for side in [&self.pair.real, &self.pair.embedded] {
             let headers = [("content-type", "application/json".to_owned())];
-            let made = side.send(&Method::POST, "/api/v1/namespaces", &headers, object.clone()).await?;
+            let made =
+                side.send(&Method::POST, "/api/v1/namespaces", &headers, object.clone()).await?;
             if made.code != 201 {
                 return Err(format!("{}: no namespace: {}", side.name, made.body));
             }
@@ -205,7 +217,8 @@ impl Stage<'_> {
                 What::Send(request) => self.send(at, call.id, request).await?,
                 What::Watch(request) => self.watch(at, call.id, request).await?,
                 What::Close(id) => {
-                    if let Some(index) = self.watches.iter().position(|(_, opened, _)| opened == id) {
+                    if let Some(index) = self.watches.iter().position(|(_, opened, _)| opened == id)
+                    {
                         let (opened, _, streams) = self.watches.remove(index);
                         self.compare_watch(opened, streams).await?;
                     }
@@ -218,9 +231,9 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Waits until the real server's cache of a collection has all that was written here: what it answers from the cache,
-    /// and whether a write that changes nothing one is shown is a write, depends on what the cache has seen. Here all is
-    /// seen at once.
+    /// Waits until the real server's cache of a collection has all that was written here: what it
+    /// answers from the cache, and whether a write that changes nothing one is shown is a
+    /// write, depends on what the cache has seen. Here all is seen at once.
     async fn settle(&mut self, request: &Request) {
         let written = self.written;
         let seen = self.seen.insert(request.collection.clone(), written);
@@ -247,7 +260,9 @@ impl Stage<'_> {
 
     async fn send(&mut self, at: usize, id: usize, request: &Request) -> Result<(), Wrong> {
         let fill = |memory: &Memory| request.fill(memory);
-        let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else { return Ok(()) };
+        let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else {
+            return Ok(());
+        };
         self.settle(request).await;
         let writes = request.method != Method::GET;
         let (_, into) = second();
@@ -295,7 +310,8 @@ impl Stage<'_> {
         for header in ["content-type", "warning", "retry-after", "allow"] {
             let of = |answer: &Answered| {
                 let all = answer.headers.get_all(header).iter();
-                all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect::<Vec<_>>()
+                all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+                    .collect::<Vec<_>>()
             };
             let (a, b) = (of(real), of(embedded));
             self.relation.headers(&a, &b).map_err(|why| format!("header {header}: {why}"))?;
@@ -308,11 +324,15 @@ impl Stage<'_> {
 
     async fn watch(&mut self, at: usize, id: usize, request: &Request) -> Result<(), Wrong> {
         let fill = |memory: &Memory| request.fill(memory);
-        let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else { return Ok(()) };
+        let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else {
+            return Ok(());
+        };
         self.settle(request).await;
         let pair = self.pair;
-        let (real, embedded) =
-            tokio::join!(pair.real.open(&a.path, &a.headers), pair.embedded.open(&b.path, &b.headers));
+        let (real, embedded) = tokio::join!(
+            pair.real.open(&a.path, &a.headers),
+            pair.embedded.open(&b.path, &b.headers)
+        );
         let said = |why: String| format!("GET {} as {:?}\n    {why}", a.path, request.accept);
         let (real, embedded) = match (real, embedded) {
             (Ok(real), Ok(embedded)) => (real, embedded),
@@ -332,11 +352,17 @@ impl Stage<'_> {
             }
             (Opened::Refused(a), Opened::Stream(_)) => {
                 self.comparable &= !is_late(&a.text);
-                Err((at, said(format!("real refuses with {}, embedded does not", a.text)), a.text.clone()))
+                Err((
+                    at,
+                    said(format!("real refuses with {}, embedded does not", a.text)),
+                    a.text.clone(),
+                ))
             }
-            (Opened::Stream(_), Opened::Refused(b)) => {
-                Err((at, said(format!("embedded refuses with {}, real does not", b.text)), String::new()))
-            }
+            (Opened::Stream(_), Opened::Refused(b)) => Err((
+                at,
+                said(format!("embedded refuses with {}, real does not", b.text)),
+                String::new(),
+            )),
         }
     }
 
@@ -370,7 +396,10 @@ impl Stage<'_> {
                 }
                 (Some(real), None) => {
                     self.comparable &= !is_late(&real.to_string());
-                    return Err(wrong(format!("only the real server shows {real:.700}"), real.to_string()));
+                    return Err(wrong(
+                        format!("only the real server shows {real:.700}"),
+                        real.to_string(),
+                    ));
                 }
                 (None, Some(embedded)) => {
                     return Err(wrong(
@@ -385,7 +414,8 @@ impl Stage<'_> {
     }
 }
 
-/// Whether the real server gave up waiting for its own cache, which it does after 3 seconds: on a busy machine it may.
+/// Whether the real server gave up waiting for its own cache, which it does after 3 seconds: on a
+/// busy machine it may.
 fn is_late(answer: &str) -> bool {
     answer.contains("ResourceVersionTooLarge")
 }
@@ -443,7 +473,8 @@ impl Side {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let request = request.body(Body::from(body.into_bytes())).map_err(|error| error.to_string())?;
+        let request =
+            request.body(Body::from(body.into_bytes())).map_err(|error| error.to_string())?;
         let sent = timeout(PATIENCE, self.client.send(request)).await;
         sent.map_err(|_| format!("{}: no answer within {} s", self.name, PATIENCE.as_secs()))?
             .map_err(|error| error.to_string())
@@ -465,7 +496,11 @@ impl Side {
         if response.status() != 200 {
             return Ok(Opened::Refused(whole(response).await?));
         }
-        let reader = response.into_body().into_data_stream().map_err(std::io::Error::other).into_async_read();
+        let reader = response
+            .into_body()
+            .into_data_stream()
+            .map_err(std::io::Error::other)
+            .into_async_read();
         Ok(Opened::Stream(Stream { path: path.to_owned(), lines: reader.lines().boxed() }))
     }
 }

@@ -10,7 +10,8 @@ use crate::fuzz::play::Disagreement;
 
 /// The disagreement, and the case that holds the embedded server to what the real one does.
 pub(super) fn case(seed: u64, calls: &[Call], found: &Disagreement) -> String {
-    let mut out = format!("FUZZ_SEED={seed} disagrees, at the last of these calls:\n  {}\n\n", found.why);
+    let mut out =
+        format!("FUZZ_SEED={seed} disagrees, at the last of these calls:\n  {}\n\n", found.why);
     let mut line = |text: &str| {
         // Writing to a String cannot fail.
         let _ok = writeln!(out, "{text}");
@@ -22,9 +23,11 @@ pub(super) fn case(seed: u64, calls: &[Call], found: &Disagreement) -> String {
     for (at, call) in calls.iter().enumerate() {
         let last = at + 1 == calls.len();
         match &call.what {
-            What::Send(request) => {
-                line(&format!("                let a{} = {}.await?;", call.id, sent(request, calls)))
-            }
+            What::Send(request) => line(&format!(
+                "                let a{} = {}.await?;",
+                call.id,
+                sent(request, calls)
+            )),
             What::Watch(request) => {
                 line(&format!(
                     "                let mut w{} = t.watch({}).await?;",
@@ -48,7 +51,9 @@ fn sent(request: &Request, calls: &[Call]) -> String {
         Body::None => "\"\"".to_owned(),
         Body::Raw(text) => format!("{text:?}"),
         // JSON is YAML.
-        Body::Json(value) | Body::Yaml(value) => format!("json!({}).to_string()", value_of(value, calls)),
+        Body::Json(value) | Body::Yaml(value) => {
+            format!("json!({}).to_string()", value_of(value, calls))
+        }
     };
     let method = match request.method {
         Method::GET => "GET",
@@ -59,8 +64,10 @@ fn sent(request: &Request, calls: &[Call]) -> String {
         _ => "OPTIONS",
     };
     let headers = [("content-type", request.media), ("accept", request.accept)];
-    let headers: Vec<_> =
-        headers.iter().filter_map(|(name, value)| Some(format!("({name:?}, {:?})", (*value)?))).collect();
+    let headers: Vec<_> = headers
+        .iter()
+        .filter_map(|(name, value)| Some(format!("({name:?}, {:?})", (*value)?)))
+        .collect();
     format!("t.send(Method::{method}, {}, &[{}], {body})", path(request, calls), headers.join(", "))
 }
 
@@ -97,15 +104,19 @@ fn argument(place: &str, calls: &[Call]) -> String {
     let mut parts = place.split(':');
     let (kind, key, back) =
         (parts.next().unwrap_or_default(), parts.next().unwrap_or_default(), parts.next());
-    // Which answer said it depends on what was answered; the last call about the same object is the best guess.
+    // Which answer said it depends on what was answered; the last call about the same object is the
+    // best guess.
     let (plural, name) = key.split_once('/').unwrap_or((key, ""));
     let about = |request: &Request| {
         let named = request.rest.trim_start_matches('/').split('/').next() == Some(name)
             || matches!(&request.body, Body::Json(body) | Body::Yaml(body) if body["metadata"]["name"] == *name);
         request.collection.ends_with(plural) && named
     };
-    let call =
-        calls.iter().rev().skip(1).find(|call| matches!(&call.what, What::Send(request) if about(request)));
+    let call = calls
+        .iter()
+        .rev()
+        .skip(1)
+        .find(|call| matches!(&call.what, What::Send(request) if about(request)));
     let answer = call.map_or_else(|| "a?".to_owned(), |call| format!("a{}", call.id));
     match kind {
         "ns" => "t.namespace".to_owned(),
@@ -127,10 +138,14 @@ fn value_of(value: &Value, calls: &[Call]) -> String {
             }
         }
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(|item| value_of(item, calls)).collect::<Vec<_>>().join(", "))
+            format!(
+                "[{}]",
+                items.iter().map(|item| value_of(item, calls)).collect::<Vec<_>>().join(", ")
+            )
         }
         Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name:?}: {}", value_of(value, calls)));
+            let members =
+                members.iter().map(|(name, value)| format!("{name:?}: {}", value_of(value, calls)));
             format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),

@@ -30,9 +30,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// What comes after the call that disagrees has no part in it, unless it is a watch, which is read at its end.
+    /// What comes after the call that disagrees has no part in it, unless it is a watch, which is
+    /// read at its end.
     fn cut(&mut self) {
-        let is_watch = self.calls.get(self.found.at).is_some_and(|call| matches!(call.what, What::Watch(_)));
+        let is_watch =
+            self.calls.get(self.found.at).is_some_and(|call| matches!(call.what, What::Watch(_)));
         if !is_watch {
             self.calls.truncate(self.found.at + 1);
         }
@@ -122,15 +124,20 @@ fn leaves(value: &Value, at: String, out: &mut Vec<String>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(members) => members
             .iter()
-            .map(|(name, value)| (format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), value))
+            .map(|(name, value)| {
+                (format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), value)
+            })
             .collect(),
-        Value::Array(items) => {
-            items.iter().enumerate().map(|(index, value)| (format!("{at}/{index}"), value)).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, value)| (format!("{at}/{index}"), value))
+            .collect(),
         _ => Vec::new(),
     };
     // What an object is stays: without it the real server says something else, and that first.
-    let named = |place: &str| !matches!(place, "/apiVersion" | "/kind" | "/metadata" | "/metadata/name");
+    let named =
+        |place: &str| !matches!(place, "/apiVersion" | "/kind" | "/metadata" | "/metadata/name");
     out.extend(children.iter().map(|(place, _)| place.clone()).filter(|place| named(place)));
     for (place, value) in children {
         leaves(value, place, out);
@@ -140,7 +147,9 @@ fn leaves(value: &Value, at: String, out: &mut Vec<String>) {
 fn remove(value: &mut Value, place: &str) {
     let Some((parent, last)) = place.rsplit_once('/') else { return };
     match value.pointer_mut(parent) {
-        Some(Value::Object(members)) => drop(members.remove(&last.replace("~1", "/").replace("~0", "~"))),
+        Some(Value::Object(members)) => {
+            drop(members.remove(&last.replace("~1", "/").replace("~0", "~")))
+        }
         Some(Value::Array(items)) => {
             if let Ok(index) = last.parse::<usize>() {
                 items.remove(index);

@@ -67,7 +67,10 @@ impl std::fmt::Debug for Scene {
 
 impl std::fmt::Debug for Gaps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gaps").field("count", &self.count).field("away", &self.away).finish_non_exhaustive()
+        f.debug_struct("Gaps")
+            .field("count", &self.count)
+            .field("away", &self.away)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,7 +78,15 @@ impl Scene {
     /// Four writers of a hundred writes each.
     #[must_use]
     pub fn new(sound: Client, faulty: Client, namespace: &str, seed: u64) -> Self {
-        Self { sound, faulty, namespace: namespace.to_owned(), writers: 4, writes: 100, seed, gaps: None }
+        Self {
+            sound,
+            faulty,
+            namespace: namespace.to_owned(),
+            writers: 4,
+            writes: 100,
+            seed,
+            gaps: None,
+        }
     }
 
     fn path(&self, rest: &str) -> String {
@@ -142,7 +153,8 @@ pub async fn record(scene: &Scene) -> Result<Recorded, String> {
         fences(scene).await
     };
     let watching = try_join_all(watchers.into_iter().map(Watcher::watch));
-    let all = timeout(PATIENCE, async { tokio::try_join!(everything.watch(), watching, writing) }).await;
+    let all =
+        timeout(PATIENCE, async { tokio::try_join!(everything.watch(), watching, writing) }).await;
     let ((mut truth, _), seen, ()) =
         all.map_err(|_| format!("it did not end within {} s", PATIENCE.as_secs()))??;
     let resumed = seen.iter().map(|(_, resumed)| resumed).sum();
@@ -202,9 +214,16 @@ async fn write(scene: &Scene, writer: usize) -> Result<(), String> {
 }
 
 /// Takes the history away as soon as who meets no fault has seen all of it.
-async fn lose_history(scene: &Scene, gaps: &Gaps, mut follow: watch::Receiver<u64>) -> Result<(), String> {
+async fn lose_history(
+    scene: &Scene,
+    gaps: &Gaps,
+    mut follow: watch::Receiver<u64>,
+) -> Result<(), String> {
     let newest = list(&scene.sound, scene, Selection::All).await?.from;
-    follow.wait_for(|seen| *seen >= newest).await.map_err(|_| "who meets no fault has ended".to_owned())?;
+    follow
+        .wait_for(|seen| *seen >= newest)
+        .await
+        .map_err(|_| "who meets no fault has ended".to_owned())?;
     list(&gaps.compactor, scene, Selection::All).await.map(drop)
 }
 
@@ -213,9 +232,16 @@ async fn fences(scene: &Scene) -> Result<(), String> {
     let named = scene.path("/n1");
     send(&scene.sound, Method::DELETE, &named, JSON, Value::Null).await?;
     for (name, label) in [("n1", "y"), ("fence", "x")] {
-        let metadata = json!({ "name": name, "labels": { "l": label }, "annotations": { FENCE: name } });
-        let (code, answer) =
-            send(&scene.sound, Method::POST, &scene.path(""), JSON, json!({ "metadata": metadata })).await?;
+        let metadata =
+            json!({ "name": name, "labels": { "l": label }, "annotations": { FENCE: name } });
+        let (code, answer) = send(
+            &scene.sound,
+            Method::POST,
+            &scene.path(""),
+            JSON,
+            json!({ "metadata": metadata }),
+        )
+        .await?;
         if code != 201 {
             return Err(format!("a fence answers {code}: {answer}"));
         }
@@ -244,14 +270,18 @@ enum End {
 }
 
 impl<'a> Watcher<'a> {
-    async fn begin(client: &'a Client, scene: &'a Scene, selection: Selection) -> Result<Self, String> {
+    async fn begin(
+        client: &'a Client,
+        scene: &'a Scene,
+        selection: Selection,
+    ) -> Result<Self, String> {
         let seen = list(client, scene, selection).await?;
         let fence = if selection == Selection::Name("n1") { "n1" } else { FENCE };
         Ok(Self { client, scene, seen, fence, resumed: 0, progress: None })
     }
 
-    /// Watches, again and again from where the last watch ended, and from a new list where the history is gone, until the
-    /// fence is seen, in an event or in a list.
+    /// Watches, again and again from where the last watch ended, and from a new list where the
+    /// history is gone, until the fence is seen, in an event or in a list.
     async fn watch(mut self) -> Result<(Vec<Seen>, usize), String> {
         let mut earlier = Vec::new();
         loop {
@@ -280,8 +310,9 @@ impl<'a> Watcher<'a> {
     async fn once(&mut self) -> Result<End, String> {
         let last = self.seen.last();
         let query = self.seen.selection.query();
-        let path =
-            self.scene.path(&format!("?watch=true&allowWatchBookmarks=true&resourceVersion={last}&{query}"));
+        let path = self
+            .scene
+            .path(&format!("?watch=true&allowWatchBookmarks=true&resourceVersion={last}&{query}"));
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
         // What is cut is cut anywhere: before the answer, in a line, after one.
         let lines = match self.client.request_stream(request).await {
@@ -321,7 +352,8 @@ async fn list(client: &Client, scene: &Scene, selection: Selection) -> Result<Se
     Ok(Seen { selection, expired_at: None, is_whole: false, from, state, changes: Vec::new() })
 }
 
-/// Lets clients write and read one object at the same time; returns its first version and value, and all accesses.
+/// Lets clients write and read one object at the same time; returns its first version and value,
+/// and all accesses.
 ///
 /// # Errors
 ///
@@ -355,14 +387,20 @@ fn version(object: &Value) -> Result<u64, String> {
     text.and_then(|text| text.parse().ok()).ok_or_else(|| format!("no version: {object}"))
 }
 
-async fn access(scene: &Scene, client: usize, first: u64, clock: &AtomicU64) -> Result<Vec<Access>, String> {
+async fn access(
+    scene: &Scene,
+    client: usize,
+    first: u64,
+    clock: &AtomicU64,
+) -> Result<Vec<Access>, String> {
     let mut rng = fastrand::Rng::with_seed(scene.seed ^ (client as u64) << 40);
     let mut seen = first;
     let mut history = Vec::new();
     let path = scene.path("/register");
     for count in 0..scene.writes as u64 {
         let value = (client as u64 + 1) * 1_000_000 + count;
-        let mut object = json!({ "metadata": { "name": "register" }, "data": { "v": value.to_string() } });
+        let mut object =
+            json!({ "metadata": { "name": "register" }, "data": { "v": value.to_string() } });
         let tick = || clock.fetch_add(1, Ordering::SeqCst);
         let kind = rng.u8(..10);
         let from = (4..8).contains(&kind).then_some(seen);
@@ -387,7 +425,10 @@ async fn access(scene: &Scene, client: usize, first: u64, clock: &AtomicU64) -> 
             (200, _) if kind < 4 => {
                 seen = version(&answer)?;
                 let value = answer["data"]["v"].as_str().and_then(|text| text.parse().ok());
-                Effect::Read { version: seen, value: value.ok_or_else(|| format!("no value: {answer}"))? }
+                Effect::Read {
+                    version: seen,
+                    value: value.ok_or_else(|| format!("no value: {answer}"))?,
+                }
             }
             (200, _) => {
                 seen = version(&answer)?;

@@ -1,4 +1,5 @@
-//! One object under many writers is a register: its history must be one that a single thread could have made.
+//! One object under many writers is a register: its history must be one that a single thread could
+//! have made.
 
 /// One access of a client to the object, with what came of it.
 #[derive(Debug, Clone)]
@@ -29,7 +30,8 @@ pub enum Effect {
         /// The value.
         value: u64,
     },
-    /// It wrote this value, whatever was there, or from the version that it named; the version is that of the write.
+    /// It wrote this value, whatever was there, or from the version that it named; the version is
+    /// that of the write.
     Wrote {
         /// The version it named.
         from: Option<u64>,
@@ -45,7 +47,8 @@ pub enum Effect {
     },
 }
 
-/// Whether there is an order of all accesses in which each takes effect between its sending and its answer.
+/// Whether there is an order of all accesses in which each takes effect between its sending and its
+/// answer.
 ///
 /// Versions say which order that is: the server's claim is checked, not searched for.
 ///
@@ -76,21 +79,31 @@ pub fn linearizable(first: (u64, u64), history: &[Access]) -> Result<(), String>
     let mut newest_sent = 0;
     for (version, _, _, sent, answered) in &writes {
         if *version != first.0 && *answered < newest_sent {
-            return Err(format!("the write {version} was answered before one with a lower version was sent"));
+            return Err(format!(
+                "the write {version} was answered before one with a lower version was sent"
+            ));
         }
         newest_sent = newest_sent.max(*sent);
     }
     for access in history {
-        // The states that the object can have had meanwhile: from the last write that was answered before, on.
-        let floor =
-            writes.iter().filter(|write| write.4 < access.sent).map(|write| write.0).max().unwrap_or(first.0);
+        // The states that the object can have had meanwhile: from the last write that was answered
+        // before, on.
+        let floor = writes
+            .iter()
+            .filter(|write| write.4 < access.sent)
+            .map(|write| write.0)
+            .max()
+            .unwrap_or(first.0);
         match access.effect {
             Effect::Read { version, value } => {
                 let Some(write) = writes.iter().find(|write| write.0 == version) else {
                     return Err(format!("{access:?} reads a version that nobody wrote"));
                 };
                 if write.1 != value {
-                    return Err(format!("{access:?} reads another value than was written, {}", write.1));
+                    return Err(format!(
+                        "{access:?} reads another value than was written, {}",
+                        write.1
+                    ));
                 }
                 if version < floor {
                     return Err(format!("{access:?} reads a past before {floor}"));
@@ -100,10 +113,15 @@ pub fn linearizable(first: (u64, u64), history: &[Access]) -> Result<(), String>
                 }
             }
             Effect::Conflicted { from } => {
-                let ceiling =
-                    writes.iter().filter(|write| write.3 < access.answered).map(|write| write.0).max();
+                let ceiling = writes
+                    .iter()
+                    .filter(|write| write.3 < access.answered)
+                    .map(|write| write.0)
+                    .max();
                 if floor == from && ceiling == Some(from) {
-                    return Err(format!("{access:?} is refused, and {from} was current all the time"));
+                    return Err(format!(
+                        "{access:?} is refused, and {from} was current all the time"
+                    ));
                 }
             }
             Effect::Wrote { .. } => {}
@@ -119,7 +137,8 @@ pub fn linearizable(first: (u64, u64), history: &[Access]) -> Result<(), String>
         .collect();
     reads.sort_unstable();
     for (sent, _, version) in &reads {
-        let before = reads.iter().filter(|(_, answered, _)| answered < sent).map(|(.., seen)| *seen).max();
+        let before =
+            reads.iter().filter(|(_, answered, _)| answered < sent).map(|(.., seen)| *seen).max();
         if before.is_some_and(|before| before > *version) {
             return Err(format!("a read of {version} comes after a read of {before:?}"));
         }

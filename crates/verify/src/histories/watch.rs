@@ -86,14 +86,17 @@ impl Selection {
     }
 }
 
-/// What one watcher saw since a list, over all the watches that it opened one after the other, each from where the last one ended.
+/// What one watcher saw since a list, over all the watches that it opened one after the other, each
+/// from where the last one ended.
 #[derive(Debug, Clone)]
 pub struct Seen {
     /// What it asked for.
     pub selection: Selection,
-    /// The revision from which it was told before this list that the history is gone; nothing if it begins here.
+    /// The revision from which it was told before this list that the history is gone; nothing if
+    /// it begins here.
     pub expired_at: Option<u64>,
-    /// Whether it saw all there was to see; if not, it was told in the end that the history is gone.
+    /// Whether it saw all there was to see; if not, it was told in the end that the history is
+    /// gone.
     pub is_whole: bool,
     /// The revision of the list that it began with.
     pub from: u64,
@@ -111,15 +114,18 @@ impl Seen {
     }
 }
 
-/// Checks what a watcher saw against `truth`: every change since before the watcher began, in order, as the one watcher saw it
-/// that asked for everything and met no fault.
+/// Checks what a watcher saw against `truth`: every change since before the watcher began, in
+/// order, as the one watcher saw it that asked for everything and met no fault.
 ///
 /// # Errors
 ///
 /// The promise that is broken, and where.
 pub fn judge(truth: &Seen, seen: &Seen) -> Result<(), String> {
     if seen.expired_at.is_some_and(|expired| seen.from <= expired) {
-        return Err(format!("resumable: the history is gone at {:?}, but nothing came after it", seen.from));
+        return Err(format!(
+            "resumable: the history is gone at {:?}, but nothing came after it",
+            seen.from
+        ));
     }
     judge_list(truth, seen)?;
     let all = &truth.changes;
@@ -133,11 +139,15 @@ pub fn judge(truth: &Seen, seen: &Seen) -> Result<(), String> {
             }
         } else if version <= last {
             let promise = if version == last { "unique" } else { "ordered" };
-            return Err(format!("{promise}: {kind:?} {} at {version} comes after {last}", change.name));
+            return Err(format!(
+                "{promise}: {kind:?} {} at {version} comes after {last}",
+                change.name
+            ));
         }
         last = version;
     }
-    // What had to be shown: the selected part of everything, with objects that begin or cease to match.
+    // What had to be shown: the selected part of everything, with objects that begin or cease to
+    // match.
     let mut wanted = Vec::new();
     let mut state = seen.state.clone();
     let due = |change: &&Change| {
@@ -187,9 +197,10 @@ pub fn judge(truth: &Seen, seen: &Seen) -> Result<(), String> {
         shown.next();
     }
     match shown.next() {
-        Some(more) => {
-            Err(format!("filterable: {:?} {} at {} never happened", more.kind, more.name, more.version))
-        }
+        Some(more) => Err(format!(
+            "filterable: {:?} {} at {} never happened",
+            more.kind, more.name, more.version
+        )),
         None => Ok(()),
     }
 }
@@ -201,14 +212,19 @@ fn judge_list(truth: &Seen, seen: &Seen) -> Result<(), String> {
         match change.kind {
             Kind::Bookmark => {}
             Kind::Deleted => _ = there.remove(&change.name),
-            Kind::Added | Kind::Modified => _ = there.insert(change.name.clone(), change.object.clone()),
+            Kind::Added | Kind::Modified => {
+                _ = there.insert(change.name.clone(), change.object.clone())
+            }
         }
     }
     there.retain(|_, object| seen.selection.has(object));
     // An item of a list does not say of what kind it is.
     let told = |objects: &BTreeMap<String, Value>| {
         let parts = |object: &Value| (object["metadata"].clone(), object["data"].clone());
-        objects.iter().map(|(name, object)| (name.clone(), parts(object))).collect::<BTreeMap<_, _>>()
+        objects
+            .iter()
+            .map(|(name, object)| (name.clone(), parts(object)))
+            .collect::<BTreeMap<_, _>>()
     };
     let (there, listed) = (told(&there), told(&seen.state));
     if there == listed {

@@ -1,4 +1,5 @@
-//! client-go, in the Go program of `go/`, against the embedded server: typed clients, an informer, an election.
+//! client-go, in the Go program of `go/`, against the embedded server: typed clients, an informer,
+//! an election.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -17,7 +18,8 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// The Go program, built once; nothing where there is no Go, which a CI machine must have.
 fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let build = || verify::go::build(".", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("client-go"));
+    let build =
+        || verify::go::build(".", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("client-go"));
     PROGRAM.get_or_init(build).as_deref()
 }
 
@@ -33,7 +35,8 @@ const WRITER: &str = "writer";
 
 impl Stage {
     async fn new() -> Self {
-        let server = EmbeddedApiServer::builder().token(TESTED, "token-1").token(WRITER, "token-2").build();
+        let server =
+            EmbeddedApiServer::builder().token(TESTED, "token-1").token(WRITER, "token-2").build();
         let listener = server.listen("127.0.0.1:0").await.expect("a free port");
         Self { server, listener, folder: tempfile::tempdir().expect("a folder") }
     }
@@ -44,7 +47,8 @@ impl Stage {
         file
     }
 
-    /// Plays a scenario with client-go's switches set as given, does what it asks for, and wants it to succeed.
+    /// Plays a scenario with client-go's switches set as given, does what it asks for, and wants it
+    /// to succeed.
     async fn play(&self, program: &Path, scenario: &str, switches: &[(&str, &str)]) {
         let mut child = process::Command::new(program)
             .arg("-scenario")
@@ -130,7 +134,8 @@ async fn typed_clients_of_client_go_use_every_verb_with_bodies_in_protobuf() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_informer_as_it_is_by_default_misses_nothing_when_watches_are_cut_and_history_is_compacted() {
+async fn an_informer_as_it_is_by_default_misses_nothing_when_watches_are_cut_and_history_is_compacted()
+ {
     let Some(program) = program() else { return };
     let stage = Stage::new().await;
     stage.play(program, "informer", &[]).await;

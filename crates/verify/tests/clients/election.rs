@@ -1,5 +1,5 @@
-//! client-go's elector and ours on one Lease of the embedded server, over its socket: who leads excludes the other,
-//! however the term before ended.
+//! client-go's elector and ours on one Lease of the embedded server, over its socket: who leads
+//! excludes the other, however the term before ended.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,8 +22,9 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// The program, built once; nothing where there is no Go, which a CI machine must have.
 fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let build =
-        || verify::go::build("./election", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-election"));
+    let build = || {
+        verify::go::build("./election", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-election"))
+    };
     PROGRAM.get_or_init(build).as_deref()
 }
 
@@ -137,8 +138,10 @@ struct Ours {
 impl Ours {
     async fn start(kubeconfig: &str, who: &'static str, terms: &Terms) -> Self {
         let parsed = Kubeconfig::from_yaml(kubeconfig).expect("kube reads it");
-        let cluster = kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await;
-        let config = Config::builder("default", "lease").identity(who).fast().build().expect("safe");
+        let cluster =
+            kube::Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await;
+        let config =
+            Config::builder("default", "lease").identity(who).fast().build().expect("safe");
         let store = KubeLeaseStore::connect(cluster.expect("usable"), &config).expect("a store");
         let elector = LeaderElector::new(store, config);
         let (stop, terms) = (elector.stop_handle(), terms.clone());
@@ -187,7 +190,8 @@ impl Stage {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn electors_of_client_go_and_ours_race_for_a_lease_and_never_lead_together() {
     let Some(program) = program() else { return };
-    let server = EmbeddedApiServer::builder().token("go", "token-1").token("ours", "token-2").build();
+    let server =
+        EmbeddedApiServer::builder().token("go", "token-1").token("ours", "token-2").build();
     let listener = server.listen("127.0.0.1:0").await.expect("a free port");
     let stage = Stage { server, listener, folder: tempfile::tempdir().expect("a folder") };
     let (file, ours) = (stage.file("go"), stage.kubeconfig("ours"));
@@ -224,5 +228,9 @@ async fn electors_of_client_go_and_ours_race_for_a_lease_and_never_lead_together
     assert_eq!(terms.after(so_far + 1).await, "go-3");
     go.stop().await;
     terms.assert_exclusive();
-    assert_eq!(stage.server.requests().by("ours").answered_with(422), 0, "nothing it wrote was refused");
+    assert_eq!(
+        stage.server.requests().by("ours").answered_with(422),
+        0,
+        "nothing it wrote was refused"
+    );
 }

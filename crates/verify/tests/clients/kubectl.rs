@@ -30,11 +30,13 @@ struct Stage {
 impl Stage {
     /// Nothing where there is no kubectl.
     async fn new() -> Option<Self> {
-        Self::on(EmbeddedApiServer::builder().garbage_collector(true).namespace_lifecycle(true)).await
+        Self::on(EmbeddedApiServer::builder().garbage_collector(true).namespace_lifecycle(true))
+            .await
     }
 
     async fn on(builder: Builder) -> Option<Self> {
-        let assets = tokio::task::spawn_blocking(verify::real::assets).await.expect("it does not panic")?;
+        let assets =
+            tokio::task::spawn_blocking(verify::real::assets).await.expect("it does not panic")?;
         let server = builder.token("kim", "kim's token").build();
         let listener = server.listen("127.0.0.1:0").await.expect("a free port");
         let home = tempfile::tempdir().expect("a folder");
@@ -88,7 +90,10 @@ async fn kubectl_creates_reads_changes_and_deletes() {
     let Some(k) = Stage::new().await else { return };
     assert_eq!(k.run("create namespace other").await, "namespace/other created");
     assert_eq!(k.run("create configmap m --from-literal=key=1").await, "configmap/m created");
-    assert_eq!(k.run("create configmap m2 --from-literal=key=2 -n other").await, "configmap/m2 created");
+    assert_eq!(
+        k.run("create configmap m2 --from-literal=key=2 -n other").await,
+        "configmap/m2 created"
+    );
     assert_eq!(k.says("create -f -", CLAIM).await, "persistentvolumeclaim/c created");
 
     assert_eq!(k.run("get cm m -o jsonpath={.data.key}").await, "1");
@@ -98,8 +103,13 @@ async fn kubectl_creates_reads_changes_and_deletes() {
     assert_eq!(k.run("get cm -A --field-selector metadata.name=m2 -o name").await, "configmap/m2");
     assert!(k.run("get pvc c -o yaml").await.contains("\n      storage: 1Gi\n"));
     let table = k.run("get pvc -o wide").await;
-    let words: Vec<&str> =
-        table.lines().next().unwrap_or_default().split("  ").filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = table
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split("  ")
+        .filter(|word| !word.is_empty())
+        .collect();
     let heads = [
         "NAME",
         "STATUS",
@@ -110,7 +120,11 @@ async fn kubectl_creates_reads_changes_and_deletes() {
         "VOLUMEATTRIBUTESCLASS",
         "AGE",
     ];
-    assert_eq!(words.iter().map(|word| word.trim()).collect::<Vec<_>>()[..8], heads, "as on the real server");
+    assert_eq!(
+        words.iter().map(|word| word.trim()).collect::<Vec<_>>()[..8],
+        heads,
+        "as on the real server"
+    );
     assert!(table.contains("c      Pending "), "{table}");
     assert!(k.run("get cm m").await.starts_with("NAME   DATA   AGE\nm      1      "));
     let list = r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"of-list"}}]}"#;
@@ -128,7 +142,10 @@ async fn kubectl_creates_reads_changes_and_deletes() {
         ("merge", r#"{"data":{"key":"3"}}"#),
         ("json", r#"[{"op":"add","path":"/data/other","value":"4"}]"#),
     ] {
-        assert_eq!(k.run(&format!("patch cm m --type {how} -p {patch}")).await, "configmap/m patched");
+        assert_eq!(
+            k.run(&format!("patch cm m --type {how} -p {patch}")).await,
+            "configmap/m patched"
+        );
     }
     // The default type adds to a list that is a set.
     let more = r#"patch cm m -p {"metadata":{"finalizers":["example.com/b"]}}"#;
@@ -155,7 +172,11 @@ async fn kubectl_applies_and_waits_and_a_finalizer_holds_what_it_deletes() {
     let changed = CLAIM.replace(r#""app": "a""#, r#""app": "b", "more": "yes""#);
     assert_eq!(k.says("apply -f -", &changed).await, "persistentvolumeclaim/c configured");
     assert_eq!(k.says("apply -f -", CLAIM).await, "persistentvolumeclaim/c configured");
-    assert_eq!(k.run("get pvc c -o jsonpath={.metadata.labels}").await, r#"{"app":"a"}"#, "more is gone");
+    assert_eq!(
+        k.run("get pvc c -o jsonpath={.metadata.labels}").await,
+        r#"{"app":"a"}"#,
+        "more is gone"
+    );
     assert!(k.says("diff -f -", CLAIM).await.is_empty());
 
     let met = "persistentvolumeclaim/c condition met";
@@ -182,9 +203,11 @@ async fn kubectl_applies_and_waits_and_a_finalizer_holds_what_it_deletes() {
 async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
     let Some(k) = Stage::new().await else { return };
     let resources = k.run("api-resources --no-headers").await;
-    let of =
-        |name: &str| resources.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
-    let words: Vec<String> = of("persistentvolumeclaims ").split_whitespace().map(str::to_owned).collect();
+    let of = |name: &str| {
+        resources.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned()
+    };
+    let words: Vec<String> =
+        of("persistentvolumeclaims ").split_whitespace().map(str::to_owned).collect();
     assert_eq!(words, ["persistentvolumeclaims", "pvc", "v1", "true", "PersistentVolumeClaim"]);
     let versions = k.run("api-versions").await;
     for version in ["coordination.k8s.io/v1", "events.k8s.io/v1", "storage.k8s.io/v1", "v1"] {
@@ -203,12 +226,17 @@ async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
     let version = k.run("version").await;
     assert!(version.contains("Server Version: v1.36.3+embedded"), "{version}");
     assert!(k.run("explain pvc.spec.resources").await.contains("requests\t<map[string]Quantity>"));
-    assert!(k.run("explain crd.spec.versions").await.contains("schema\t<CustomResourceValidation>"));
+    assert!(
+        k.run("explain crd.spec.versions").await.contains("schema\t<CustomResourceValidation>")
+    );
 
     let wrong = CLAIM.replace("\"spec\"", "\"spek\": {}, \"spec\"");
     let refused = k.complains("create -f -", &wrong).await;
     assert!(refused.contains("strict decoding error: unknown field \"spek\""), "{refused}");
-    assert_eq!(k.says("create --validate=ignore -f -", &wrong).await, "persistentvolumeclaim/c created");
+    assert_eq!(
+        k.says("create --validate=ignore -f -", &wrong).await,
+        "persistentvolumeclaim/c created"
+    );
     for (words, said) in [
         ("get nothing", "the server doesn't have a resource type \"nothing\""),
         ("logs p", "pods \"p\" not found"),
@@ -227,7 +255,8 @@ async fn kubectl_follows_changes() {
         .spawn()
         .expect("kubectl starts");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let mut next = async || timeout(LIMIT, lines.next_line()).await.expect("in time").expect("text");
+    let mut next =
+        async || timeout(LIMIT, lines.next_line()).await.expect("in time").expect("text");
     assert_eq!(next().await.as_deref(), Some("ADDED"));
     k.run("label cm m a=b").await;
     k.run("delete cm m").await;
@@ -331,8 +360,7 @@ async fn kubectl_knows_custom_kinds_by_their_definition() {
         "{explained}"
     );
     assert!(k.run("explain wd").await.contains("Something small."));
-    let widget =
-        r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"color":"red"}}"#;
+    let widget = r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"color":"red"}}"#;
     assert_eq!(k.says("create -f -", widget).await, "widget.example.com/w created");
     assert_eq!(
         k.says("apply --server-side --force-conflicts -f -", &widget.replace("red", "blue")).await,
@@ -342,12 +370,18 @@ async fn kubectl_knows_custom_kinds_by_their_definition() {
     k.run("run p --image=x").await;
     let all = k.run("get all -o name").await;
     assert!(
-        all.lines().any(|line| line == "widget.example.com/w") && all.lines().any(|line| line == "pod/p"),
+        all.lines().any(|line| line == "widget.example.com/w")
+            && all.lines().any(|line| line == "pod/p"),
         "{all}"
     );
     assert!(k.run("describe wd w").await.contains("Color:  blue"));
-    assert_eq!(k.run("delete wd --all").await, "widget.example.com \"w\" deleted from default namespace");
-    for (words, said) in [("auth can-i get pods", "yes"), ("auth can-i create widgets.example.com", "yes")] {
+    assert_eq!(
+        k.run("delete wd --all").await,
+        "widget.example.com \"w\" deleted from default namespace"
+    );
+    for (words, said) in
+        [("auth can-i get pods", "yes"), ("auth can-i create widgets.example.com", "yes")]
+    {
         assert_eq!(k.run(words).await, said, "{words}");
     }
     assert!(k.run("auth whoami").await.contains("kim"));
@@ -373,7 +407,8 @@ async fn kubectl_scales_and_follows_a_rollout() {
     let refused = k.complains("scale cm/none --replicas=1", "").await;
     assert!(refused.contains("NotFound") || refused.contains("could not find"), "{refused}");
 
-    // Nobody runs it: what a controller would report is reported by hand, while kubectl waits for it.
+    // Nobody runs it: what a controller would report is reported by hand, while kubectl waits for
+    // it.
     let report = async |updated: u8, available: u8| {
         let generation = k.run("get deployment d -o jsonpath={.metadata.generation}").await;
         let status = format!(
@@ -410,11 +445,12 @@ async fn kubectl_asks_what_its_user_may_do_where_roles_decide() {
             r#"{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"kim"}]}"#,
         ),
     ] {
-        let request =
-            http::Request::post(format!("/apis/rbac.authorization.k8s.io/v1/namespaces/default/{path}"))
-                .header("content-type", "application/json")
-                .body(body.as_bytes().to_vec())
-                .expect("a request");
+        let request = http::Request::post(format!(
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/default/{path}"
+        ))
+        .header("content-type", "application/json")
+        .body(body.as_bytes().to_vec())
+        .expect("a request");
         admin.request_text(request).await.expect("made");
     }
     assert_eq!(k.run("auth can-i list configmaps").await, "yes");
@@ -426,20 +462,27 @@ async fn kubectl_asks_what_its_user_may_do_where_roles_decide() {
     assert_eq!(k.run("get cm").await, "");
     assert!(k.complains("get cm m", "").await.contains("(NotFound)"));
     let refused = k.complains("create cm m", "").await;
-    let words =
-        "User \"kim\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\"";
+    let words = "User \"kim\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\"";
     assert!(refused.contains("configmaps is forbidden") && refused.contains(words), "{refused}");
     k.server.access().by("kim").assert_all_used();
 }
 
-/// The commands of the section about kubectl in the crate's README, after those that start the server.
+/// The commands of the section about kubectl in the crate's README, after those that start the
+/// server.
 fn commands_of_the_readme() -> String {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../embedded-apiserver/README.md");
     let readme = std::fs::read_to_string(readme).expect("the README");
     let section = readme.split("## With kubectl").nth(1).expect("the section");
-    let block =
-        section.split("```sh\n").nth(2).and_then(|rest| rest.split("```").next()).expect("two blocks");
-    block.lines().filter(|line| !line.starts_with("export KUBECONFIG=")).collect::<Vec<_>>().join("\n")
+    let block = section
+        .split("```sh\n")
+        .nth(2)
+        .and_then(|rest| rest.split("```").next())
+        .expect("two blocks");
+    block
+        .lines()
+        .filter(|line| !line.starts_with("export KUBECONFIG="))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,4 +1,5 @@
-//! Clients that are not ours against the embedded server's listener: kubectl, and client-go's informer.
+//! Clients that are not ours against the embedded server's listener: kubectl, and client-go's
+//! informer.
 
 mod client_go;
 mod election;

@@ -1,11 +1,18 @@
-//! The recorded answers to strategic merge patches, by which the embedded server is tested, asked of the real server again.
+//! The recorded answers to strategic merge patches, by which the embedded server is tested, asked
+//! of the real server again.
 
 use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
 
 /// A request by kube's client; the status code and the answer's JSON.
-async fn send(client: &Client, method: &str, path: &str, media: &str, body: String) -> (u16, Value) {
+async fn send(
+    client: &Client,
+    method: &str,
+    path: &str,
+    media: &str,
+    body: String,
+) -> (u16, Value) {
     let request = Request::builder().method(method).uri(path).header("content-type", media);
     let request = request.body(body.into_bytes()).expect("a request");
     match client.request::<Value>(request).await {
@@ -15,12 +22,13 @@ async fn send(client: &Client, method: &str, path: &str, media: &str, body: Stri
     }
 }
 
-/// Whether all that is expected is in the answer. Items of lists of objects may have members more: defaults.
+/// Whether all that is expected is in the answer. Items of lists of objects may have members more:
+/// defaults.
 fn contains(answer: &Value, expected: &Value) -> bool {
     match (answer, expected) {
-        (Value::Object(answer), Value::Object(expected)) => {
-            expected.iter().all(|(name, value)| contains(answer.get(name).unwrap_or(&Value::Null), value))
-        }
+        (Value::Object(answer), Value::Object(expected)) => expected
+            .iter()
+            .all(|(name, value)| contains(answer.get(name).unwrap_or(&Value::Null), value)),
         (Value::Array(answer), Value::Array(expected)) => {
             answer.len() >= expected.len()
                 && expected.iter().zip(answer).all(|(value, answer)| contains(answer, value))
@@ -31,7 +39,8 @@ fn contains(answer: &Value, expected: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_real_server_answers_strategic_merge_patches_as_recorded() {
-    let Some(plane) = tokio::task::spawn_blocking(verify::real::shared).await.expect("it does not panic")
+    let Some(plane) =
+        tokio::task::spawn_blocking(verify::real::shared).await.expect("it does not panic")
     else {
         return;
     };
@@ -42,7 +51,8 @@ async fn the_real_server_answers_strategic_merge_patches_as_recorded() {
     let cases = include_str!("../../../embedded-apiserver/tests/it/strategic.json");
     let cases: Vec<Value> = serde_json::from_str(cases).expect("a list of cases");
     for (number, case) in cases.iter().enumerate() {
-        let plural = format!("{}s", case["object"]["kind"].as_str().expect("a kind").to_lowercase());
+        let plural =
+            format!("{}s", case["object"]["kind"].as_str().expect("a kind").to_lowercase());
         let path = format!("/api/v1/namespaces/strategic/{plural}");
         let name = format!("case-{number}");
         let mut object = case["object"].clone();

@@ -1,4 +1,5 @@
-//! What kubectl prints, word for word: the same commands on the embedded server and on a real control plane.
+//! What kubectl prints, word for word: the same commands on the embedded server and on a real
+//! control plane.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -65,7 +66,11 @@ struct Kubectl<'p> {
 impl Kubectl<'_> {
     async fn run(&self, words: &[&str]) -> Output {
         let mut command = Command::new(self.program);
-        command.args(words).env("KUBECONFIG", self.config).env("HOME", self.home).kill_on_drop(true);
+        command
+            .args(words)
+            .env("KUBECONFIG", self.config)
+            .env("HOME", self.home)
+            .kill_on_drop(true);
         command.output().await.expect("kubectl starts")
     }
 
@@ -79,7 +84,8 @@ impl Kubectl<'_> {
         let path = self.home.join("widget.json");
         std::fs::write(&path, widget).expect("written");
         self.run(&["wait", "--for=condition=Established", "crd/widgets.example.com"]).await;
-        let made = self.run(&["-n", NAMESPACE, "create", "-f", path.to_str().expect("UTF-8")]).await;
+        let made =
+            self.run(&["-n", NAMESPACE, "create", "-f", path.to_str().expect("UTF-8")]).await;
         assert!(made.status.success(), "{made:?}");
     }
 
@@ -87,7 +93,11 @@ impl Kubectl<'_> {
         let words: Vec<&str> = ["-n", NAMESPACE].into_iter().chain(words.split(' ')).collect();
         let Output { status, stdout, stderr } = self.run(&words).await;
         let code = status.code();
-        format!("{}{}exit {code:?}\n", String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr))
+        format!(
+            "{}{}exit {code:?}\n",
+            String::from_utf8_lossy(&stdout),
+            String::from_utf8_lossy(&stderr)
+        )
     }
 }
 
@@ -136,7 +146,10 @@ async fn kubectl_prints_on_both_servers_the_same() {
     for words in COMMANDS {
         let (here, there) = (masked(&embedded.says(words).await), masked(&real.says(words).await));
         if (here == there) == DIFFER.contains(&words) {
-            let _ = write!(differ, "== kubectl {words}\n-- on the real server\n{there}\n-- here\n{here}\n");
+            let _ = write!(
+                differ,
+                "== kubectl {words}\n-- on the real server\n{there}\n-- here\n{here}\n"
+            );
         }
     }
     assert!(differ.is_empty(), "{differ}");

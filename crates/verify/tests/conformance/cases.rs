@@ -52,10 +52,16 @@ async fn over_its_socket_the_embedded_server_does_the_same() {
 
 #[test]
 fn case_names_are_unique_and_rules_are_one_sentence() {
-    let (mut names, mut rules) = (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
+    let (mut names, mut rules) =
+        (std::collections::BTreeSet::new(), std::collections::BTreeSet::new());
     for case in conformance::cases() {
         assert!(names.insert(case.full_name()), "{} is there twice", case.full_name());
-        assert!(rules.insert(case.rule), "{}: another case has the rule {:?}", case.full_name(), case.rule);
+        assert!(
+            rules.insert(case.rule),
+            "{}: another case has the rule {:?}",
+            case.full_name(),
+            case.rule
+        );
         assert!(
             case.rule.ends_with('.') && !case.rule.contains('\n'),
             "{}: {:?}",
@@ -95,13 +101,24 @@ fn few_rules_differ_and_none_that_controllers_live_by() {
         "statuses",
         "leases",
     ];
-    const WORDS: [&str; 9] =
-        ["version", "watch", "conflict", "delet", "finalizer", "generation", "page", "selector", "lease"];
+    const WORDS: [&str; 9] = [
+        "version",
+        "watch",
+        "conflict",
+        "delet",
+        "finalizer",
+        "generation",
+        "page",
+        "selector",
+        "lease",
+    ];
     let cases = conformance::cases();
     let differing: Vec<_> = cases.iter().filter(|case| case.difference().is_some()).collect();
     let wrong: Vec<_> = differing
         .iter()
-        .filter(|case| GROUPS.contains(&case.group) || WORDS.iter().any(|word| case.name.contains(word)))
+        .filter(|case| {
+            GROUPS.contains(&case.group) || WORDS.iter().any(|word| case.name.contains(word))
+        })
         .map(|case| case.full_name())
         .collect();
     assert!(wrong.is_empty(), "these must not differ: {wrong:?}");
@@ -119,7 +136,8 @@ async fn each_verb_is_seen_refused_for_each_reason() {
     for refusal in &REFUSALS {
         for verb in refusal.verbs {
             let seen = run.sights.iter().any(|sight| {
-                (sight.verb, sight.code, sight.reason.as_str()) == (*verb, refusal.code, refusal.reason)
+                (sight.verb, sight.code, sight.reason.as_str())
+                    == (*verb, refusal.code, refusal.reason)
             });
             if !seen {
                 missing.push(format!("{} {} {}", verb.name(), refusal.code, refusal.reason));
@@ -146,6 +164,10 @@ async fn the_pages_say_what_the_cases_saw() {
             std::fs::write(&file, &page).unwrap();
         }
         let written = std::fs::read_to_string(&file).unwrap_or_default();
-        assert!(written == page, "{} is not up to date: run this test with {PAGE}=write", file.display());
+        assert!(
+            written == page,
+            "{} is not up to date: run this test with {PAGE}=write",
+            file.display()
+        );
     }
 }

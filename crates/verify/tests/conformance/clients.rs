@@ -1,4 +1,5 @@
-//! kube's own tools over the socket: `Api` for every verb, watcher, reflector, finalizer, recorder, waits.
+//! kube's own tools over the socket: `Api` for every verb, watcher, reflector, finalizer, recorder,
+//! waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, Pod};
 use k8s_openapi::api::events::v1::Event as RecordedEvent;
 use kube::api::{
-    Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions, WatchEvent, WatchParams,
+    Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions, WatchEvent,
+    WatchParams,
 };
 use kube::runtime::events::{Event, EventType, Recorder, Reporter};
 use kube::runtime::finalizer::{Event as Turn, finalizer};
@@ -58,14 +60,18 @@ async fn an_api_of_kube_uses_every_verb() {
     let replaced = maps.replace("a", &post, &changed).await.unwrap();
     assert_ne!(replaced.resource_version(), made.resource_version());
     let stale = maps.replace("a", &post, &made).await.unwrap_err();
-    assert!(matches!(stale, kube::Error::Api(status) if status.code == 409 && status.reason == "Conflict"));
+    assert!(
+        matches!(stale, kube::Error::Api(status) if status.code == 409 && status.reason == "Conflict")
+    );
     let value = |object: &ConfigMap| object.data.as_ref().and_then(|data| data.get("k").cloned());
-    let merged = maps.patch("a", &patch, &Patch::Merge(json!({ "data": { "k": "3" } }))).await.unwrap();
+    let merged =
+        maps.patch("a", &patch, &Patch::Merge(json!({ "data": { "k": "3" } }))).await.unwrap();
     assert_eq!(value(&merged).as_deref(), Some("3"));
     let strategic = Patch::Strategic(json!({ "metadata": { "labels": { "l": "x" } } }));
     assert_eq!(maps.patch("a", &patch, &strategic).await.unwrap().labels()["l"], "x");
     let operations =
-        serde_json::from_value(json!([{ "op": "replace", "path": "/data/k", "value": "4" }])).unwrap();
+        serde_json::from_value(json!([{ "op": "replace", "path": "/data/k", "value": "4" }]))
+            .unwrap();
     let by_json = maps.patch("a", &patch, &Patch::Json::<()>(operations)).await.unwrap();
     assert_eq!(value(&by_json).as_deref(), Some("4"));
     let metadata = json!({ "metadata": { "annotations": { "n": "1" } } });
@@ -88,7 +94,8 @@ async fn an_api_of_kube_uses_every_verb() {
     assert_eq!(named.items.len(), 1);
 
     let version = rest.metadata.resource_version.unwrap();
-    let mut watch = maps.watch(&WatchParams::default().timeout(20), &version).await.unwrap().boxed();
+    let mut watch =
+        maps.watch(&WatchParams::default().timeout(20), &version).await.unwrap().boxed();
     let wrong = DeleteParams::default().preconditions(Preconditions {
         uid: Some("00000000-0000-4000-8000-000000000000".into()),
         resource_version: None,
@@ -131,7 +138,8 @@ async fn a_reflector_of_kube_follows_in_every_way_of_starting() {
         watcher::Config::default().page_size(1),
     ] {
         let (reader, writer) = reflector::store();
-        let stream = watcher(maps.clone(), config).default_backoff().reflect(writer).applied_objects();
+        let stream =
+            watcher(maps.clone(), config).default_backoff().reflect(writer).applied_objects();
         let following = tokio::spawn(stream.for_each(|_| std::future::ready(())));
         soon("the store is ready", reader.wait_until_ready()).await.unwrap();
         assert_eq!(reader.len(), 1);

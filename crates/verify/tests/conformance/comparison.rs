@@ -19,7 +19,8 @@ fn said(message: &str) -> Value {
 
 #[test]
 fn codes_reasons_and_fields_must_be_the_same() {
-    let details = |field: &str| json!({ "name": "a", "causes": [{ "reason": "Invalid", "field": field }] });
+    let details =
+        |field: &str| json!({ "name": "a", "causes": [{ "reason": "Invalid", "field": field }] });
     let real = status(422, "Invalid", "a is invalid", details("spec.x"));
     assert!(agree(real.clone(), real.clone()));
     assert!(!agree(real.clone(), status(400, "Invalid", "a is invalid", details("spec.x"))));
@@ -40,7 +41,10 @@ fn what_a_server_makes_up_is_related_one_to_one() {
     assert_eq!(relation.bodies(&object('1', 5), &object('a', 50)), Ok(()), "the same again");
     assert!(relation.bodies(&object('1', 5), &object('b', 50)).is_err(), "another uid");
     assert!(relation.bodies(&object('2', 6), &object('a', 51)).is_err(), "one that was another's");
-    assert!(relation.bodies(&object('1', 6), &object('a', 50)).is_err(), "a version that did not rise");
+    assert!(
+        relation.bodies(&object('1', 6), &object('a', 50)).is_err(),
+        "a version that did not rise"
+    );
     assert!(relation.bodies(&object('1', 4), &object('a', 60)).is_err(), "one in another order");
 }
 
@@ -49,15 +53,30 @@ fn causes_may_come_in_any_order_but_not_others() {
     let invalid = |name: &str, first: &str, second: &str| {
         let cause = |field: &str| json!({ "field": field, "message": "no" });
         let details = json!({ "name": name, "causes": [cause(first), cause(second)] });
-        status(422, "Invalid", &format!("Gear \"{name}\" is invalid: [{first}: no, {second}: no]"), details)
+        status(
+            422,
+            "Invalid",
+            &format!("Gear \"{name}\" is invalid: [{first}: no, {second}: no]"),
+            details,
+        )
     };
     assert!(agree(invalid("a-bcdfg", "x", "y"), invalid("a-hjklm", "y", "x")));
     assert!(!agree(invalid("a", "x", "y"), invalid("a", "x", "z")));
     assert!(!agree(invalid("a", "x", "y"), invalid("b", "y", "x")));
-    let twice =
-        status(422, "Invalid", "[x: no, x: no]", json!({ "causes": [{ "field": "x" }, { "field": "x" }] }));
-    assert!(agree(twice.clone(), status(422, "Invalid", "[x: no]", json!({ "causes": [{ "field": "x" }] }))));
-    assert!(!agree(twice, status(422, "Invalid", "[y: no]", json!({ "causes": [{ "field": "y" }] }))));
+    let twice = status(
+        422,
+        "Invalid",
+        "[x: no, x: no]",
+        json!({ "causes": [{ "field": "x" }, { "field": "x" }] }),
+    );
+    assert!(agree(
+        twice.clone(),
+        status(422, "Invalid", "[x: no]", json!({ "causes": [{ "field": "x" }] }))
+    ));
+    assert!(!agree(
+        twice,
+        status(422, "Invalid", "[y: no]", json!({ "causes": [{ "field": "y" }] }))
+    ));
 }
 
 #[test]
@@ -67,12 +86,18 @@ fn of_structures_of_go_all_before_them_counts() {
     let other_field = real.replace("PodSpec.spec.containers", "Pod.spec");
     assert!(agree(said(real), said(&other_field)));
     assert!(!agree(said(real), said(&real.replace("Pod in", "Job in"))), "another kind");
-    assert!(!agree(said(real), said(&real.replace("array", "number"))), "another type in the request");
+    assert!(
+        !agree(said(real), said(&real.replace("array", "number"))),
+        "another type in the request"
+    );
     assert!(
         !agree(said(real), said("Pod in version \"v1\" cannot be handled as a Pod")),
         "not of types at all"
     );
-    assert!(!agree(status(400, "BadRequest", real, json!({})), status(422, "Invalid", real, json!({}))));
+    assert!(!agree(
+        status(400, "BadRequest", real, json!({})),
+        status(422, "Invalid", real, json!({}))
+    ));
 }
 
 #[test]
@@ -127,9 +152,13 @@ fn a_template_that_may_not_change_is_related_and_nothing_around_it() {
     assert!(!agree(real.clone(), refusal(422, "spec.selector", ours)), "another field");
     let other = "Invalid value: {\"spec\":{\"containers\":null}}: may not be changed";
     assert!(!agree(real.clone(), refusal(422, "spec.template", other)), "another reason");
-    let selector = |value: &str| format!("Invalid value: {{\"matchLabels\":{value}}}: field is immutable");
+    let selector =
+        |value: &str| format!("Invalid value: {{\"matchLabels\":{value}}}: field is immutable");
     let real = refusal(422, "spec.selector", &selector("{\"a\":\"b\"}"));
-    assert!(!agree(real.clone(), refusal(422, "spec.selector", &selector("{\"a\":\"c\"}"))), "another value");
+    assert!(
+        !agree(real.clone(), refusal(422, "spec.selector", &selector("{\"a\":\"c\"}"))),
+        "another value"
+    );
 }
 
 #[test]
@@ -157,7 +186,10 @@ fn ports_that_were_drawn_are_related_in_tables_as_in_objects() {
     let mut relation = Relation::default();
     assert!(relation.bodies(&service(30001), &service(30002)).is_ok());
     assert!(relation.bodies(&table("80:30001"), &table("80:30002")).is_ok());
-    assert!(relation.bodies(&table("80:30001"), &table("80:30003")).is_err(), "another port than before");
+    assert!(
+        relation.bodies(&table("80:30001"), &table("80:30003")).is_err(),
+        "another port than before"
+    );
     assert!(!agree(table("80:30001"), table("81:30002")), "of another port");
     assert!(!agree(table("80:30001"), table("80:80")), "none that is drawn");
 }
@@ -210,7 +242,8 @@ fn a_bookmark_of_events_may_be_later_on_the_real_server_and_not_earlier() {
 
 #[test]
 fn versions_are_related_where_go_prints_a_map() {
-    let status = |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
+    let status =
+        |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
     let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
     let mut relation = Relation::default();
     assert!(relation.bodies(&of(7), &of(5)).is_ok());

@@ -1,4 +1,5 @@
-//! A stated difference is checked as it is stated: it can neither go away nor become another one unseen.
+//! A stated difference is checked as it is stated: it can neither go away nor become another one
+//! unseen.
 
 use verify::conformance::{Case, Failure, Outcome, Server, Side, case, cases, run_one, verdict};
 

@@ -1,4 +1,5 @@
-//! Histories on the embedded server, over its socket, with many writers, and with faults where a watch can meet them.
+//! Histories on the embedded server, over its socket, with many writers, and with faults where a
+//! watch can meet them.
 
 use std::time::Duration;
 
@@ -26,7 +27,10 @@ pub(crate) fn faults(seed: u64) -> FaultPlan {
     let cut = |mid_line| Fault::CutWatch { min_events: 0, max_events: 9, after_ms: None, mid_line };
     FaultPlan::seeded(seed)
         .rule(Rule::new(watches(), Fault::Latency { min_ms: 0, max_ms: 3 }))
-        .rule(Rule::one_of(watches(), [Fault::Unavailable, Fault::DropBefore, Fault::DropAfter]).percent(10))
+        .rule(
+            Rule::one_of(watches(), [Fault::Unavailable, Fault::DropBefore, Fault::DropAfter])
+                .percent(10),
+        )
         .rule(Rule::one_of(watches(), [cut(false), cut(true)]).percent(90))
 }
 

@@ -54,8 +54,9 @@ fn what_is_as_it_was_promised_passes() {
 
 #[test]
 fn each_broken_promise_is_named() {
-    let without =
-        |at: usize| all().into_iter().enumerate().filter(|(index, _)| *index != at).map(|(_, c)| c).collect();
+    let without = |at: usize| {
+        all().into_iter().enumerate().filter(|(index, _)| *index != at).map(|(_, c)| c).collect()
+    };
     for at in 0..5 {
         assert_eq!(broken(Selection::All, without(at)), "reliable");
     }

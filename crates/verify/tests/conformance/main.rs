@@ -1,4 +1,5 @@
-//! The embedded server beside what is known of the real one: the conformance cases, recorded histories, clients that are not ours.
+//! The embedded server beside what is known of the real one: the conformance cases, recorded
+//! histories, clients that are not ours.
 
 mod cases;
 mod clients;

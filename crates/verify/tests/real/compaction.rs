@@ -20,7 +20,8 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
-/// How the server refuses to resume a watch from here: as an HTTP status, as an event, or not at all.
+/// How the server refuses to resume a watch from here: as an HTTP status, as an event, or not at
+/// all.
 async fn refusal(client: &Client, space: &str, version: u64) -> &'static str {
     let path = format!(
         "/api/v1/namespaces/{space}/configmaps?watch=true&resourceVersion={version}&timeoutSeconds=1"
@@ -34,10 +35,12 @@ async fn refusal(client: &Client, space: &str, version: u64) -> &'static str {
     }
 }
 
-/// Creates, changes, deletes and replaces objects while the subject's link is cut; then its history is taken away.
+/// Creates, changes, deletes and replaces objects while the subject's link is cut; then its history
+/// is taken away.
 fn a_gap(own: &mut Own, runtime: &Runtime, space: &str, restart: bool) {
     let subject = runtime.block_on(async {
-        create_all(&namespace(own, space).await, (0..20).map(|number| format!("m{number:02}"))).await;
+        create_all(&namespace(own, space).await, (0..20).map(|number| format!("m{number:02}")))
+            .await;
         let subject = Subject::start(own, space, CacheConfig::new(), Gate::default()).await;
         subject.settles("the start").await;
         subject
@@ -93,7 +96,11 @@ fn a_gap(own: &mut Own, runtime: &Runtime, space: &str, restart: bool) {
     let told = &log.changes[changes..];
     let gone: BTreeSet<&str> =
         told.iter().filter(|(_, _, new)| new.is_none()).map(|(name, ..)| &**name).collect();
-    assert_eq!(gone, ["m02", "m03", "m04", "m05", "m06", "m12"].into(), "deletions are seen as such");
+    assert_eq!(
+        gone,
+        ["m02", "m03", "m04", "m05", "m06", "m12"].into(),
+        "deletions are seen as such"
+    );
     assert_eq!(told.len(), 5 + 5 + 5 + 2, "{told:?}");
     drop(log);
 
@@ -117,7 +124,11 @@ fn a_gap_compacted_away_costs_one_list_and_loses_nothing() {
 
     // The API server restarts while the link stands: nothing is lost, and there is no storm.
     let subject = runtime.block_on(async {
-        create_all(&namespace(&own, "restart").await, (0..20).map(|number| format!("m{number:02}"))).await;
+        create_all(
+            &namespace(&own, "restart").await,
+            (0..20).map(|number| format!("m{number:02}")),
+        )
+        .await;
         let subject = Subject::start(&own, "restart", CacheConfig::new(), Gate::default()).await;
         subject.settles("the start").await;
         subject.delete("m00").await;
@@ -154,12 +165,20 @@ fn a_gap_compacted_away_without_a_watch_cache_and_a_token_that_expires_mid_list(
     let gate = Gate::before_page(5);
     let subject = runtime.block_on(async {
         let began = tokio::time::Instant::now();
-        create_all(&namespace(&own, "pages").await, (0..OBJECTS).map(|number| format!("m{number:05}"))).await;
+        create_all(
+            &namespace(&own, "pages").await,
+            (0..OBJECTS).map(|number| format!("m{number:05}")),
+        )
+        .await;
         figure(&format!("compaction: {OBJECTS} config maps made in {:?}", began.elapsed()));
-        let subject = Subject::start(&own, "pages", CacheConfig::new().page_size(PAGE), gate.clone()).await;
+        let subject =
+            Subject::start(&own, "pages", CacheConfig::new().page_size(PAGE), gate.clone()).await;
         let reached = tokio::time::timeout(Duration::from_secs(30), gate.reached.notified()).await;
         reached.expect("the fifth page is asked for");
-        assert!(subject.cache.is_empty() && !subject.cache.is_synced(), "lists are taken over whole");
+        assert!(
+            subject.cache.is_empty() && !subject.cache.is_synced(),
+            "lists are taken over whole"
+        );
         subject.delete("m00000").await;
         subject.create("late").await;
         subject
@@ -174,9 +193,16 @@ fn a_gap_compacted_away_without_a_watch_cache_and_a_token_that_expires_mid_list(
         "compaction: {lists} list requests for a list of {} pages that began anew at its fifth",
         OBJECTS / PAGE
     ));
-    assert_eq!(lists, u64::from(5 + OBJECTS / PAGE), "four pages, the one refused, and all of them again");
+    assert_eq!(
+        lists,
+        u64::from(5 + OBJECTS / PAGE),
+        "four pages, the one refused, and all of them again"
+    );
     let log = subject.log.lock().unwrap();
-    assert!(log.changes.iter().all(|(name, ..)| name != "m00000"), "it was never in a list taken over");
+    assert!(
+        log.changes.iter().all(|(name, ..)| name != "m00000"),
+        "it was never in a list taken over"
+    );
     drop(log);
     subject.assert_forwards();
     runtime.block_on(subject.stop());
@@ -196,7 +222,8 @@ fn a_standby(own: &Own) {
     link.cut();
     watching(false).expect("it notices");
     let renewed = a.elector.stats().renewals;
-    wait_for(soon, || (a.elector.stats().renewals >= renewed + 2).then_some(())).expect("renewals go on");
+    wait_for(soon, || (a.elector.stats().renewals >= renewed + 2).then_some(()))
+        .expect("renewals go on");
     own.compact().unwrap();
     link.mend();
     watching(true).expect("it watches again");
@@ -207,7 +234,9 @@ fn a_standby(own: &Own) {
     a.stopper().stop();
     let next = judge.await_term("the standby", soon, |term| term.fence > led.fence);
     let took = next.began.since(stopped);
-    figure(&format!("compaction: hand-over to a standby whose history was compacted away: {took:?}"));
+    figure(&format!(
+        "compaction: hand-over to a standby whose history was compacted away: {took:?}"
+    ));
     assert!(took <= Duration::from_millis(500), "{took:?}");
     judge.assert_exclusive();
 }

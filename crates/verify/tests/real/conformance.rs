@@ -1,4 +1,5 @@
-//! The conformance cases on every server: the embedded one in process, the same over its socket, and the real one.
+//! The conformance cases on every server: the embedded one in process, the same over its socket,
+//! and the real one.
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -8,13 +9,14 @@ use verify::conformance::{self, Server, Side};
 async fn real() -> Option<Server> {
     let plane = tokio::task::spawn_blocking(verify::real::shared).await.unwrap()?;
     let kubeconfig = Kubeconfig::from_yaml(&plane.kubeconfig("admin").unwrap()).unwrap();
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let mut config =
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     // The cases want the answers as they are, 504 included.
     config.default_retry = false;
     let mut nobody = config.clone();
     nobody.auth_info = Default::default();
-    let server =
-        Server::new(Client::try_from(config).unwrap()).with_stranger(Client::try_from(nobody).unwrap());
+    let server = Server::new(Client::try_from(config).unwrap())
+        .with_stranger(Client::try_from(nobody).unwrap());
     server.prepare().await.unwrap();
     // What is old must be gone, as on a server that has run for a while.
     tokio::task::spawn_blocking(|| plane.compact()).await.unwrap().unwrap();
@@ -48,5 +50,9 @@ async fn every_server_does_what_each_case_says() {
         passed[1],
         passed[2],
     );
-    assert!(failures.is_empty(), "{}", conformance::verdict(&failures, "--test real conformance::"));
+    assert!(
+        failures.is_empty(),
+        "{}",
+        conformance::verdict(&failures, "--test real conformance::")
+    );
 }

@@ -31,7 +31,10 @@ async fn the_manifests_apply_unchanged_and_the_program_serves_the_sample_claim_a
     let Some(plane) = tokio::task::block_in_place(real::shared) else { return };
     let admin = real::client(plane, "admin").await;
     let applied = lines(kubectl(plane, &["apply"]));
-    assert!(applied.len() >= 9 && applied.iter().all(|line| line.ends_with(" created")), "{applied:?}");
+    assert!(
+        applied.len() >= 9 && applied.iter().all(|line| line.ends_with(" created")),
+        "{applied:?}"
+    );
     let again = lines(kubectl(plane, &["apply"]));
     assert!(
         again.len() == applied.len() && again.iter().all(|line| line.ends_with(" unchanged")),
@@ -45,7 +48,8 @@ async fn the_manifests_apply_unchanged_and_the_program_serves_the_sample_claim_a
     assert_eq!(spec.replicas, Some(3));
     let pod = spec.template.spec.unwrap();
     // The flags of the container, but for those that a process beside the cluster has of its own.
-    let flags: Vec<&str> = pod.containers[0].args.iter().flatten().skip(1).map(String::as_str).collect();
+    let flags: Vec<&str> =
+        pod.containers[0].args.iter().flatten().skip(1).map(String::as_str).collect();
     let own = ["--root=", "--metrics-addr=", "--log-format="];
     let flags: Vec<&str> =
         flags.into_iter().filter(|flag| !own.iter().any(|own| flag.starts_with(own))).collect();
@@ -75,7 +79,10 @@ async fn the_manifests_apply_unchanged_and_the_program_serves_the_sample_claim_a
     assert_eq!(ended.code(), Some(0));
     let leases: Api<Lease> = Api::namespaced(admin.clone(), NAME);
     let holder = leases.get(NAME).await.unwrap().spec.unwrap().holder_identity;
-    assert!(holder.as_deref().unwrap_or_default().is_empty(), "the lease was not given back: {holder:?}");
+    assert!(
+        holder.as_deref().unwrap_or_default().is_empty(),
+        "the lease was not given back: {holder:?}"
+    );
 
     let removed = kubectl(plane, &["delete", "--wait=false", "--ignore-not-found"]);
     assert!(removed.status.success(), "{removed:?}");

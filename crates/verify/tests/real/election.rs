@@ -1,4 +1,5 @@
-//! Election on real Leases: hand-over, crash, restart of the API server, a paused etcd, foreign hands, candidates of client-go.
+//! Election on real Leases: hand-over, crash, restart of the API server, a paused etcd, foreign
+//! hands, candidates of client-go.
 
 mod contest;
 mod coordinated;
@@ -25,13 +26,15 @@ use replica::{Place, Replica};
 const MS: Duration = Duration::from_millis(1);
 /// Within this time something happens that needs no more than a few requests.
 const SOON: Duration = Duration::from_secs(10);
-/// The longest fail-over after a crash, with 5 s leases: the lease, the random wait, and a request or two.
+/// The longest fail-over after a crash, with 5 s leases: the lease, the random wait, and a request
+/// or two.
 const FAIL_OVER: Duration = Duration::from_secs(6);
 const HAND_OVER: Duration = Duration::from_millis(500);
 
 fn shown(times: &mut [Duration]) -> String {
     times.sort();
-    let ms: Vec<String> = times.iter().map(|time| format!("{:.1}", time.as_secs_f64() * 1000.0)).collect();
+    let ms: Vec<String> =
+        times.iter().map(|time| format!("{:.1}", time.as_secs_f64() * 1000.0)).collect();
     ms.join(" ")
 }
 
@@ -93,7 +96,10 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
         fail_overs.push(next.began.since(crashed));
         replicas.push(start());
     }
-    figure(&format!("election: fail-over after a crash, 5 s leases, ms: {}", shown(&mut fail_overs)));
+    figure(&format!(
+        "election: fail-over after a crash, 5 s leases, ms: {}",
+        shown(&mut fail_overs)
+    ));
     assert!(fail_overs.iter().all(|took| *took <= FAIL_OVER), "{fail_overs:?}");
 
     // What a quiet term costs.
@@ -117,8 +123,12 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
         at_last.0,
         standby.requests.all(),
     ));
-    assert!(sent.abs_diff(renewals + failed) <= 1, "{renewals} renewals, {failed} failed, {sent} PUT");
-    // A machine so busy that the server does not answer within 0.9 s says nothing about a quiet term.
+    assert!(
+        sent.abs_diff(renewals + failed) <= 1,
+        "{renewals} renewals, {failed} failed, {sent} PUT"
+    );
+    // A machine so busy that the server does not answer within 0.9 s says nothing about a quiet
+    // term.
     if failed == 0 {
         assert!((4..=6).contains(&renewals), "{renewals} renewals");
         assert_eq!(at_last.0.get("GET"), at_first.0.get("GET"), "a renewal needs no read");
@@ -129,7 +139,8 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
     let history = judge.history("lease");
     assert!(history.is_sorted_by_key(|told| told.version));
     for term in judge.terms("lease") {
-        let acquired = history.iter().find(|told| told.version.to_string() == term.fence.resource_version);
+        let acquired =
+            history.iter().find(|told| told.version.to_string() == term.fence.resource_version);
         assert_eq!(acquired.map(|told| &told.holder), Some(&term.identity), "{term:?}");
     }
 }
@@ -144,7 +155,8 @@ fn what_is_stored_is_what_client_go_stores() {
     wait_for(SOON, || (replica.elector.stats().renewals >= 1).then_some(())).unwrap();
     let resource = ApiResource::erase::<Lease>(&());
     let read = |namespace: &str, name: &str| {
-        let api: Api<DynamicObject> = Api::namespaced_with(place.admin.clone(), namespace, &resource);
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(place.admin.clone(), namespace, &resource);
         place.runtime.block_on(api.get(name)).unwrap()
     };
     let stored = read(&place.namespace, "lease");
@@ -173,8 +185,11 @@ fn what_is_stored_is_what_client_go_stores() {
     assert_eq!((&ours["leaseDurationSeconds"], &ours["holderIdentity"]), (&json!(5), &json!("us")));
 
     // A lease of a Go program is read, respected and left alone.
-    let foreign =
-        Config::builder("kube-system", "kube-controller-manager").fast().identity("us").build().unwrap();
+    let foreign = Config::builder("kube-system", "kube-controller-manager")
+        .fast()
+        .identity("us")
+        .build()
+        .unwrap();
     place.runtime.block_on(async {
         let cluster = verify::real::config_of(&plane.kubeconfig("admin").unwrap()).await;
         let store = KubeLeaseStore::connect(cluster, &foreign).unwrap();
@@ -218,7 +233,16 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
     let empty = || {
         let patch = r#"{"spec":{"holderIdentity":""}}"#;
         let mut kubectl = plane.kubectl().unwrap();
-        kubectl.args(["-n", &place.namespace, "patch", "lease", "lease", "--type=merge", "-p", patch]);
+        kubectl.args([
+            "-n",
+            &place.namespace,
+            "patch",
+            "lease",
+            "lease",
+            "--type=merge",
+            "-p",
+            patch,
+        ]);
         assert!(kubectl.output().unwrap().status.success());
     };
     let rewrite = || {
@@ -243,7 +267,8 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
         let before = now();
         change();
         let changed = now();
-        let ended = judge.await_term(what, SOON, |term| term.fence == leader.fence && term.over_by.is_some());
+        let ended = judge
+            .await_term(what, SOON, |term| term.fence == leader.fence && term.over_by.is_some());
         let next = judge.await_term("the next", SOON, |term| term.fence > leader.fence);
         figure(&format!(
             "election: lease {what}: the guard ended {:?} after the answer ({:?} after the request), {:?} later {} led",
@@ -255,7 +280,10 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
         assert!(ended.over_by.unwrap().since(changed) < HAND_OVER, "{ended:?}");
         assert!(ended.loss.as_ref().is_some_and(expected), "{ended:?}");
         if what == "rewritten" {
-            assert!(next.began.since(before) >= 2000 * MS, "the stranger's lease was not waited for");
+            assert!(
+                next.began.since(before) >= 2000 * MS,
+                "the stranger's lease was not waited for"
+            );
         }
     }
     judge.assert_exclusive();
@@ -264,7 +292,8 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
 #[test]
 fn without_the_permission_to_watch_it_polls_and_hands_over_all_the_same() {
     let Some(plane) = verify::real::shared() else { return };
-    let place = Place::with_verbs(plane, "election-polls", &["a", "b"], &["get", "create", "update"]);
+    let place =
+        Place::with_verbs(plane, "election-polls", &["a", "b"], &["get", "create", "update"]);
     let judge = Judge::new();
     place.watch(&judge, "lease");
     let a = place.start(&judge, "a", place.config("lease", "a").fast());
@@ -305,8 +334,9 @@ fn a_leader_cut_off_from_the_server_stops_before_another_leads_and_comes_back_as
             link.stall()
         }
         let next = judge.await_term("the other", SOON, |term| term.fence > first.fence);
-        let over =
-            judge.await_term("the end", SOON, |term| term.fence == first.fence && term.over_by.is_some());
+        let over = judge.await_term("the end", SOON, |term| {
+            term.fence == first.fence && term.over_by.is_some()
+        });
         let over_by = over.over_by.unwrap();
         figure(&format!(
             "election: leader {what}: its guard ended after {:?}, {:?} before another led, {:?} in all",
@@ -324,7 +354,8 @@ fn a_leader_cut_off_from_the_server_stops_before_another_leads_and_comes_back_as
         assert_eq!(judge.leader("lease").map(|term| term.fence), Some(next.fence.clone()));
         // Back to the one behind the link, for the next fault.
         b.stopper().stop();
-        first = judge.await_term("a again", SOON, |term| term.identity == "a" && term.fence > next.fence);
+        first = judge
+            .await_term("a again", SOON, |term| term.identity == "a" && term.fence > next.fence);
         b = place.start(&judge, "b", place.config("lease", "b2").fast());
         assert!(is_watching(&b));
     }

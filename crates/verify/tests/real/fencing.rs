@@ -1,4 +1,5 @@
-//! The admission policy of lease-election's `fence_annotation` example on the real API server, as it stands: a stale leader's blind writes are refused.
+//! The admission policy of lease-election's `fence_annotation` example on the real API server, as
+//! it stands: a stale leader's blind writes are refused.
 
 use std::path::Path;
 use std::time::Duration;
@@ -22,7 +23,8 @@ fn map(name: &str, annotations: &Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_policy_refuses_a_write_with_a_smaller_token_and_one_without() {
     let Some(plane) = tokio::task::block_in_place(real::shared) else { return };
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lease-election/examples/fence_annotation.yaml");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../lease-election/examples/fence_annotation.yaml");
     let applied = plane.kubectl().unwrap().args(["apply", "-f"]).arg(file).output().unwrap();
     assert!(applied.status.success() && applied.stderr.is_empty(), "{applied:?}");
     let maps: Api<ConfigMap> = Api::default_namespaced(real::client(plane, "admin").await);
@@ -57,8 +59,9 @@ async fn the_policy_refuses_a_write_with_a_smaller_token_and_one_without() {
     }
     let late = apply("20").await.unwrap_err().to_string();
     assert!(late.contains("a later leader has written this object"), "{late}");
-    let merge =
-        async |patch: Value| maps.patch("fence-job", &PatchParams::default(), &Patch::Merge(patch)).await;
+    let merge = async |patch: Value| {
+        maps.patch("fence-job", &PatchParams::default(), &Patch::Merge(patch)).await
+    };
     merge(json!({"data": {"state": "by nobody"}})).await.unwrap();
     // Nobody takes the token away, nor the label with a smaller one.
     let fence = |fence: Value| json!({"example.com/fence": fence});

@@ -1,4 +1,5 @@
-//! Random calls to the embedded server and to the real one, and what the real one's own histories look like to our judges.
+//! Random calls to the embedded server and to the real one, and what the real one's own histories
+//! look like to our judges.
 
 use control_plane::ControlPlane;
 use embedded_apiserver::FaultProxy;
@@ -19,7 +20,8 @@ const KINDS: &str = "FUZZ_KINDS";
 /// After how many disagreements of different sorts to stop.
 const ENOUGH: &str = "FUZZ_ENOUGH";
 
-/// What the real server must serve, and leave alone, to be asked about volumes and about candidates for Leases.
+/// What the real server must serve, and leave alone, to be asked about volumes and about candidates
+/// for Leases.
 const FLAGS: [&str; 3] = [
     "--disable-admission-plugins=StorageObjectInUseProtection",
     "--feature-gates=CoordinatedLeaderElection=true",
@@ -34,7 +36,8 @@ fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
 #[expect(clippy::print_stdout, reason = "what the stage of the CI is there to say")]
 async fn random_calls_are_answered_as_by_the_real_server() {
     // Without controllers: nobody but the two of us writes, protects volumes, or binds them.
-    let builder = FLAGS.iter().fold(ControlPlane::builder(), |builder, flag| builder.api_server_flag(*flag));
+    let builder =
+        FLAGS.iter().fold(ControlPlane::builder(), |builder, flag| builder.api_server_flag(*flag));
     let Some(plane) = tokio::task::block_in_place(|| real::own(builder)) else { return };
     let admin = real::client(&plane, "admin").await;
     Server::new(Client::clone(&admin)).prepare().await.unwrap();
@@ -61,7 +64,8 @@ async fn random_calls_are_answered_as_by_the_real_server() {
 async fn the_real_servers_watches_and_objects_keep_the_same_promises() {
     let Some(plane) = tokio::task::spawn_blocking(real::shared).await.unwrap() else { return };
     let admin = real::client(plane, "admin").await;
-    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(admin.clone());
+    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> =
+        kube::Api::all(admin.clone());
     let namespace =
         serde_json::from_value(serde_json::json!({ "metadata": { "name": "histories" } })).unwrap();
     namespaces.create(&Default::default(), &namespace).await.unwrap();
@@ -69,7 +73,11 @@ async fn the_real_servers_watches_and_objects_keep_the_same_promises() {
     let scene = Scene::new(admin.clone(), proxy.client_as("faulty"), "histories", 1);
     let recorded = histories::record(&scene).await.unwrap();
     let changes = recorded.truth.changes.len();
-    assert!(changes > 150 && recorded.resumed > 10, "{changes} changes, {} resumed", recorded.resumed);
+    assert!(
+        changes > 150 && recorded.resumed > 10,
+        "{changes} changes, {} resumed",
+        recorded.resumed
+    );
     assert_eq!(recorded.expired(), 0, "no history is lost");
     for seen in &recorded.seen {
         judge(&recorded.truth, seen).unwrap_or_else(|why| panic!("{:?}: {why}", seen.selection));
@@ -85,6 +93,9 @@ fn faults(seed: u64) -> embedded_apiserver::FaultPlan {
     let watches = || Match::any().user("faulty").verb(Verb::Watch);
     let cut = |mid_line| Fault::CutWatch { min_events: 0, max_events: 9, after_ms: None, mid_line };
     FaultPlan::seeded(seed)
-        .rule(Rule::one_of(watches(), [Fault::Unavailable, Fault::DropBefore, Fault::DropAfter]).percent(10))
+        .rule(
+            Rule::one_of(watches(), [Fault::Unavailable, Fault::DropBefore, Fault::DropAfter])
+                .percent(10),
+        )
         .rule(Rule::one_of(watches(), [cut(false), cut(true)]).percent(90))
 }

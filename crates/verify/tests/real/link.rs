@@ -1,5 +1,5 @@
-//! A link to the API server that can be cut, stalled, slowed down and mended, each way by itself: a TCP proxy with a port of its own. TLS
-//! goes through it unseen.
+//! A link to the API server that can be cut, stalled, slowed down and mended, each way by itself: a
+//! TCP proxy with a port of its own. TLS goes through it unseen.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use tokio::time::{Instant, sleep_until};
 enum Flow {
     /// They arrive so much later.
     Passing(Duration),
-    /// They are kept, and arrive when the link is mended, also if whoever sent them has given up since.
+    /// They are kept, and arrive when the link is mended, also if whoever sent them has given up
+    /// since.
     Held,
 }
 
@@ -28,8 +29,11 @@ struct State {
     replies: Flow,
 }
 
-const WHOLE: State =
-    State { cut: false, requests: Flow::Passing(Duration::ZERO), replies: Flow::Passing(Duration::ZERO) };
+const WHOLE: State = State {
+    cut: false,
+    requests: Flow::Passing(Duration::ZERO),
+    replies: Flow::Passing(Duration::ZERO),
+};
 
 /// Lives as long as the runtime it was made in.
 pub(crate) struct Link {
@@ -116,7 +120,8 @@ async fn carry(client: TcpStream, server: SocketAddr, mut states: watch::Receive
     }
 }
 
-/// Takes in all there is, so that what was sent before its sender gave up is not lost with the connection.
+/// Takes in all there is, so that what was sent before its sender gave up is not lost with the
+/// connection.
 async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

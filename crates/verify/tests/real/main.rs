@@ -1,4 +1,5 @@
-//! What is claimed of a real control plane, on one: kube-apiserver, etcd and kube-controller-manager as processes of this machine.
+//! What is claimed of a real control plane, on one: kube-apiserver, etcd and
+//! kube-controller-manager as processes of this machine.
 
 mod compaction;
 mod conformance;

@@ -1,4 +1,5 @@
-//! The control plane itself: users, restarts, a paused etcd, what is said when it does not start, and that nothing of it stays behind.
+//! The control plane itself: users, restarts, a paused etcd, what is said when it does not start,
+//! and that nothing of it stays behind.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -33,14 +34,18 @@ fn setting(name: &str) -> ConfigMap {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_is_who_the_token_says_and_what_was_written_survives_a_restart_of_the_api_server() {
-    let Some(mut plane) = own(ControlPlane::builder().user("alice", "alices-token", &["readers"])).await
+    let Some(mut plane) =
+        own(ControlPlane::builder().user("alice", "alices-token", &["readers"])).await
     else {
         return;
     };
     let admin = real::client(&plane, "admin").await;
     let alice = real::client(&plane, "alice").await;
     let refused = Api::<Namespace>::all(alice).list(&ListParams::default()).await.unwrap_err();
-    assert!(refused.to_string().contains("User \"alice\" cannot list resource \"namespaces\""), "{refused}");
+    assert!(
+        refused.to_string().contains("User \"alice\" cannot list resource \"namespaces\""),
+        "{refused}"
+    );
     assert!(matches!(plane.kubeconfig("bob"), Err(Error::UnknownUser(user)) if user == "bob"));
 
     settings(admin.clone()).create(&PostParams::default(), &setting("before")).await.unwrap();
@@ -59,7 +64,10 @@ async fn a_write_waits_for_a_paused_etcd_and_compaction_may_be_repeated() {
     let (create, made) = (PostParams::default(), setting("late"));
     let write = settings.create(&create, &made);
     tokio::pin!(write);
-    assert!(tokio::time::timeout(Duration::from_secs(1), &mut write).await.is_err(), "etcd answered");
+    assert!(
+        tokio::time::timeout(Duration::from_secs(1), &mut write).await.is_err(),
+        "etcd answered"
+    );
     drop(paused);
     tokio::time::timeout(SOON, write).await.unwrap().unwrap();
 
@@ -83,12 +91,14 @@ fn what_does_not_start_says_so_in_its_own_words_and_leaves_nothing() {
     let error = ControlPlane::builder().user("a,b", "t", &[]).start(assets).unwrap_err();
     assert!(error.to_string().contains("name \"a,b\""), "{error}");
 
-    let error = ControlPlane::builder().api_server_flag("--no-such-flag").start(assets).unwrap_err();
+    let error =
+        ControlPlane::builder().api_server_flag("--no-such-flag").start(assets).unwrap_err();
     assert!(matches!(error, Error::Ended { component: Component::KubeApiserver, .. }), "{error}");
     assert!(error.to_string().contains("unknown flag: --no-such-flag"), "{error}");
 
     // A second is not enough.
-    let error = ControlPlane::builder().ready_within(Duration::from_millis(300)).start(assets).unwrap_err();
+    let error =
+        ControlPlane::builder().ready_within(Duration::from_millis(300)).start(assets).unwrap_err();
     assert!(matches!(error, Error::NotReady { .. }), "{error}");
 }
 
@@ -118,15 +128,22 @@ fn nothing_stays_behind_when_the_owner_is_killed() {
         .spawn()
         .unwrap();
     let said = BufReader::new(owner.stdout.take().unwrap());
-    let folder =
-        said.lines().map_while(Result::ok).find_map(|line| line.strip_prefix("folder=").map(PathBuf::from));
+    let folder = said
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| line.strip_prefix("folder=").map(PathBuf::from));
     let folder = folder.expect("the owner did not start");
     assert!(!processes_of(&folder).is_empty());
     owner.kill().unwrap();
     owner.wait().unwrap();
     let start = now();
     while folder.exists() || !processes_of(&folder).is_empty() {
-        assert!(start.elapsed() < SOON, "{} and {:?} stay", folder.display(), processes_of(&folder));
+        assert!(
+            start.elapsed() < SOON,
+            "{} and {:?} stay",
+            folder.display(),
+            processes_of(&folder)
+        );
         pause();
     }
 }
@@ -135,7 +152,8 @@ fn nothing_stays_behind_when_the_owner_is_killed() {
 fn processes_of(folder: &std::path::Path) -> Vec<String> {
     let folder = folder.to_str().unwrap();
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    let lines =
+        entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
     lines.filter(|line| line.contains(folder)).collect()
 }
 

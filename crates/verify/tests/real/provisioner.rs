@@ -1,5 +1,5 @@
-//! The provisioner as a process with a ServiceAccount's token, and what is seen of it from outside. Time is real here: everything is
-//! waited for by its condition.
+//! The provisioner as a process with a ServiceAccount's token, and what is seen of it from outside.
+//! Time is real here: everything is waited for by its condition.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// What must come about does so well within this time, on a machine that is busy with other tests too.
+/// What must come about does so well within this time, on a machine that is busy with other tests
+/// too.
 const SOON: Duration = Duration::from_secs(60);
 
 /// The manifests.
@@ -57,7 +58,13 @@ impl Provisioner {
         Self::start_in(plane, token, flags, folder, root)
     }
 
-    fn start_in(plane: &ControlPlane, token: &str, flags: &[&str], folder: TempDir, root: PathBuf) -> Self {
+    fn start_in(
+        plane: &ControlPlane,
+        token: &str,
+        flags: &[&str],
+        folder: TempDir,
+        root: PathBuf,
+    ) -> Self {
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, plane.kubeconfig_for_token(token, "default")).unwrap();
         let mut child = Command::new(program())
@@ -124,7 +131,8 @@ impl Provisioner {
             lines.find_map(|line| line["fields"]["metrics_addr"].as_str().map(str::to_owned))
         };
         let mut stream = TcpStream::connect(address?).await.ok()?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.ok()?;
@@ -133,7 +141,11 @@ impl Provisioner {
     }
 
     /// Waits until this is so of what it says of its readiness. Returns how long that took.
-    pub(crate) async fn until_ready_says(&self, what: &str, is_so: impl Fn(u16, &str) -> bool) -> Duration {
+    pub(crate) async fn until_ready_says(
+        &self,
+        what: &str,
+        is_so: impl Fn(u16, &str) -> bool,
+    ) -> Duration {
         let begun = tokio::time::Instant::now();
         let mut last = None;
         while begun.elapsed() < SOON {
@@ -150,8 +162,9 @@ impl Provisioner {
 /// A token of a ServiceAccount, as `kubectl create token` asks for.
 pub(crate) async fn token(admin: &Client, namespace: &str, account: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), namespace);
-    let asked =
-        accounts.create_token_request(account, &PostParams::default(), &TokenRequest::default()).await;
+    let asked = accounts
+        .create_token_request(account, &PostParams::default(), &TokenRequest::default())
+        .await;
     asked.unwrap().status.and_then(|status| status.token).expect("a token")
 }
 
@@ -192,7 +205,12 @@ pub(crate) async fn until_bound(
 }
 
 /// Waits until a volume and its directory are gone.
-pub(crate) async fn until_taken_back(admin: &Client, root: &Path, volume: &str, log: impl Fn() -> String) {
+pub(crate) async fn until_taken_back(
+    admin: &Client,
+    root: &Path,
+    volume: &str,
+    log: impl Fn() -> String,
+) {
     let volumes: Api<PersistentVolume> = Api::all(admin.clone());
     until(&format!("{volume} is taken back"), &log, async || {
         volumes.get_opt(volume).await.unwrap().is_none() && !root.join(volume).exists()
@@ -201,7 +219,11 @@ pub(crate) async fn until_taken_back(admin: &Client, root: &Path, volume: &str, 
 }
 
 /// Waits for a condition; says what did not come about, and what the program logged.
-pub(crate) async fn until(what: &str, log: &impl Fn() -> String, mut is_so: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(
+    what: &str,
+    log: &impl Fn() -> String,
+    mut is_so: impl AsyncFnMut() -> bool,
+) {
     let waiting = async {
         while !is_so().await {
             tokio::time::sleep(Duration::from_millis(50)).await;

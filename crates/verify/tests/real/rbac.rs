@@ -17,11 +17,14 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use verify::real;
 
-use crate::provisioner::{Provisioner, claim, deploy, make, token, until, until_bound, until_taken_back};
+use crate::provisioner::{
+    Provisioner, claim, deploy, make, token, until, until_bound, until_taken_back,
+};
 
 /// A short lease, so that what waits for an election does not wait for long.
 const FAST: [&str; 4] = ["--lease-duration", "5s", "--renew-interval", "1s"];
-/// From a grant to readiness and a bound claim. On two cores that do nothing else it is 6 s at most, all of them at once.
+/// From a grant to readiness and a bound claim. On two cores that do nothing else it is 6 s at
+/// most, all of them at once.
 const FEW_SECONDS: Duration = Duration::from_secs(20);
 /// Every request of the account is logged, by the server's own reading of it.
 const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
@@ -73,7 +76,8 @@ async fn a_whole_life_uses_every_verb_that_is_granted_and_no_other() {
     let flags = [&["--storage-class", "hostpath", "--lease-namespace", NAME], &FAST[..]].concat();
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(admin.clone(), NAME);
 
-    // A claim lives and dies; another waits for something it cannot have, twice for the same reason.
+    // A claim lives and dies; another waits for something it cannot have, twice for the same
+    // reason.
     let first = Provisioner::start(&plane, &token, &flags);
     first.until_ready_says("it is ready", |code, _| code == 200).await;
     let volume = until_bound(&claims, "sample", || first.log()).await;
@@ -93,7 +97,8 @@ async fn a_whole_life_uses_every_verb_that_is_granted_and_no_other() {
     let again = Patch::Merge(json!({"metadata": {"annotations": {"please": "again"}}}));
     claims.patch("odd", &PatchParams::default(), &again).await.unwrap();
     until("the Event is counted", &|| first.log(), async || noted(2).await).await;
-    // The directory of a leader that crashed before it had made the volume, for a claim that is gone.
+    // The directory of a leader that crashed before it had made the volume, for a claim that is
+    // gone.
     let marker = first.root.join(&volume).join(MARKER_FILE);
     let mut orphan = Marker::parse(&fs::read(marker).unwrap()).unwrap();
     claims.delete("sample", &DeleteParams::default()).await.unwrap();
@@ -114,8 +119,9 @@ async fn a_whole_life_uses_every_verb_that_is_granted_and_no_other() {
         used(&log).len() >= PERMISSIONS.len()
     })
     .await;
-    let missing =
-        |fields: &Value| fields["message"].as_str().is_some_and(|text| text.contains("missing permission"));
+    let missing = |fields: &Value| {
+        fields["message"].as_str().is_some_and(|text| text.contains("missing permission"))
+    };
     assert_eq!(second.logged("WARN", missing), 0, "{}", second.log());
     second.stop().await;
     assert_eq!(used(&log), listed());
@@ -123,7 +129,10 @@ async fn a_whole_life_uses_every_verb_that_is_granted_and_no_other() {
     assert!(refused.is_empty(), "{refused:?}");
     let lease: Api<Lease> = Api::namespaced(admin.clone(), NAME);
     let holder = lease.get(NAME).await.unwrap().spec.unwrap().holder_identity;
-    assert!(holder.as_deref().unwrap_or_default().is_empty(), "the lease was not given back: {holder:?}");
+    assert!(
+        holder.as_deref().unwrap_or_default().is_empty(),
+        "the lease was not given back: {holder:?}"
+    );
 }
 
 /// Everything of one provisioner, under one name, with roles that lack one permission.
@@ -195,7 +204,8 @@ impl Deployment<'_> {
     }
 }
 
-/// Starts, tells what is missing, is granted it, serves a claim. Returns how long it took from the grant to readiness and to a bound claim.
+/// Starts, tells what is missing, is granted it, serves a claim. Returns how long it took from the
+/// grant to readiness and to a bound claim.
 async fn lives_through_lacking(
     plane: &ControlPlane,
     admin: &Client,
@@ -230,9 +240,12 @@ async fn lives_through_lacking(
     );
     let shown = async || {
         let (_, text) = provisioner.get("/metrics").await.expect("metrics");
-        let gauges = text.lines().filter(|line| line.starts_with("hostpath_provisioner_permission_missing{"));
-        let missing =
-            gauges.filter(|line| line.ends_with(" 1")).map(|line| line.trim_end_matches(" 1").to_owned());
+        let gauges = text
+            .lines()
+            .filter(|line| line.starts_with("hostpath_provisioner_permission_missing{"));
+        let missing = gauges
+            .filter(|line| line.ends_with(" 1"))
+            .map(|line| line.trim_end_matches(" 1").to_owned());
         missing.collect::<Vec<_>>()
     };
     assert_eq!(shown().await, [gauge]);
@@ -254,12 +267,16 @@ async fn lives_through_lacking(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::print_stderr, reason = "how long it takes is worth knowing, beyond that it is not too long")]
+#[expect(
+    clippy::print_stderr,
+    reason = "how long it takes is worth knowing, beyond that it is not too long"
+)]
 async fn every_permission_that_is_missing_is_named_and_its_grant_is_noticed_within_seconds() {
     let Some(plane) = tokio::task::block_in_place(real::shared) else { return };
     let admin = real::client(plane, "admin").await;
     let begun = tokio::time::Instant::now();
-    let lived = join_all(PERMISSIONS.iter().map(|lacks| lives_through_lacking(plane, &admin, lacks))).await;
+    let lived =
+        join_all(PERMISSIONS.iter().map(|lacks| lives_through_lacking(plane, &admin, lacks))).await;
     for (lacks, ready, bound) in &lived {
         eprintln!("{lacks}: ready {ready:.1?} after the grant, its claim bound after {bound:.1?}");
     }

@@ -1,4 +1,5 @@
-//! The stores of lease-election on the real API server: every rule of their contract, each in a place of its own.
+//! The stores of lease-election on the real API server: every rule of their contract, each in a
+//! place of its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,7 +12,10 @@ use lease_election::{AnnotationStore, Config, KubeLeaseStore, LeaseStore, MultiS
 use serde_json::json;
 use verify::real;
 
-async fn check_on_the_server<S: LeaseStore + 'static>(namespace: &str, store: impl Fn(Client, &Config) -> S) {
+async fn check_on_the_server<S: LeaseStore + 'static>(
+    namespace: &str,
+    store: impl Fn(Client, &Config) -> S,
+) {
     let Some(plane) = tokio::task::block_in_place(real::shared) else { return };
     let client = real::client(plane, "admin").await;
     let made: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace}})).unwrap();
@@ -27,8 +31,11 @@ async fn check_on_the_server<S: LeaseStore + 'static>(namespace: &str, store: im
             Box::pin(async move {
                 // Whichever of the three the store has.
                 let gone = DeleteParams::default();
-                let _ = Api::<Lease>::namespaced(client.clone(), &namespace).delete(&name, &gone).await;
-                let _ = Api::<Endpoints>::namespaced(client.clone(), &namespace).delete(&name, &gone).await;
+                let _ =
+                    Api::<Lease>::namespaced(client.clone(), &namespace).delete(&name, &gone).await;
+                let _ = Api::<Endpoints>::namespaced(client.clone(), &namespace)
+                    .delete(&name, &gone)
+                    .await;
                 let _ = Api::<ConfigMap>::namespaced(client, &namespace).delete(&name, &gone).await;
             })
         })

@@ -1,4 +1,5 @@
-//! A controller that says the wrong phase, beside a kube-controller-manager that sets it right at once: no data is lost.
+//! A controller that says the wrong phase, beside a kube-controller-manager that sets it right at
+//! once: no data is lost.
 
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use verify::real;
 
-use crate::provisioner::{Provisioner, claim, deploy, make, token, until, until_bound, until_taken_back};
+use crate::provisioner::{
+    Provisioner, claim, deploy, make, token, until, until_bound, until_taken_back,
+};
 
 const NAME: &str = "hostpath-provisioner";
 const VOLUMES: usize = 40;
@@ -23,7 +26,8 @@ async fn phase(volumes: &Api<PersistentVolume>, name: &str) -> String {
     volume.status.and_then(|status| status.phase).unwrap_or_default()
 }
 
-/// Says again and again that a volume is released, as `kubectl patch pv NAME --subresource=status` does.
+/// Says again and again that a volume is released, as `kubectl patch pv NAME --subresource=status`
+/// does.
 async fn say_released(admin: &Client, volume: &str) {
     let volumes: Api<PersistentVolume> = Api::all(admin.clone());
     let wrong = Patch::Merge(json!({"status": {"phase": "Released"}}));
@@ -41,7 +45,8 @@ async fn forty_wrong_phases_lose_no_directory() {
     let applied = plane.kubectl().unwrap().args(["apply", "-f"]).arg(deploy()).output().unwrap();
     assert!(applied.status.success(), "{applied:?}");
     let token = token(&admin, NAME, NAME).await;
-    let flags = ["--storage-class", "hostpath", "--lease-namespace", NAME, "--sweep-interval", "5s"];
+    let flags =
+        ["--storage-class", "hostpath", "--lease-namespace", NAME, "--sweep-interval", "5s"];
     let provisioner = Provisioner::start(&plane, &token, &flags);
     let log = || provisioner.log();
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(admin.clone(), NAME);
@@ -61,7 +66,8 @@ async fn forty_wrong_phases_lose_no_directory() {
     .await;
     // Every volume was looked at since: what was to be removed for a wrong word would be.
     tokio::time::sleep(Duration::from_secs(10)).await;
-    let lost = bound.iter().filter(|volume| !provisioner.root.join(volume).join(FILE).exists()).count();
+    let lost =
+        bound.iter().filter(|volume| !provisioner.root.join(volume).join(FILE).exists()).count();
     assert_eq!(lost, 0, "directories lost of {VOLUMES}; the log:\n{}", log());
     for volume in &bound {
         let volume = volumes.get(volume).await.unwrap();

@@ -33,7 +33,8 @@ where
     obeys_the_books_leaving(make, orders, |order| order);
 }
 
-/// [`obeys_the_books`] for a backlog whose orders do not leave as they were merged: `leaves` says how.
+/// [`obeys_the_books`] for a backlog whose orders do not leave as they were merged: `leaves` says
+/// how.
 ///
 /// # Panics
 ///
@@ -47,7 +48,8 @@ pub fn obeys_the_books_leaving<B, O>(
     O: Clone + Debug + PartialEq + 'static,
 {
     run(steps(orders), |steps| {
-        play_leaving(make(), steps, &leaves).map_err(|broken| TestCaseError::fail(broken.to_string()))
+        play_leaving(make(), steps, &leaves)
+            .map_err(|broken| TestCaseError::fail(broken.to_string()))
     });
 }
 

@@ -1,5 +1,5 @@
-//! What `docs/from-client-go.md` promises: every exported name of the Go packages is on it, every name of ours on it exists,
-//! and every defect has a test.
+//! What `docs/from-client-go.md` promises: every exported name of the Go packages is on it, every
+//! name of ours on it exists, and every defect has a test.
 
 #![cfg(not(any(wq_loom, wq_shuttle)))]
 

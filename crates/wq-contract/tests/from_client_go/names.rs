@@ -1,4 +1,5 @@
-//! The names of the Go packages, as `names/exported.awk` makes them from `go doc`: each is in the first column of a table.
+//! The names of the Go packages, as `names/exported.awk` makes them from `go doc`: each is in the
+//! first column of a table.
 
 use crate::{cells, code, page, words};
 use std::collections::HashSet;
@@ -36,5 +37,8 @@ fn every_exported_name_is_on_the_page() {
 #[test]
 fn a_name_that_is_not_there_is_missed() {
     let page = "| client-go | here |\n| --- | --- |\n| `New`, `NewTyped[T]` | `New::gone` |\n\n| `Len` | |\n";
-    assert_eq!(missing("New\nNewTyped\nQueue.Len\ngone", page, "| client-go |"), ["Queue.Len", "gone"]);
+    assert_eq!(
+        missing("New\nNewTyped\nQueue.Len\ngone", page, "| client-go |"),
+        ["Queue.Len", "gone"]
+    );
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use wq_core::tracing::TraceEvents;
 use wq_core::{Added, Backlog, Fifo, Gauges, Observer, WorkQueue};
 use wq_delay::{
-    Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, ThreadTimer, TokioTimer,
+    Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, ThreadTimer,
+    TokioTimer,
 };
 use wq_priority::{OnMerge, Order, Priority};
 use wq_prometheus::QueueMetrics;
@@ -143,17 +144,21 @@ ours! {
     "wq_delay::DelayingQueue<T>": size_of::<DelayingQueue<u64>>();
 }
 
-/// What stands in code and is no name of ours: an argument, theirs, and what the tests of the metrics are about.
+/// What stands in code and is no name of ours: an argument, theirs, and what the tests of the
+/// metrics are about.
 fn is_other(code: &str) -> bool {
-    code.starts_with("workqueue_") || ["Done", "None", "done", "name", "wq-prometheus"].contains(&code)
+    code.starts_with("workqueue_")
+        || ["Done", "None", "done", "name", "wq-prometheus"].contains(&code)
 }
 
-/// What the tables say of ours: all columns but the first, which is theirs, and of the defects the one that is ours.
+/// What the tables say of ours: all columns but the first, which is theirs, and of the defects the
+/// one that is ours.
 fn on_the_page(page: &str) -> BTreeSet<&str> {
     let rows = page.lines().filter(|line| line.starts_with("| "));
     let ours = |row| {
         let cells = cells(row);
-        let is_defect = cells[0].strip_prefix('D').is_some_and(|number| number.parse::<u32>().is_ok());
+        let is_defect =
+            cells[0].strip_prefix('D').is_some_and(|number| number.parse::<u32>().is_ok());
         if is_defect { cells[2..3].to_vec() } else { cells[1..].to_vec() }
     };
     rows.flat_map(ours).flat_map(code).filter(|code| !is_other(code)).collect()
@@ -164,7 +169,11 @@ fn every_name_of_ours_on_the_page_is_one_that_exists() {
     let page = page();
     let known: BTreeSet<_> = OURS.iter().map(|(name, _)| *name).collect();
     let there = on_the_page(&page);
-    assert_eq!(there.difference(&known).collect::<Vec<_>>(), [&""; 0], "without a proof in this file");
+    assert_eq!(
+        there.difference(&known).collect::<Vec<_>>(),
+        [&""; 0],
+        "without a proof in this file"
+    );
     assert_eq!(known.difference(&there).collect::<Vec<_>>(), [&""; 0], "no longer on the page");
 }
 

@@ -54,7 +54,11 @@ const VERBS: &[Verb] = &[
     ("get_blocking and done", |queue| drop(queue.get_blocking()), 2),
     ("get and done", |queue| poll(queue.get()), 2),
     ("get_owned and done", |queue| poll(queue.get_owned()), 2),
-    ("try_get, done_and_get and done", |queue| drop(queue.try_get().map(|guard| guard.done_and_get())), 3),
+    (
+        "try_get, done_and_get and done",
+        |queue| drop(queue.try_get().map(|guard| guard.done_and_get())),
+        3,
+    ),
     ("abandon", |queue| _ = queue.abandon(&1), 1),
     ("remove", |queue| _ = queue.remove(&2), 0),
     ("phase", |queue| _ = queue.phase(&2), 0),
@@ -140,14 +144,18 @@ fn without_an_observer_no_clock_is_read_but_for_time_outs() {
 
 #[test]
 fn with_an_observer_that_wants_no_times_neither() {
-    for (verb, reads, expected) in reads_of_each(false, |builder| builder.observer((Untimed, Untimed))) {
+    for (verb, reads, expected) in
+        reads_of_each(false, |builder| builder.observer((Untimed, Untimed)))
+    {
         assert_eq!(reads, expected, "{verb}");
     }
 }
 
 #[test]
 fn with_an_observer_it_is_read_once_for_each_step() {
-    for (verb, reads, expected) in reads_of_each(true, |builder| builder.observer((Untimed, Indifferent))) {
+    for (verb, reads, expected) in
+        reads_of_each(true, |builder| builder.observer((Untimed, Indifferent)))
+    {
         assert_eq!(reads, expected, "{verb}");
     }
 }

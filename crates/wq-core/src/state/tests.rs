@@ -48,7 +48,11 @@ impl Queue {
                     counts.to_run_again += 1;
                 }
             }
-            assert_eq!(self.find(item, hash).map(|(index, _)| index), Some(index), "the table finds {item}");
+            assert_eq!(
+                self.find(item, hash).map(|(index, _)| index),
+                Some(index),
+                "the table finds {item}"
+            );
         }
         assert_eq!(self.counts(), counts);
         assert_eq!(self.table.len(), counts.queued + counts.in_flight);
@@ -117,12 +121,16 @@ fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
     state.see(&mut seen, at(9));
     assert_eq!(seen[0].waiting, Some(Duration::from_secs(2)));
     assert_eq!(seen[0].processing, Some(Duration::from_secs(4)));
-    let Finished::Requeued { worked } = state.done(got.ticket, at(10)) else { panic!("added again") };
+    let Finished::Requeued { worked } = state.done(got.ticket, at(10)) else {
+        panic!("added again")
+    };
     assert_eq!(worked, Some(Duration::from_secs(5)));
     let Dequeue::Item(got) = state.get(at(11)) else { panic!("queued") };
     assert_eq!(got.waited, Some(Duration::from_secs(4)), "the rest of the running work counts");
     // A clock that goes back causes no panic.
-    let Finished::Left { worked, .. } = state.done(got.ticket, at(3)) else { panic!("not added again") };
+    let Finished::Left { worked, .. } = state.done(got.ticket, at(3)) else {
+        panic!("not added again")
+    };
     assert_eq!(worked, Some(Duration::ZERO));
 }
 
@@ -278,7 +286,9 @@ fn waits_and_work_are_measured_as_upstream_does() {
     assert_eq!(micros(second.waited), 25, "from the add, while it was being processed");
     let gauges = state.gauges(at(1075));
     assert_eq!((micros(gauges.unfinished), micros(gauges.longest)), (1000, 1000));
-    let Finished::Left { worked, .. } = state.done(second.ticket, at(1075)) else { panic!("it leaves") };
+    let Finished::Left { worked, .. } = state.done(second.ticket, at(1075)) else {
+        panic!("it leaves")
+    };
     let gauges = state.gauges(at(2000));
     assert_eq!((micros(worked), micros(gauges.unfinished), micros(gauges.longest)), (1000, 0, 0));
 }

@@ -17,8 +17,8 @@ struct Timestamp {
 #[derive(Debug, Default)]
 pub(super) struct Timestamps {
     by_slot: Vec<Timestamp>,
-    /// The slots of items in flight, in no order. A scrape reads only these, however many items are
-    /// queued.
+    /// The slots of items in flight, in no order. A scrape reads only these, however many items
+    /// are queued.
     in_hand: Vec<u32>,
 }
 
@@ -100,7 +100,11 @@ impl Timestamps {
     }
 
     /// How long the item has waited, and how long it has been in flight.
-    pub(super) fn ages(&self, slot: u32, now: Option<Instant>) -> (Option<Duration>, Option<Duration>) {
+    pub(super) fn ages(
+        &self,
+        slot: u32,
+        now: Option<Instant>,
+    ) -> (Option<Duration>, Option<Duration>) {
         let stamp = self.by_slot.get(slot as usize).copied().unwrap_or_default();
         let age = |start: Option<Instant>| Some(now?.saturating_duration_since(start?));
         (age(stamp.added), age(stamp.got))

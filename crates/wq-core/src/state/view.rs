@@ -14,7 +14,11 @@ use crate::snapshot::{Counts, Gauges, Phase, Seen};
 impl<T, B: Backlog> State<T, B> {
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
-        Counts { queued: self.queued, in_flight: self.in_flight(), to_run_again: self.run_again as usize }
+        Counts {
+            queued: self.queued,
+            in_flight: self.in_flight(),
+            to_run_again: self.run_again as usize,
+        }
     }
 
     #[inline]
@@ -74,7 +78,8 @@ impl<T, B: Backlog> State<T, B> {
     /// Whether a bounded add would be accepted. Always true without a capacity.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.capacity.is_none_or(|capacity| self.queued + (self.run_again as usize) < capacity.get())
+        self.capacity
+            .is_none_or(|capacity| self.queued + (self.run_again as usize) < capacity.get())
     }
 
     pub(crate) fn capacity(&self) -> Option<NonZeroUsize> {

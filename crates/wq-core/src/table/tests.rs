@@ -50,7 +50,9 @@ impl Items {
     fn add(&mut self, item: u32) {
         let Self { table, slots, free, hash_of } = self;
         let is_it = |slot: u32| slots[slot as usize] == Some(item);
-        if let SlotEntry::Vacant(vacant) = table.entry(hash_of(item), is_it, || held(slots, *hash_of)) {
+        if let SlotEntry::Vacant(vacant) =
+            table.entry(hash_of(item), is_it, || held(slots, *hash_of))
+        {
             let slot = free.pop().unwrap_or_else(|| u32::try_from(slots.len()).unwrap());
             vacant.insert(slot);
             slots.resize(slots.len().max(slot as usize + 1), None);
@@ -126,7 +128,10 @@ fn slots_leave_a_large_table_together() {
     for item in 0..60 {
         items.remove(item);
         assert_eq!(items.table.len(), 59 - item as usize);
-        assert_eq!(items.table.taken % TOGETHER, (60 - (item as usize + 1) / TOGETHER * TOGETHER) % TOGETHER);
+        assert_eq!(
+            items.table.taken % TOGETHER,
+            (60 - (item as usize + 1) / TOGETHER * TOGETHER) % TOGETHER
+        );
     }
     assert_eq!(items.table.len(), 0);
 }

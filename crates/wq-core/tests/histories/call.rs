@@ -109,7 +109,8 @@ impl Call {
                 // The order of items that would run again is not promised.
                 let queued = oracle.fifo.len();
                 let (mut answer, mut expected) = (answer.clone(), oracle.shutdown_now());
-                if let (Some(answer), Some(expected)) = (answer.get_mut(queued..), expected.get_mut(queued..))
+                if let (Some(answer), Some(expected)) =
+                    (answer.get_mut(queued..), expected.get_mut(queued..))
                 {
                     answer.sort_unstable();
                     expected.sort_unstable();

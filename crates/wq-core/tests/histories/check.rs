@@ -45,7 +45,8 @@ impl Search<'_> {
             let (same, idle) = self.history[call].call.ask(&mut after);
             let mut placed = placed | 1 << call;
             if idle {
-                let drains = next.iter().filter(|&&other| self.history[other].call == Call::Drained);
+                let drains =
+                    next.iter().filter(|&&other| self.history[other].call == Call::Drained);
                 drains.for_each(|&drain| placed |= 1 << drain);
             }
             same && self.goes_on(placed, after)
@@ -54,7 +55,8 @@ impl Search<'_> {
 
     /// Calls without a place that began before any other such call had ended.
     fn next_calls(&self, placed: Placed) -> impl Iterator<Item = usize> {
-        let open = || self.history.iter().enumerate().filter(move |(call, _)| placed & 1 << call == 0);
+        let open =
+            || self.history.iter().enumerate().filter(move |(call, _)| placed & 1 << call == 0);
         let first_end = open().map(|(_, recorded)| recorded.ended).min().unwrap_or(0);
         open().filter(move |(_, recorded)| recorded.began < first_end).map(|(call, _)| call)
     }

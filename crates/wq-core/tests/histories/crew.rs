@@ -24,8 +24,11 @@ impl Crew<'_> {
     /// Runs `work` with a crew, then ends the threads.
     pub(crate) fn with(work: impl FnOnce(&Crew<'_>)) {
         let (game, history) = (Mutex::new(None), Mutex::new(Vec::new()));
-        let line =
-            Line { barrier: Barrier::new(THREADS + 1), ready: AtomicUsize::new(0), time: AtomicU64::new(0) };
+        let line = Line {
+            barrier: Barrier::new(THREADS + 1),
+            ready: AtomicUsize::new(0),
+            time: AtomicU64::new(0),
+        };
         let crew = Crew { game: &game, line: &line, history: &history };
         thread::scope(|scope| {
             for thread in 0..THREADS {

@@ -41,5 +41,8 @@ fn every_history_is_explained_by_one_order() {
     {
         println!("{histories} histories, calls overlapped in {overlaps}");
     }
-    assert!(histories < 1000 || overlaps as u64 > histories / 50, "the threads hardly met: {overlaps}");
+    assert!(
+        histories < 1000 || overlaps as u64 > histories / 50,
+        "the threads hardly met: {overlaps}"
+    );
 }

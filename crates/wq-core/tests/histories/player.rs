@@ -82,7 +82,10 @@ impl<'g> Player<'g> {
     }
 
     fn roll(&mut self, sides: u64) -> u64 {
-        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.dice = self
+            .dice
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.dice >> 33) % sides
     }
 
@@ -125,7 +128,11 @@ impl<'g> Player<'g> {
                 let other = self.item();
                 self.record(|this| {
                     let all = this.queue.add_all([item, other]);
-                    Call::AddBoth(item, other, [all.queued, all.deferred, all.merged, all.shut_down])
+                    Call::AddBoth(
+                        item,
+                        other,
+                        [all.queued, all.deferred, all.merged, all.shut_down],
+                    )
                 });
             }
             6 => self.record(|this| match this.queue.try_add(item) {
@@ -179,7 +186,8 @@ impl<'g> Player<'g> {
             21 => self.record(|this| Call::Counts(this.queue.counts())),
             22 => self.record(|this| {
                 let seen = this.queue.snapshot().items;
-                let phases: BTreeMap<_, _> = seen.iter().map(|seen| (seen.item, seen.phase)).collect();
+                let phases: BTreeMap<_, _> =
+                    seen.iter().map(|seen| (seen.item, seen.phase)).collect();
                 assert_eq!(phases.len(), seen.len(), "an item is there twice");
                 Call::Snapshot(phases)
             }),

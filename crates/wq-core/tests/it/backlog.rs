@@ -121,7 +121,11 @@ fn orders_merge_while_queued_and_while_processing_and_leave_with_the_guard() {
     assert_eq!((*a.item(), a.order().as_slice()), ("a", &[3, 4][..]));
     drop((a, b));
     queue.add("a");
-    assert_eq!(queue.try_get().unwrap().order(), &[] as &[u8], "nothing is left of orders handed out");
+    assert_eq!(
+        queue.try_get().unwrap().order(),
+        &[] as &[u8],
+        "nothing is left of orders handed out"
+    );
 }
 
 #[test]

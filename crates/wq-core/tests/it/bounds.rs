@@ -124,7 +124,9 @@ fn nothing_that_is_shown_contains_an_item_by_accident() {
     let rejected = queue.try_add("secret too").unwrap_err();
     let guard = queue.try_get().unwrap();
     let left = queue.drained_timeout(std::time::Duration::ZERO).unwrap_err();
-    for shown in [format!("{queue:?}"), format!("{rejected:?} {rejected}"), format!("{left:?} {left}")] {
+    for shown in
+        [format!("{queue:?}"), format!("{rejected:?} {rejected}"), format!("{left:?} {left}")]
+    {
         assert!(!shown.contains("secret"), "{shown}");
     }
     assert!(format!("{guard:?}").contains("secret"), "a guard shows its item to whoever asks it");

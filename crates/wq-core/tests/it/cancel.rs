@@ -222,11 +222,19 @@ fn one_that_wakes_again_is_counted_on_again() {
     let queue = WorkQueue::new();
     let mut line = many(&queue, 6);
     queue.add_all(0..34);
-    assert_eq!(woken(&line), [true, true, false, false, false, false], "none has found all of them woken");
+    assert_eq!(
+        woken(&line),
+        [true, true, false, false, false, false],
+        "none has found all of them woken"
+    );
     queue.add_all(100..134);
     assert_eq!(woken(&line), [true, true, true, false, false, false]);
     assert!(line[0].take().is_some() && line[1].take().is_some());
-    assert_eq!(woken(&line), [true, true, true, true, false, false], "two on their way again, and no more");
+    assert_eq!(
+        woken(&line),
+        [true, true, true, true, false, false],
+        "two on their way again, and no more"
+    );
 }
 
 #[test]
@@ -329,8 +337,11 @@ impl<F: Future> PollWith for F {}
 
 #[test]
 fn tokio_time_outs_lose_nothing() {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let queue = WorkQueue::<u32>::new();
         let second = std::time::Duration::from_secs(1);

@@ -58,7 +58,10 @@ fn each_event_is_told_once() {
     let guard = queue.try_get().unwrap();
     queue.add(1);
     guard.done();
-    assert_eq!(log.take(), ["added Queued", "added Merged", "got", "added Deferred", "done", "requeued"]);
+    assert_eq!(
+        log.take(),
+        ["added Queued", "added Merged", "got", "added Deferred", "done", "requeued"]
+    );
     queue.add_all([1, 2]);
     let _ = queue.try_add(3);
     queue.remove(&2);

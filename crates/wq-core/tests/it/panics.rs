@@ -173,7 +173,10 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
     TRAP.set(Some(trap));
     let panicked = catch_unwind(AssertUnwindSafe(|| verb(&mut call))).is_err();
     let is_sprung = TRAP.take().is_none();
-    assert_eq!(panicked, is_sprung, "{case}: whatever panics is told to the caller, and nothing else does");
+    assert_eq!(
+        panicked, is_sprung,
+        "{case}: whatever panics is told to the caller, and nothing else does"
+    );
     if !is_sprung {
         return false;
     }
@@ -199,7 +202,11 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
     } else {
         assert_eq!([times(1), times(2), times(3), times(4)], [0, 1, 1, 1], "{case}: {taken:?}");
         let expected = usize::from(matches!(place, Place::Queued | Place::RunsAgain));
-        assert_eq!(times(HOSTILE), expected, "{case}: {taken:?}: a verb that fails has done nothing to it");
+        assert_eq!(
+            times(HOSTILE),
+            expected,
+            "{case}: {taken:?}: a verb that fails has done nothing to it"
+        );
     }
     true
 }
@@ -208,7 +215,8 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
 fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let mut sprung: Vec<(&str, Trap)> = Vec::new();
     for &verb in VERBS {
-        for (place, trap) in PLACES.into_iter().take(TRIED).flat_map(|place| TRAPS.map(|trap| (place, trap)))
+        for (place, trap) in
+            PLACES.into_iter().take(TRIED).flat_map(|place| TRAPS.map(|trap| (place, trap)))
         {
             if survives(verb, place, trap) {
                 sprung.push((verb.0, trap));
@@ -218,8 +226,8 @@ fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let springs = |name: &str| TRAPS.map(|trap| sprung.contains(&(name, trap)));
     for &(name, _) in VERBS {
         let [hash, eq, clone, drop] = match name {
-            "add" | "try_add" | "add_all" | "deferred add" | "deferred add_all" | "phase" | "remove"
-            | "abandon" => [true, true, false, true],
+            "add" | "try_add" | "add_all" | "deferred add" | "deferred add_all" | "phase"
+            | "remove" | "abandon" => [true, true, false, true],
             "done" | "done_and_get" => [false, false, false, true],
             "gauges" | "shutdown" => [false; 4],
             _ => [false, false, true, true],

@@ -158,7 +158,8 @@ fn the_waker_of_one_that_waits_for_the_end_may_call_the_queue() {
 #[test]
 fn an_observer_may_call_the_queue() {
     let back = CallsBack::new();
-    let queue = WorkQueue::<u32>::builder().observer(Arc::clone(&back)).capacity(8).build().unwrap();
+    let queue =
+        WorkQueue::<u32>::builder().observer(Arc::clone(&back)).capacity(8).build().unwrap();
     back.queue.set(queue.clone()).unwrap();
     type Act = fn(&WorkQueue<u32>);
     let verbs: [(&str, Act); 9] = [
@@ -224,7 +225,8 @@ impl Hash for Calling {
 impl Drop for Calling {
     fn drop(&mut self) {
         if !IS_IN_DROP.replace(true) {
-            let own = || Self { key: 77, calls: Arc::clone(&self.calls), queue: self.queue.clone() };
+            let own =
+                || Self { key: 77, calls: Arc::clone(&self.calls), queue: self.queue.clone() };
             call_everything(&self.queue, own);
             self.calls.fetch_add(1, SeqCst);
             IS_IN_DROP.set(false);

@@ -66,7 +66,11 @@ impl Oracle {
 
     fn judge(&self, queue: &WorkQueue<usize>) {
         for (item, known) in self.items.iter().enumerate() {
-            assert_eq!(known.seen.load(SeqCst), known.version.load(SeqCst), "an add of {item} was lost");
+            assert_eq!(
+                known.seen.load(SeqCst),
+                known.version.load(SeqCst),
+                "an add of {item} was lost"
+            );
         }
         assert_eq!(self.handed_out.load(SeqCst), self.promised.load(SeqCst));
         assert!(queue.counts().is_idle());
@@ -88,7 +92,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 

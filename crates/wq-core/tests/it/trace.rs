@@ -39,7 +39,8 @@ fn each_event_is_one_at_level_trace_that_names_the_queue_and_no_item() {
         .with_writer(lines.clone())
         .finish();
     tracing::subscriber::with_default(subscriber, || {
-        let queue = WorkQueue::builder().observer(TraceEvents::new("claims")).capacity(1).build().unwrap();
+        let queue =
+            WorkQueue::builder().observer(TraceEvents::new("claims")).capacity(1).build().unwrap();
         queue.add("secret");
         let _ = queue.try_add("other");
         let guard = queue.try_get().unwrap();

@@ -203,7 +203,9 @@ fn two_adds_in_flight_collapse_and_wait_for_done() {
     assert_eq!(wakes.count(), 0);
     item.done();
     assert_eq!(wakes.count(), 1);
-    let std::task::Poll::Ready(Some(again)) = wakes.poll(&mut second_worker) else { panic!("not woken") };
+    let std::task::Poll::Ready(Some(again)) = wakes.poll(&mut second_worker) else {
+        panic!("not woken")
+    };
     assert_eq!(queue.counts().queued, 0);
     again.done();
     assert_eq!(queue.counts().queued, 0);
@@ -254,7 +256,10 @@ fn a_drain_is_given_up_by_dropping_it() {
     drop(given_up);
     let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
     assert_eq!(left.in_flight, ["foo"]);
-    assert_eq!(left.to_string(), "the queue was not drained in time: 0 items are queued, 1 in flight");
+    assert_eq!(
+        left.to_string(),
+        "the queue was not drained in time: 0 items are queued, 1 in flight"
+    );
     item.done();
     assert_eq!(wakes.count(), 0);
     queue.drained_timeout(Duration::ZERO).unwrap();

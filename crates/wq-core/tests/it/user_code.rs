@@ -78,7 +78,8 @@ fn an_observer_that_panics_costs_the_item_at_hand_at_most() {
 #[test]
 fn a_getter_that_wakes_one_whose_waker_panics_costs_the_item_at_hand_at_most() {
     let queue = WorkQueue::new();
-    let (mut first, mut second, mut third, wakes) = (queue.get(), queue.get(), queue.get(), Wakes::new());
+    let (mut first, mut second, mut third, wakes) =
+        (queue.get(), queue.get(), queue.get(), Wakes::new());
     assert!(wakes.poll(&mut first).is_pending() && wakes.poll(&mut second).is_pending());
     assert!(hostile(&mut third));
     queue.add_all([1, 2, 3]);
@@ -103,7 +104,8 @@ fn a_waker_that_panics_at_the_end_of_the_work_costs_the_next_item_at_most() {
 #[test]
 fn a_waker_that_panics_keeps_nobody_else_asleep() {
     let queue = WorkQueue::<u32>::new();
-    let (mut one, mut two, mut three, wakes) = (queue.get(), queue.get(), queue.get(), Wakes::new());
+    let (mut one, mut two, mut three, wakes) =
+        (queue.get(), queue.get(), queue.get(), Wakes::new());
     assert!(hostile(&mut one));
     assert!(wakes.poll(&mut two).is_pending() && wakes.poll(&mut three).is_pending());
     assert!(panics(|| queue.shutdown()));
@@ -114,7 +116,8 @@ fn a_waker_that_panics_keeps_nobody_else_asleep() {
 #[test]
 fn two_wakers_that_panic_are_one_panic() {
     let queue = WorkQueue::<u32>::new();
-    let (mut one, mut two, mut three, wakes) = (queue.get(), queue.get(), queue.get(), Wakes::new());
+    let (mut one, mut two, mut three, wakes) =
+        (queue.get(), queue.get(), queue.get(), Wakes::new());
     assert!(hostile(&mut one) && hostile(&mut two) && wakes.poll(&mut three).is_pending());
     assert!(panics(|| queue.shutdown()));
     assert_eq!(wakes.count(), 1);

@@ -34,8 +34,10 @@ pub(crate) fn add_against_async_get() {
 
 pub(crate) fn async_and_blocking_getters() {
     let queue = WorkQueue::new();
-    let getters =
-        [thread(&queue, take), thread(&queue, |queue| *block_on(queue.get_owned()).unwrap().item())];
+    let getters = [
+        thread(&queue, take),
+        thread(&queue, |queue| *block_on(queue.get_owned()).unwrap().item()),
+    ];
     queue.add(1);
     queue.add(2);
     assert_eq!(sorted(join(getters)), [1, 2]);

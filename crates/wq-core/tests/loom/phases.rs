@@ -70,7 +70,8 @@ pub(crate) fn two_adds_while_processing() {
     queue.shutdown();
     worker(&known)(&queue);
     known.judge();
-    let promised = added.iter().filter(|added| matches!(added, Added::Queued | Added::Deferred)).count();
+    let promised =
+        added.iter().filter(|added| matches!(added, Added::Queued | Added::Deferred)).count();
     assert_eq!((known.runs(), promised), (2, 1));
 }
 

@@ -15,8 +15,9 @@ const BURSTS: usize = 20;
 /// Reads `/proc/self/task/*/status` of the waiting threads.
 fn sleepers() -> Option<Vec<String>> {
     let tasks = fs::read_dir("/proc/self/task").ok()?;
-    let read =
-        |task: std::io::Result<fs::DirEntry>| fs::read_to_string(task.ok()?.path().join("status")).ok();
+    let read = |task: std::io::Result<fs::DirEntry>| {
+        fs::read_to_string(task.ok()?.path().join("status")).ok()
+    };
     Some(tasks.filter_map(read).filter(|status| status.starts_with("Name:\tsleeper\n")).collect())
 }
 
@@ -27,12 +28,16 @@ fn field<'s>(status: &'s str, name: &str) -> &'s str {
 /// The number of voluntary context switches of the waiting threads.
 fn switches() -> usize {
     let sleepers = sleepers().unwrap();
-    sleepers.iter().map(|status| field(status, "voluntary_ctxt_switches:").parse::<usize>().unwrap()).sum()
+    sleepers
+        .iter()
+        .map(|status| field(status, "voluntary_ctxt_switches:").parse::<usize>().unwrap())
+        .sum()
 }
 
 fn all_asleep() -> bool {
     let sleepers = sleepers().unwrap();
-    sleepers.len() == SLEEPERS && sleepers.iter().all(|status| field(status, "State:").starts_with('S'))
+    sleepers.len() == SLEEPERS
+        && sleepers.iter().all(|status| field(status, "State:").starts_with('S'))
 }
 
 /// Upstream wakes once for each add: 85 to 200 switches for 64 items and 64 threads.

@@ -19,7 +19,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
@@ -105,7 +106,8 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
         prop_assert_eq!((counts.queued, counts.in_flight), (books.fifo.len(), books.guards.len()));
     }
     prop_assert!(turns > 1 || steps < 1_500_000, "the tide turned {} times", turns);
-    let mut seen: Vec<_> = queue.snapshot().items.iter().map(|seen| (seen.item, seen.phase)).collect();
+    let mut seen: Vec<_> =
+        queue.snapshot().items.iter().map(|seen| (seen.item, seen.phase)).collect();
     let mut held: Vec<_> = books.phases.iter().map(|(item, phase)| (*item, *phase)).collect();
     seen.sort_unstable_by_key(|(item, _)| *item);
     held.sort_unstable_by_key(|(item, _)| *item);

@@ -42,7 +42,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The number of sequences: few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
-    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+    std::env::var("MODEL_SEQUENCES")
+        .map_or(500, |count| count.parse().expect("a number of sequences"))
 }
 
 proptest! {

@@ -24,7 +24,13 @@ pub(crate) struct Oracle {
 
 impl Oracle {
     pub(crate) fn new(capacity: Option<usize>) -> Self {
-        Self { fifo: VecDeque::new(), processing: BTreeMap::new(), capacity, paused: false, shut_down: false }
+        Self {
+            fifo: VecDeque::new(),
+            processing: BTreeMap::new(),
+            capacity,
+            paused: false,
+            shut_down: false,
+        }
     }
 
     pub(crate) fn add(&mut self, item: u8) -> Added {
@@ -99,10 +105,9 @@ impl Oracle {
 
     pub(crate) fn phases(&self) -> BTreeMap<u8, Phase> {
         let queued = self.fifo.iter().map(|&item| (item, Phase::Queued));
-        let processing = self
-            .processing
-            .iter()
-            .map(|(&item, &again)| (item, if again { Phase::ProcessingDirty } else { Phase::Processing }));
+        let processing = self.processing.iter().map(|(&item, &again)| {
+            (item, if again { Phase::ProcessingDirty } else { Phase::Processing })
+        });
         queued.chain(processing).collect()
     }
 }

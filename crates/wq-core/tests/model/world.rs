@@ -213,7 +213,8 @@ impl<'q> World<'q> {
                     let hash = queue.item_hash(item);
                     HashedAdd { item: *item, hash, order: () }
                 });
-                let expected: AddedAll = together.iter().map(|item| self.oracle.add(*item)).collect();
+                let expected: AddedAll =
+                    together.iter().map(|item| self.oracle.add(*item)).collect();
                 prop_assert_eq!(adds.add_all(hashed), expected);
             }
             Step::TryAdd(item) => self.added(item, queue.try_add(item))?,
@@ -345,7 +346,11 @@ impl<'q> World<'q> {
         Ok(())
     }
 
-    fn added(&mut self, item: u8, result: Result<wq_core::Added, wq_core::Rejected<u8>>) -> Verdict {
+    fn added(
+        &mut self,
+        item: u8,
+        result: Result<wq_core::Added, wq_core::Rejected<u8>>,
+    ) -> Verdict {
         match result {
             Ok(added) => prop_assert_eq!(self.oracle.try_add(item), Some(added)),
             Err(rejected) => {
@@ -383,7 +388,8 @@ impl<'q> World<'q> {
         let snapshot = self.queue.snapshot();
         let counts = self.queue.counts();
         prop_assert_eq!(snapshot.counts, counts);
-        let phases: BTreeMap<u8, Phase> = snapshot.items.iter().map(|seen| (seen.item, seen.phase)).collect();
+        let phases: BTreeMap<u8, Phase> =
+            snapshot.items.iter().map(|seen| (seen.item, seen.phase)).collect();
         prop_assert_eq!(snapshot.items.len(), phases.len(), "an item is there twice");
         prop_assert_eq!(&phases, &self.oracle.phases());
         let count = |phase| phases.values().filter(|&&other| other == phase).count();
@@ -400,7 +406,10 @@ impl<'q> World<'q> {
         }
         // No wake-up is lost.
         if !matches!(self.oracle.clone().get(), Next::Wait) && !self.getters.is_empty() {
-            prop_assert!(self.getters.iter().any(Getter::is_woken), "items, getters, and nobody was woken");
+            prop_assert!(
+                self.getters.iter().any(Getter::is_woken),
+                "items, getters, and nobody was woken"
+            );
         }
         if self.oracle.shut_down {
             prop_assert!(self.getters.iter().all(Getter::is_woken));
@@ -409,7 +418,10 @@ impl<'q> World<'q> {
             prop_assert_eq!(drainer.is_woken(), *seen);
         }
         self.drainers.retain_mut(|(drainer, seen)| !*seen || drainer.poll().is_pending());
-        prop_assert!(self.drainers.iter().all(|(_, seen)| !seen), "idle was seen, but the drain goes on");
+        prop_assert!(
+            self.drainers.iter().all(|(_, seen)| !seen),
+            "idle was seen, but the drain goes on"
+        );
         Ok(())
     }
 

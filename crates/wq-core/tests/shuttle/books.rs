@@ -88,14 +88,21 @@ impl Books {
     /// Call at the end of the scenario.
     pub(crate) fn judge(&self, queue: &WorkQueue<u8>) {
         for (item, known) in self.items.iter().enumerate() {
-            assert_eq!(known.seen.load(SeqCst), known.changed.load(SeqCst), "an add of {item} was forgotten");
+            assert_eq!(
+                known.seen.load(SeqCst),
+                known.changed.load(SeqCst),
+                "an add of {item} was forgotten"
+            );
         }
         self.judge_counts(queue);
     }
 
     /// As `judge`, for scenarios with refused adds.
     pub(crate) fn judge_counts(&self, queue: &WorkQueue<u8>) {
-        assert_eq!(self.handed_out.load(SeqCst) + self.taken_out.load(SeqCst), self.promised.load(SeqCst));
+        assert_eq!(
+            self.handed_out.load(SeqCst) + self.taken_out.load(SeqCst),
+            self.promised.load(SeqCst)
+        );
         assert!(queue.counts().is_idle());
         assert!(queue.snapshot().items.is_empty());
     }

@@ -93,7 +93,10 @@ fn meddler(queue: &WorkQueue<u8>, books: &Books) {
             }
             2 => {
                 let snapshot = queue.snapshot();
-                assert_eq!(snapshot.items.len(), snapshot.counts.queued + snapshot.counts.in_flight);
+                assert_eq!(
+                    snapshot.items.len(),
+                    snapshot.counts.queued + snapshot.counts.in_flight
+                );
             }
             _ => {
                 // The item is added again after its removal, so that no earlier add is lost.

@@ -67,7 +67,11 @@ fn remover(queue: &WorkQueue<u8>, books: &Books) {
 fn last_drainer(queue: &WorkQueue<u8>) {
     queue.shutdown();
     block_on(queue.drained());
-    assert!(queue.counts().is_idle(), "the drain was over before the work was: {:?}", queue.counts());
+    assert!(
+        queue.counts().is_idle(),
+        "the drain was over before the work was: {:?}",
+        queue.counts()
+    );
 }
 
 pub(crate) fn drains_all_along() {

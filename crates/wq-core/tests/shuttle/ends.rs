@@ -19,7 +19,9 @@ pub(crate) fn shutdown_now_in_the_midst() {
     let workers = [(); 3].map(|()| {
         let (queue, books) = (queue.clone(), Arc::clone(&books));
         thread::spawn(move || {
-            while let Some(guard) = if roll(2) == 0 { queue.get_blocking() } else { block_on(queue.get()) } {
+            while let Some(guard) =
+                if roll(2) == 0 { queue.get_blocking() } else { block_on(queue.get()) }
+            {
                 books.work(*guard.item());
             }
         })

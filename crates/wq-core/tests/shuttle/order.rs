@@ -18,7 +18,8 @@ pub(crate) fn one_order_explains_every_answer() {
             thread::spawn(move || player::play(thread, &game, &time))
         })
         .collect();
-    let mut history: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let mut history: Vec<_> =
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     history.sort_by_key(|recorded| recorded.began);
     if let Err(unexplained) = check::explain(&history, game.capacity) {
         panic!("no order explains what was answered:\n{unexplained}");

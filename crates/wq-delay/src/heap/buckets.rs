@@ -83,7 +83,10 @@ impl Buckets {
                 bucket.live > 0 && bucket.len <= bucket.live + bucket.live / 2 + SLACK,
                 "too many nodes are stale"
             );
-            assert!(nodes.iter().all(|node| self.find(node) == Some(at)), "a node is in the wrong bucket");
+            assert!(
+                nodes.iter().all(|node| self.find(node) == Some(at)),
+                "a node is in the wrong bucket"
+            );
         }
         assert_eq!(self.live, buckets.iter().map(|bucket| bucket.live as usize).sum());
         let are_small = |two: &[Bucket]| ((two[0].len + two[1].len) as usize) < SMALL;
@@ -112,11 +115,18 @@ impl Buckets {
     /// As `find`, if several buckets begin with this deadline. The last of them is at `last`.
     #[inline(never)]
     fn find_amid_ties(&self, last: usize, node: &Node) -> Option<usize> {
-        self.index.buckets()[..last].partition_point(|bucket| bucket.from <= node.rank()).checked_sub(1)
+        self.index.buckets()[..last]
+            .partition_point(|bucket| bucket.from <= node.rank())
+            .checked_sub(1)
     }
 
     #[inline]
-    pub(super) fn push(&mut self, at: usize, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+    pub(super) fn push(
+        &mut self,
+        at: usize,
+        node: Node,
+        deadline: impl Fn(u32, u32) -> Option<Tick>,
+    ) {
         let bucket = &mut self.index.buckets_mut()[at];
         self.blocks.append(bucket, node.slot, node.sequence);
         bucket.live += 1;
@@ -162,7 +172,11 @@ impl Buckets {
     }
 
     /// Inserts sorted nodes before all others.
-    pub(super) fn put_first(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
+    pub(super) fn put_first(
+        &mut self,
+        nodes: &[Node],
+        deadline: impl Fn(u32, u32) -> Option<Tick>,
+    ) {
         if nodes.is_empty() {
             return;
         }

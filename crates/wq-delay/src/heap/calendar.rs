@@ -81,7 +81,12 @@ impl CalendarQueue {
 
     /// Records that this node is stale. `others` nodes are live.
     #[inline]
-    pub(super) fn forget(&mut self, node: Node, others: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+    pub(super) fn forget(
+        &mut self,
+        node: Node,
+        others: usize,
+        deadline: impl Fn(u32, u32) -> Option<Tick>,
+    ) {
         if let Some(at) = self.far.find(&node) {
             self.far.forget(at, deadline);
             return;
@@ -186,7 +191,10 @@ impl CalendarQueue {
         let is_live = |node: &&Node| deadline(node.slot, node.sequence).is_some();
         assert!(self.run.is_sorted_by_key(|node| !node.rank()), "the run is not in order");
         let near: Vec<_> = self.run.iter().chain(self.heap.iter()).collect();
-        assert!(near.iter().all(|node| self.far.find(node).is_none()), "a near node belongs to a bucket");
+        assert!(
+            near.iter().all(|node| self.far.find(node).is_none()),
+            "a near node belongs to a bucket"
+        );
         let live = near.iter().copied().filter(is_live).count();
         assert!(near.len() <= live + live / 2 + SLACK, "too many near nodes are stale");
         self.far.check(deadline);

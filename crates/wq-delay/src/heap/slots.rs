@@ -160,7 +160,8 @@ impl<T, O> Slots<T, O> {
             Some(Slot::Held(_)) => panic!("the free list names a held slot"),
             None => None,
         };
-        std::iter::successors(Some(self.first_free), move |slot| next(*slot)).filter(|slot| *slot != NONE)
+        std::iter::successors(Some(self.first_free), move |slot| next(*slot))
+            .filter(|slot| *slot != NONE)
     }
 }
 

@@ -49,7 +49,11 @@ impl Table {
 
     /// The slot with this hash that `is_it` accepts, or else where to insert it.
     #[inline]
-    pub(super) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Result<u32, Vacancy> {
+    pub(super) fn find(
+        &self,
+        hash: ItemHash,
+        is_it: impl FnMut(u32) -> bool,
+    ) -> Result<u32, Vacancy> {
         self.position(hash, is_it).map(|at| slot_of(self.entries[at]))
     }
 
@@ -95,7 +99,11 @@ impl Table {
     }
 
     #[inline]
-    fn position(&self, hash: ItemHash, mut is_it: impl FnMut(u32) -> bool) -> Result<usize, Vacancy> {
+    fn position(
+        &self,
+        hash: ItemHash,
+        mut is_it: impl FnMut(u32) -> bool,
+    ) -> Result<usize, Vacancy> {
         let sought = entry_of(hash, 0);
         let mut at = self.home(sought);
         loop {

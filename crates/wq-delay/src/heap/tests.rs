@@ -35,8 +35,9 @@ impl Hasher for Few {
 type FewHashes = WorkQueue<u32, Fifo, BuildHasherDefault<Few>>;
 
 fn hash(item: u32) -> ItemHash {
-    static QUEUE: LazyLock<FewHashes> =
-        LazyLock::new(|| WorkQueue::builder().hasher(BuildHasherDefault::default()).build().unwrap());
+    static QUEUE: LazyLock<FewHashes> = LazyLock::new(|| {
+        WorkQueue::builder().hasher(BuildHasherDefault::default()).build().unwrap()
+    });
     QUEUE.item_hash(&item)
 }
 
@@ -118,7 +119,11 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
         insert(&mut heap, 1, 10, policy);
         let inserted = insert(&mut heap, 1, second, policy);
         assert_eq!(inserted == Inserted::Kept, expected == 10, "{policy:?} {second}");
-        assert_eq!(pop_due(&mut heap, 100).map(plain), Some((1, 2, expected)), "{policy:?} {second}");
+        assert_eq!(
+            pop_due(&mut heap, 100).map(plain),
+            Some((1, 2, expected)),
+            "{policy:?} {second}"
+        );
     }
 }
 
@@ -166,9 +171,11 @@ fn memory_given_back_amid_a_batch_leaves_no_item_behind() {
         let mut heap = Heap::with_room(0).unwrap();
         burst(&mut heap);
         // In low slots once the memory is given back.
-        (0..waits).for_each(|item| _ = insert(&mut heap, 1_000_000 + item, 1 << 40, SecondAdd::Earliest));
+        (0..waits)
+            .for_each(|item| _ = insert(&mut heap, 1_000_000 + item, 1 << 40, SecondAdd::Earliest));
         for round in 0..300 {
-            (0..10).for_each(|item| _ = insert(&mut heap, 10 * round + item, 1, SecondAdd::Earliest));
+            (0..10)
+                .for_each(|item| _ = insert(&mut heap, 10 * round + item, 1, SecondAdd::Earliest));
             let mut due = Vec::new();
             heap.pop_all_due(Tick(1), 128, &mut due);
             assert_eq!(due.len(), 10);
@@ -223,7 +230,8 @@ fn room_that_was_reserved_is_kept() {
 #[test]
 fn a_shrink_of_what_is_in_use_moves_nothing() {
     let mut heap = Heap::with_room(1000).unwrap();
-    (0..1000).for_each(|item| _ = insert(&mut heap, item, 10 + u64::from(item), SecondAdd::Replace));
+    (0..1000)
+        .for_each(|item| _ = insert(&mut heap, item, 10 + u64::from(item), SecondAdd::Replace));
     insert(&mut heap, 999, 5000, SecondAdd::Replace);
     let nodes = heap.timeline.calendar.len();
     heap.shrink();
@@ -435,13 +443,22 @@ fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
 
 /// Plays the operations on the heap and on the naive one. Checks invariants after every `step`
 /// operations.
-fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -> Result<(), TestCaseError> {
+fn play(
+    ops: Vec<Op>,
+    items: u32,
+    policy: SecondAdd,
+    room: usize,
+    step: usize,
+) -> Result<(), TestCaseError> {
     let mut heap = Heap::with_room(room).unwrap();
     let mut sorted = Sorted::default();
     for (number, op) in ops.into_iter().enumerate() {
         match op {
             Op::Insert(item, at) => {
-                prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
+                prop_assert_eq!(
+                    insert(&mut heap, item, at, policy),
+                    sorted.insert(item, at, policy)
+                );
             }
             Op::InsertRetry(item, at) => {
                 let was = sorted.retries.contains(&item);
@@ -467,7 +484,10 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
                 let mut due = Vec::new();
                 heap.pop_all_due(Tick(now), most, &mut due);
                 let expected: Vec<_> = sorted.entries_due(now).into_iter().take(most).collect();
-                prop_assert_eq!(due.iter().map(|waiting| waiting.item).collect::<Vec<_>>(), expected);
+                prop_assert_eq!(
+                    due.iter().map(|waiting| waiting.item).collect::<Vec<_>>(),
+                    expected
+                );
                 check(&heap);
                 due.split_off(due.len().saturating_sub(back))
                     .into_iter()
@@ -480,7 +500,10 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             Op::MergeInto(item) => {
                 let slot = heap.find(hash(item), &item);
                 slot.into_iter().for_each(|slot| heap.join(slot, 3, |held, new| *held += new));
-                prop_assert_eq!(slot.is_some(), sorted.at(item).map(|entry| entry.3 += 3).is_some());
+                prop_assert_eq!(
+                    slot.is_some(),
+                    sorted.at(item).map(|entry| entry.3 += 3).is_some()
+                );
                 sorted.retries.remove(&item);
             }
             Op::Shrink => heap.shrink(),
@@ -488,16 +511,22 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
                 sorted.retries.clear();
                 let mut all: Vec<_> = sorted.entries.drain(..).collect();
                 all.sort_unstable();
-                let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
+                let all: Vec<_> =
+                    all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
                 prop_assert_eq!(heap.take_all().into_iter().map(plain).collect::<Vec<_>>(), all);
             }
-            Op::JumpSequence => heap.timeline.next_sequence = heap.timeline.next_sequence.max(u32::MAX - 3),
+            Op::JumpSequence => {
+                heap.timeline.next_sequence = heap.timeline.next_sequence.max(u32::MAX - 3)
+            }
         }
         if number.is_multiple_of(step) {
             check(&heap);
         }
         prop_assert_eq!(heap.len(), sorted.entries.len());
-        prop_assert_eq!(heap.earliest().map(|at| at.0), sorted.entries.iter().map(|entry| entry.0).min());
+        prop_assert_eq!(
+            heap.earliest().map(|at| at.0),
+            sorted.entries.iter().map(|entry| entry.0).min()
+        );
         let looked_for = if number.is_multiple_of(step) { 0..items } else { 0..0 };
         for item in looked_for {
             let waits = sorted.at(item).map(|entry| entry.0);
@@ -543,7 +572,9 @@ fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
     let mut runner = TestRunner::new(config);
     let (cuts, merges) = (CUTS.get(), MERGES.get());
     let rooms = prop::sample::select(vec![0, 100, 600]);
-    runner.run(&(ops, policies(), rooms), |(ops, policy, room)| play(ops, 500, policy, room, 20)).unwrap();
+    runner
+        .run(&(ops, policies(), rooms), |(ops, policy, room)| play(ops, 500, policy, room, 20))
+        .unwrap();
     let (cuts, merges) = (CUTS.get() - cuts, MERGES.get() - merges);
     assert!(cuts > 100 && merges > 20, "{cuts} buckets were cut, and {merges} merged");
 }

@@ -18,7 +18,8 @@ pub(super) struct Timeline<T, O> {
 impl<T, O> Timeline<T, O> {
     /// With room for this many items. `None` if memory is short.
     pub(super) fn try_with_room(items: usize) -> Option<Self> {
-        let (calendar, slots) = (CalendarQueue::try_with_room(items)?, Slots::try_with_capacity(items)?);
+        let (calendar, slots) =
+            (CalendarQueue::try_with_room(items)?, Slots::try_with_capacity(items)?);
         Some(Self { calendar, slots, next_sequence: 0 })
     }
 
@@ -72,8 +73,9 @@ impl<T, O> Timeline<T, O> {
             // If memory is short, the calendar tries again when it needs room.
             let _ = self.calendar.try_make_room(slots.capacity());
         }
-        self.calendar
-            .push(Node { deadline, slot, sequence }, |slot, sequence| slots.deadline(slot, sequence));
+        self.calendar.push(Node { deadline, slot, sequence }, |slot, sequence| {
+            slots.deadline(slot, sequence)
+        });
         slot
     }
 
@@ -94,8 +96,9 @@ impl<T, O> Timeline<T, O> {
         (held.deadline, held.sequence) = (deadline, sequence);
         let slots = &self.slots;
         self.calendar.forget(old, others, |slot, sequence| slots.deadline(slot, sequence));
-        self.calendar
-            .push(Node { deadline, slot, sequence }, |slot, sequence| slots.deadline(slot, sequence));
+        self.calendar.push(Node { deadline, slot, sequence }, |slot, sequence| {
+            slots.deadline(slot, sequence)
+        });
     }
 
     /// Removes due items, in order. Returns the number of popped nodes: at most [`CHUNK`] and
@@ -103,11 +106,17 @@ impl<T, O> Timeline<T, O> {
     ///
     /// Node, slot and table entry of an item lie far apart. Reading each kind for several items in
     /// a row lets the processor wait for their memory at the same time.
-    pub(super) fn pop_due(&mut self, now: Tick, most: usize, mut item: impl FnMut(u32, Held<T, O>)) -> usize {
+    pub(super) fn pop_due(
+        &mut self,
+        now: Tick,
+        most: usize,
+        mut item: impl FnMut(u32, Held<T, O>),
+    ) -> usize {
         let mut nodes = [None; CHUNK];
         let mut count = 0;
         let slots = &self.slots;
-        while count < CHUNK.min(most) && self.calendar.first().is_some_and(|first| first.deadline.is_due(now))
+        while count < CHUNK.min(most)
+            && self.calendar.first().is_some_and(|first| first.deadline.is_due(now))
         {
             nodes[count] = self.calendar.pop(|slot, sequence| slots.deadline(slot, sequence));
             count += 1;
@@ -137,7 +146,12 @@ impl<T, O> Timeline<T, O> {
 
     /// Moves all items to a calendar with room for `reserved` items and to slots with room for
     /// `items`. Calls `moved` with each item and its new slot.
-    pub(super) fn compact(&mut self, items: usize, reserved: usize, mut moved: impl FnMut(&Held<T, O>, u32)) {
+    pub(super) fn compact(
+        &mut self,
+        items: usize,
+        reserved: usize,
+        mut moved: impl FnMut(&Held<T, O>, u32),
+    ) {
         let mut nodes = self.sorted();
         // There was room for more, so there is memory for this.
         let mut slots = Slots::try_with_capacity(items).unwrap_or_default();

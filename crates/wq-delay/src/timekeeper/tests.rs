@@ -8,7 +8,11 @@ use std::task::{Wake, Waker};
 
 const SOON: Option<Tick> = Some(Tick(1_000));
 
-fn report(keepers: &mut Timekeepers, id: &mut Option<WatchId>, earliest: Option<Tick>) -> Option<Tick> {
+fn report(
+    keepers: &mut Timekeepers,
+    id: &mut Option<WatchId>,
+    earliest: Option<Tick>,
+) -> Option<Tick> {
     keepers.report(id, TimerRole::Getter, Waker::noop().clone(), earliest).0
 }
 
@@ -89,7 +93,11 @@ fn one_that_is_not_on_duty_leaves_without_a_trace() {
 #[test]
 fn an_earlier_deadline_wakes_those_on_duty_once() {
     let (mut keepers, [_, _, _]) = line(SOON);
-    assert_eq!(keepers.earlier(Tick(2_000)).iter().flatten().count(), 0, "they look earlier anyway");
+    assert_eq!(
+        keepers.earlier(Tick(2_000)).iter().flatten().count(),
+        0,
+        "they look earlier anyway"
+    );
     assert_eq!(keepers.earlier(Tick(500)).iter().flatten().count(), 2);
     assert_eq!(keepers.earlier(Tick(400)).iter().flatten().count(), 0, "they are on their way");
 }
@@ -170,8 +178,8 @@ fn a_standby_that_became_the_leader_asleep_is_woken_by_a_deadline_before_its_tim
     assert_eq!(keepers.earlier(Tick(2_000)).iter().flatten().count(), 1);
 }
 
-/// Thousands of random lives of up to thirty steps. After every step: somebody is on duty if anybody can be, and whoever is
-/// sleeps no longer than its duty allows, or is on its way.
+/// Thousands of random lives of up to thirty steps. After every step: somebody is on duty if
+/// anybody can be, and whoever is sleeps no longer than its duty allows, or is on its way.
 #[test]
 fn no_deadline_is_ever_left_without_a_timer() {
     for seed in 0..20_000_u32 {
@@ -209,7 +217,9 @@ fn no_deadline_is_ever_left_without_a_timer() {
                 }
                 6 => {
                     // Items were moved or cancelled: the earliest is later now, or there is none.
-                    earliest = earliest.map(|earliest| earliest.after(STANDBY_LAG)).filter(|_| take(2) == 0);
+                    earliest = earliest
+                        .map(|earliest| earliest.after(STANDBY_LAG))
+                        .filter(|_| take(2) == 0);
                 }
                 7 if keepers.standby.is_some() => {
                     let mut id = keepers.standby;
@@ -224,9 +234,12 @@ fn no_deadline_is_ever_left_without_a_timer() {
             assert!(keepers.leader.is_some() || fit == 0, "a leader whenever somebody can be it");
             assert!(keepers.standby.is_some() || fit < 2, "a standby whenever somebody can be it");
             let Some(earliest) = earliest else { continue };
-            for (id, until) in [(keepers.leader, earliest), (keepers.standby, earliest.after(STANDBY_LAG))] {
+            for (id, until) in
+                [(keepers.leader, earliest), (keepers.standby, earliest.after(STANDBY_LAG))]
+            {
                 let Some(watch) = id.map(|id| &keepers.watches[&id]) else { continue };
-                let is_in_time = watch.sleeps_until.is_some_and(|sleeps_until| sleeps_until <= until);
+                let is_in_time =
+                    watch.sleeps_until.is_some_and(|sleeps_until| sleeps_until <= until);
                 assert!(
                     watch.waker.is_none() || is_in_time,
                     "seed {seed}: asleep beyond {until:?}: {watch:?}"

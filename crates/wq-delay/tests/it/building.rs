@@ -21,7 +21,8 @@ fn a_timer_that_cannot_wake_tasks_is_refused_for_async_getters() {
 #[cfg_attr(miri, ignore = "it asks for more memory than there is")]
 fn more_room_than_there_can_be_is_refused() {
     for items in [BuildError::MOST_RESERVED + 1, usize::MAX] {
-        let builder = DelayingQueue::<u64>::builder().timer(ManualTimer::new()).reserve_delayed(items);
+        let builder =
+            DelayingQueue::<u64>::builder().timer(ManualTimer::new()).reserve_delayed(items);
         let error = builder.build().unwrap_err();
         assert_eq!(error, BuildError::TooMuchReserved { items });
         let text = error.to_string();
@@ -31,8 +32,9 @@ fn more_room_than_there_can_be_is_refused() {
         );
     }
     // A table for this many items would be larger than any memory.
-    let builder =
-        DelayingQueue::<[u64; 1 << 20]>::builder().timer(ManualTimer::new()).reserve_delayed(1 << 31);
+    let builder = DelayingQueue::<[u64; 1 << 20]>::builder()
+        .timer(ManualTimer::new())
+        .reserve_delayed(1 << 31);
     let error = builder.build().unwrap_err();
     assert_eq!(error, BuildError::NoMemoryToReserve { items: 1 << 31 });
     assert!(error.to_string().contains("reserve_delayed is 2147483648"), "{error}");
@@ -40,7 +42,8 @@ fn more_room_than_there_can_be_is_refused() {
 
 #[test]
 fn a_fault_of_the_core_queue_is_passed_on() {
-    let error = DelayingQueue::<u64>::builder().timer(ManualTimer::new()).capacity(0).build().unwrap_err();
+    let error =
+        DelayingQueue::<u64>::builder().timer(ManualTimer::new()).capacity(0).build().unwrap_err();
     assert!(matches!(error, BuildError::Core(_)));
     assert!(error.to_string().contains("capacity"));
 }

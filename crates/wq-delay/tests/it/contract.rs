@@ -34,7 +34,11 @@ mod defer {
 #[cfg(feature = "tokio")]
 mod tokio_timer {
     fn run<F: Future>(future: F) -> F::Output {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(future)
     }
 
     wq_contract::contract_tests! {

@@ -1,7 +1,9 @@
 //! Debounced adds: the quiet period, its limit, and the effect of other adds.
 
 use std::time::Duration;
-use wq_delay::{Debounce, DebounceError, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd};
+use wq_delay::{
+    Debounce, DebounceError, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 

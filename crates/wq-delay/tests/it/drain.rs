@@ -156,7 +156,10 @@ impl Hash for Fuse {
 
 /// Runs `check` after a look at the queue has panicked, with item 3 in flight and these items due
 /// in order.
-fn blown(due: &[u64], check: impl FnOnce(DelayingQueue<Fuse>, Arc<Wakes>, Pin<&mut Drained<'_, Fuse>>)) {
+fn blown(
+    due: &[u64],
+    check: impl FnOnce(DelayingQueue<Fuse>, Arc<Wakes>, Pin<&mut Drained<'_, Fuse>>),
+) {
     let timer = ManualTimer::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
     let fuse = Arc::new(AtomicBool::new(false));
@@ -189,7 +192,8 @@ fn a_panic_while_items_are_moved_costs_the_item_at_fault_alone() {
     blown(&[5, 1, 3, 4, 2, 6], |queue, wakes, mut drained| {
         assert!(wakes.poll(&mut drained).is_pending());
         assert_eq!(queue.delayed_len(), 0);
-        let order: Vec<u64> = from_fn(|| queue.try_get().ok().map(|guard| guard.item().0)).collect();
+        let order: Vec<u64> =
+            from_fn(|| queue.try_get().ok().map(|guard| guard.item().0)).collect();
         assert_eq!(order, [5, 1, 4, 2, 6]);
         assert!(wakes.poll(&mut drained).is_ready());
     });
@@ -231,8 +235,9 @@ fn a_getter_whose_waker_panics_in_a_shutdown_ends_no_program() {
         let waker = std::task::Waker::from(Arc::new(Explodes));
         let mut got = pin!(queue.get());
         assert!(got.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
-        let ended =
-            catch_unwind(AssertUnwindSafe(|| if now { queue.shutdown_now() } else { queue.shutdown() }));
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            if now { queue.shutdown_now() } else { queue.shutdown() }
+        }));
         assert!(ended.is_err());
         assert_eq!(queue.shutdown(), [0; 0], "the first call had it");
         assert!(queue.is_shutting_down());
@@ -243,7 +248,8 @@ fn a_getter_whose_waker_panics_in_a_shutdown_ends_no_program() {
 fn sleepers_whose_wakers_panic_end_no_program() {
     let timer = ManualTimer::new();
     let waker = std::task::Waker::from(Arc::new(Explodes));
-    let mut sleeps: Vec<_> = (1..4).map(|at| timer.sleep_until(timer.now() + SECOND * at)).collect();
+    let mut sleeps: Vec<_> =
+        (1..4).map(|at| timer.sleep_until(timer.now() + SECOND * at)).collect();
     for sleep in &mut sleeps {
         assert!(sleep.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
     }

@@ -78,7 +78,8 @@ fn ten_seconds_wake_no_async_getter() {
 fn ten_seconds_wake_no_thread() {
     let (queue, timer) = queue();
     std::thread::scope(|scope| {
-        let getters: Vec<_> = (0..3).map(|_| scope.spawn(|| queue.get_blocking().is_some())).collect();
+        let getters: Vec<_> =
+            (0..3).map(|_| scope.spawn(|| queue.get_blocking().is_some())).collect();
         // Each getter is parked, two of them for a deadline.
         while timer.asked().1 < 3 || timer.clock.sleepers() < 2 {
             std::thread::yield_now();

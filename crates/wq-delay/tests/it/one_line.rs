@@ -133,7 +133,8 @@ fn a_clock_that_uses_up_the_unpark_does_not_keep_its_thread_asleep() {
     let queue = DelayingQueue::builder().timer(Arc::clone(&timer)).build_blocking().unwrap();
     timer.queue.set(queue.clone()).unwrap();
     let (tell, told) = channel();
-    let worker = thread::spawn(move || tell.send(queue.get_timeout(HOUR).map(|guard| *guard.item())));
+    let worker =
+        thread::spawn(move || tell.send(queue.get_timeout(HOUR).map(|guard| *guard.item())));
     assert_eq!(told.recv_timeout(LONG), Ok(Ok(7)));
     worker.join().unwrap().unwrap();
 }

@@ -1,7 +1,9 @@
 //! The effect of a second add on a deadline, for each policy.
 
 use std::time::Duration;
-use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Phase, Rejected, Scheduled, SecondAdd};
+use wq_delay::{
+    Added, DelayingQueue, ImmediateAdd, ManualTimer, Phase, Rejected, Scheduled, SecondAdd,
+};
 
 const fn hours(hours: u64) -> Duration {
     Duration::from_secs(3600 * hours)
@@ -164,7 +166,12 @@ fn one_that_is_due_is_queued_with_those_before_it_and_no_others() {
     let looks: [fn(&DelayingQueue<u64>); 3] = [
         |queue| assert_eq!(queue.phase(&500), Some(Phase::Queued)),
         |queue| assert_eq!(queue.add_after(500, hours(1)), Scheduled::Delayed),
-        |queue| assert_eq!(queue.add_by(ImmediateAdd::Merge, ImmediateAdd::Merge, 500, ()), Added::Merged),
+        |queue| {
+            assert_eq!(
+                queue.add_by(ImmediateAdd::Merge, ImmediateAdd::Merge, 500, ()),
+                Added::Merged
+            )
+        },
     ];
     for (which, look) in looks.into_iter().enumerate() {
         let (queue, timer) = queue(SecondAdd::Replace, ImmediateAdd::Keep);
@@ -173,7 +180,8 @@ fn one_that_is_due_is_queued_with_those_before_it_and_no_others() {
         assert_eq!(queue.phase(&20_000), None);
         look(&queue);
         let shown = format!("{queue:?}");
-        let delayed = shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let delayed =
+            shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
         let left = 10_000 - 500 - delayed.parse::<i64>().unwrap();
         assert!((0..=2 * 128).contains(&left), "{which}: {shown}");
         let mut next = 0;

@@ -1,7 +1,9 @@
 //! Retries: a layer above replaces and cancels them, but no request of a user.
 
 use std::time::Duration;
-use wq_delay::{Added, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, Timer};
+use wq_delay::{
+    Added, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, Timer,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -38,7 +40,9 @@ fn a_retry_is_canceled_unless_a_user_has_asked_for_the_item_too() {
 #[test]
 fn a_retry_replaces_a_retry_whatever_the_policy() {
     for second_add in [SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace] {
-        for (again, expected) in [(1, Scheduled::Moved), (5, Scheduled::Kept), (9, Scheduled::Moved)] {
+        for (again, expected) in
+            [(1, Scheduled::Moved), (5, Scheduled::Kept), (9, Scheduled::Moved)]
+        {
             let timer = ManualTimer::new();
             let builder = DelayingQueue::builder().timer(timer.clone()).second_add(second_add);
             let queue = builder.build().unwrap();

@@ -115,7 +115,8 @@ fn a_getter_that_begins_to_wait_takes_the_duty_of_two_stalled_timekeepers() {
 
 #[test]
 fn keep_time_ends_with_a_queue_of_blocking_getters_too() {
-    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(ThreadTimer).build_blocking().unwrap();
+    let queue: DelayingQueue<u64> =
+        DelayingQueue::builder().timer(ThreadTimer).build_blocking().unwrap();
     let wakes = Wakes::new();
     let mut keeper = pin!(queue.keep_time());
     assert!(wakes.poll(&mut keeper).is_pending());
@@ -143,7 +144,8 @@ fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
             }
         }
     };
-    let mut keepers: Vec<_> = queues.iter().map(|queue| (Wakes::new(), queue.keep_time(), false)).collect();
+    let mut keepers: Vec<_> =
+        queues.iter().map(|queue| (Wakes::new(), queue.keep_time(), false)).collect();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for (round, queue) in queues.iter().enumerate() {
@@ -157,7 +159,8 @@ fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
             *is_ready = wakes.poll(keeper).is_ready();
         }
     });
-    let stuck = keepers.iter().filter(|(wakes, _, is_ready)| !is_ready && wakes.count() == 0).count();
+    let stuck =
+        keepers.iter().filter(|(wakes, _, is_ready)| !is_ready && wakes.count() == 0).count();
     assert_eq!(stuck, 0, "neither ready nor woken after the shutdown");
 }
 

@@ -9,7 +9,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 fn queue(second: SecondAdd, immediate: ImmediateAdd) -> (DelayingQueue<&'static str>, ManualTimer) {
     let timer = ManualTimer::new();
-    let builder = DelayingQueue::builder().timer(timer.clone()).second_add(second).immediate_add(immediate);
+    let builder =
+        DelayingQueue::builder().timer(timer.clone()).second_add(second).immediate_add(immediate);
     (builder.build().unwrap(), timer)
 }
 
@@ -100,7 +101,8 @@ fn of_an_immediate_add() {
             if let Place::DelayedAndQueued | Place::DelayedAndInFlight = place {
                 queue.add("item");
             }
-            let guard = if let Place::DelayedAndInFlight = place { queue.try_get().ok() } else { None };
+            let guard =
+                if let Place::DelayedAndInFlight = place { queue.try_get().ok() } else { None };
             if !matches!(place, Place::Nowhere) {
                 queue.add_after("item", SECOND * 5);
             }

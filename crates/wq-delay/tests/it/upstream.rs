@@ -88,7 +88,8 @@ fn many_items_come_out_in_the_order_of_their_deadlines() {
         assert_eq!(queue.add_after(item, delay(item)), Scheduled::Delayed);
     }
     timer.advance(ms(11 * 60_000));
-    let out: Vec<u64> = std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect();
+    let out: Vec<u64> =
+        std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect();
     let mut sorted: Vec<u64> = (0..10_000).collect();
     sorted.sort_by_key(|item| delay(*item));
     assert_eq!(out, sorted);

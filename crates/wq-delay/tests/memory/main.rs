@@ -62,7 +62,8 @@ fn delayed_items_take_60_bytes_each_at_most_and_leave_none_behind() {
     assert!(kept <= 0.05 * each, "{kept} bytes each are kept once all were taken out");
     add_many(&queue);
     let full = held(&region);
-    let goes = |number: &u64| !(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).is_multiple_of(10);
+    let goes =
+        |number: &u64| !(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).is_multiple_of(10);
     (0..MANY).filter(goes).for_each(|number| _ = queue.cancel(&number));
     assert!(held(&region) <= full, "to take items out holds nothing");
     for number in MANY..MANY + 2000 {
@@ -71,7 +72,10 @@ fn delayed_items_take_60_bytes_each_at_most_and_leave_none_behind() {
     }
     let left = queue.delayed_len() as f64;
     let kept = held(&region) / left;
-    assert!(left > 0.09 * MANY as f64 && kept <= 120.0, "{kept} bytes for each of {left} that are left");
+    assert!(
+        left > 0.09 * MANY as f64 && kept <= 120.0,
+        "{kept} bytes for each of {left} that are left"
+    );
     add_many(&queue);
     assert_eq!(queue.shutdown().len() as u64, MANY);
     let kept = held(&region) / MANY as f64;

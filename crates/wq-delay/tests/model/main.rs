@@ -11,7 +11,8 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 use wq_delay::{
-    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
+    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd,
+    SlotId, Timer,
 };
 
 /// First in, first out, with orders that record the merged adds in their order.
@@ -114,7 +115,8 @@ fn ahead(delay: u64) -> Duration {
 
 /// The number of sequences: few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
-    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+    std::env::var("MODEL_SEQUENCES")
+        .map_or(500, |count| count.parse().expect("a number of sequences"))
 }
 
 proptest! {

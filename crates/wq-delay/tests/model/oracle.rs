@@ -179,7 +179,13 @@ impl Oracle {
         Scheduled::Moved
     }
 
-    pub(crate) fn add_debounced(&mut self, item: u8, quiet: u64, longest: u64, order: Order) -> Scheduled {
+    pub(crate) fn add_debounced(
+        &mut self,
+        item: u8,
+        quiet: u64,
+        longest: u64,
+        order: Order,
+    ) -> Scheduled {
         if self.is_shut_down {
             return Scheduled::ShutDown;
         }

@@ -39,7 +39,8 @@ fn main() {
     use Course::{AtRandom, Falling, Rising, Together};
     let courses = [Rising, Falling, AtRandom, Together];
     for items in [1, 10, 100, 330, 331, 500, 700, 1000, 1024, 1025, 1500, 5000, 20_000] {
-        for (course, next) in courses.into_iter().flat_map(|one| courses.map(|other| (one, other))) {
+        for (course, next) in courses.into_iter().flat_map(|one| courses.map(|other| (one, other)))
+        {
             let queue = DelayingQueue::<u64>::builder()
                 .timer(ManualTimer::new())
                 .second_add(SecondAdd::Replace)

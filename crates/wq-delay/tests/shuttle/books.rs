@@ -66,7 +66,11 @@ impl Books {
     /// Call at the end of the scenario.
     pub(crate) fn judge(&self, queue: &Queue) {
         for (item, known) in self.0.iter().enumerate() {
-            assert_eq!(known.seen.load(SeqCst), known.requested.load(SeqCst), "a request of {item} was lost");
+            assert_eq!(
+                known.seen.load(SeqCst),
+                known.requested.load(SeqCst),
+                "a request of {item} was lost"
+            );
         }
         assert!(queue.counts().is_idle());
         assert_eq!(queue.delayed_len(), 0);

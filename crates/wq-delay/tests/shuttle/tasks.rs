@@ -54,7 +54,8 @@ async fn life(adders: usize, adds: u8, hasties: usize, patience: u8) {
     let clock = Clock::start(&timer);
     let mut workers = vec![spawn(patient(queue.clone(), Arc::clone(&books)))];
     workers.extend((0..hasties).map(|_| spawn(hasty(queue.clone(), Arc::clone(&books), patience))));
-    let adders: Vec<_> = (0..adders).map(|_| spawn(adder(queue.clone(), Arc::clone(&books), adds))).collect();
+    let adders: Vec<_> =
+        (0..adders).map(|_| spawn(adder(queue.clone(), Arc::clone(&books), adds))).collect();
     for adder in adders {
         adder.await.unwrap();
     }

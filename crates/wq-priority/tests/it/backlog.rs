@@ -56,12 +56,14 @@ fn keeps_the_contract() {
         .flat_map(|group| {
             [OnMerge::Raise, OnMerge::Set]
                 .map(|on_merge| {
-                    Order::priority(if on_merge == OnMerge::Set { 2 } else { -1 }).on_merge(on_merge)
+                    Order::priority(if on_merge == OnMerge::Set { 2 } else { -1 })
+                        .on_merge(on_merge)
                 })
                 .map(|order| group.map_or(order, |group| order.in_group(group)))
         })
         .collect();
-    for make in [Priority::new, strict, || aged(1), || weighted(GroupId::new(1), 3)] as [fn() -> Priority; 4]
+    for make in [Priority::new, strict, || aged(1), || weighted(GroupId::new(1), 3)]
+        as [fn() -> Priority; 4]
     {
         wq_contract::backlog::check_leaving(make, &orders, |order| order.on_merge(OnMerge::Raise));
         wq_contract::backlog::check_first_come(make, &orders);
@@ -183,20 +185,23 @@ fn an_item_whose_group_changes_keeps_its_place_and_leaves_with_the_new_group() {
     }
     backlog.touch(SlotId::from_index(1), &group(2));
     backlog.touch(SlotId::from_index(2), &group(1));
-    let came: Vec<_> = std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
+    let came: Vec<_> =
+        std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
     assert_eq!(came, [(0, group(1)), (2, group(1)), (1, group(2)), (3, group(2))]);
 }
 
 #[test]
 fn a_raised_item_goes_to_the_end_of_its_newest_group_at_that_priority() {
-    let order = |priority: i32, number: u64| Order::priority(priority).in_group(GroupId::new(number));
+    let order =
+        |priority: i32, number: u64| Order::priority(priority).in_group(GroupId::new(number));
     let mut backlog = Priority::new();
     push(&mut backlog, 0, order(0, 1));
     push(&mut backlog, 1, order(1, 2));
     push(&mut backlog, 2, order(1, 1));
     backlog.touch(SlotId::from_index(0), &order(0, 2));
     backlog.touch(SlotId::from_index(0), &Order::priority(1));
-    let came: Vec<_> = std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
+    let came: Vec<_> =
+        std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
     assert_eq!(came, [(1, order(1, 2)), (2, order(1, 1)), (0, order(1, 2))]);
 }
 

@@ -66,7 +66,8 @@ fn an_item_to_run_again_is_under_the_priority_that_it_will_have() {
     impl Observer for Measuring {}
 
     let plain = of_priorities(0..30);
-    let measured = WorkQueue::builder().observer(Measuring).backlog(Priority::new()).build().unwrap();
+    let measured =
+        WorkQueue::builder().observer(Measuring).backlog(Priority::new()).build().unwrap();
     measured.add_all_with((0..30).map(|priority| (priority, Order::priority(priority))));
     for queue in [plain, measured] {
         let high = queue.try_get().unwrap();
@@ -99,7 +100,8 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Added, raised, taken and added again while held, under 40 priorities: each survey counts exactly what the queue counts.
+/// Added, raised, taken and added again while held, under 40 priorities: each survey counts exactly
+/// what the queue counts.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn under_load_the_labels_of_each_survey_sum_up_to_the_depth_of_that_moment() {

@@ -21,14 +21,20 @@ fn settings_that_make_no_sense_are_refused_with_their_bounds() {
     assert_eq!(weight(0), Some(InvalidPriority::Weight { group, weight: 0 }));
     assert_eq!(weight(1001), Some(InvalidPriority::Weight { group, weight: 1001 }));
     assert_eq!(weight(1000), None);
-    assert!(weight(0).unwrap().to_string().contains("weight of group 7 is 0 but must be 1 to 1000"));
+    assert!(
+        weight(0).unwrap().to_string().contains("weight of group 7 is 0 but must be 1 to 1000")
+    );
     let zero = Priority::builder().aging_interval(0).build().unwrap_err();
     assert_eq!(zero, InvalidPriority::ZeroAgingInterval);
     let weights = |groups| {
-        (0..groups).fold(Priority::builder(), |builder, group| builder.weight(GroupId::new(group), 2))
+        (0..groups)
+            .fold(Priority::builder(), |builder, group| builder.weight(GroupId::new(group), 2))
     };
     assert!(weights(65_536).build().is_ok());
-    assert_eq!(weights(65_537).build().err(), Some(InvalidPriority::TooManyWeights { groups: 65_537 }));
+    assert_eq!(
+        weights(65_537).build().err(),
+        Some(InvalidPriority::TooManyWeights { groups: 65_537 })
+    );
 }
 
 #[test]
@@ -38,7 +44,8 @@ fn the_lowest_and_the_highest_number_are_priorities() {
         backlog.push(slot(id), Order::priority(priority));
     }
     assert_eq!(backlog.longest_wait(u32::MAX), Some(u64::from(u32::MAX) * u64::from(u32::MAX - 1)));
-    let came: Vec<i32> = std::iter::from_fn(|| backlog.pop()).map(|(_, order)| order.priority).collect();
+    let came: Vec<i32> =
+        std::iter::from_fn(|| backlog.pop()).map(|(_, order)| order.priority).collect();
     assert_eq!(came, [i32::MAX, 0, i32::MIN]);
 }
 

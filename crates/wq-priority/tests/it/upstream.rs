@@ -1,8 +1,8 @@
-//! Upstream: the cases of controller-runtime's `priorityqueue_test.go`, by their names. Those that look at delays in metrics
-//! are in `upstream_metrics`.
+//! Upstream: the cases of controller-runtime's `priorityqueue_test.go`, by their names. Those that
+//! look at delays in metrics are in `upstream_metrics`.
 //!
-//! Where we differ on purpose the test says it: an item that runs again goes to the tail of its priority, shutdown hands out the
-//! rest, and ageing is on unless it is switched off.
+//! Where we differ on purpose the test says it: an item that runs again goes to the tail of its
+//! priority, shutdown hands out the rest, and ageing is on unless it is switched off.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -19,10 +19,12 @@ fn queue() -> WorkQueue<&'static str, Priority> {
 }
 
 fn take(queue: &WorkQueue<&'static str, Priority>) -> Vec<(&'static str, i32)> {
-    std::iter::from_fn(|| queue.try_get().ok().map(|guard| (*guard.item(), guard.order().priority))).collect()
+    std::iter::from_fn(|| queue.try_get().ok().map(|guard| (*guard.item(), guard.order().priority)))
+        .collect()
 }
 
-/// With delays, on which controller-runtime's queue joins an add at once with one that waits: our `Merge`.
+/// With delays, on which controller-runtime's queue joins an add at once with one that waits: our
+/// `Merge`.
 fn delaying() -> (DelayingQueue<&'static str, Priority>, ManualTimer) {
     let timer = ManualTimer::new();
     let builder = DelayingQueue::builder().timer(timer.clone()).backlog(Priority::new());
@@ -30,7 +32,8 @@ fn delaying() -> (DelayingQueue<&'static str, Priority>, ManualTimer) {
 }
 
 fn take_delayed(queue: &DelayingQueue<&'static str, Priority>) -> Vec<(&'static str, i32)> {
-    std::iter::from_fn(|| queue.try_get().ok().map(|guard| (*guard.item(), guard.order().priority))).collect()
+    std::iter::from_fn(|| queue.try_get().ok().map(|guard| (*guard.item(), guard.order().priority)))
+        .collect()
 }
 
 /// The same, for threads.
@@ -45,7 +48,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         u32::try_from(self.0 >> 33).unwrap() % bound
     }
 }
@@ -64,8 +68,9 @@ fn items_come_in_order_and_once() {
     assert_eq!(take(&queue), [("foo", 0), ("bar", 0)]);
 }
 
-/// "doesn't return an item that is currently locked", "returns an item as soon as its unlocked": there the item comes before
-/// those that were added after it, here it goes to the tail when its guard ends.
+/// "doesn't return an item that is currently locked", "returns an item as soon as its unlocked":
+/// there the item comes before those that were added after it, here it goes to the tail when its
+/// guard ends.
 #[test]
 fn an_item_in_hand_comes_after_its_guard_has_ended() {
     let queue = queue();
@@ -123,8 +128,8 @@ fn an_item_in_flight_comes_back_with_the_order_of_its_new_adds() {
     assert_eq!(take(&queue), [("foo", 3), ("bar", 0)]);
 }
 
-/// "retains the lowest after duration": there the later request is dropped, here it is kept beside the one that is queued, as in
-/// client-go.
+/// "retains the lowest after duration": there the later request is dropped, here it is kept beside
+/// the one that is queued, as in client-go.
 #[test]
 fn a_delay_holds_up_no_item_that_is_queued() {
     let (queue, timer) = delaying();
@@ -147,8 +152,9 @@ fn an_add_at_once_ends_a_delay() {
     assert_eq!(take_delayed(&queue), []);
 }
 
-/// "Get from priority queue might get stuck when the priority queue is shut down", `TestGetFromPriorityQueueIsUnblockedOnShutdown`:
-/// there what is queued is lost, here it is handed out first.
+/// "Get from priority queue might get stuck when the priority queue is shut down",
+/// `TestGetFromPriorityQueueIsUnblockedOnShutdown`: there what is queued is lost, here it is handed
+/// out first.
 #[test]
 fn shutdown_hands_out_the_rest_and_wakes_who_waits() {
     let queue = queue();
@@ -234,8 +240,8 @@ impl Asked {
     }
 }
 
-/// `TestFuzzPriorityQueue`: no item is in two hands, each comes with the largest of the priorities it was added with, and as many
-/// wait as were added, whatever is in hand.
+/// `TestFuzzPriorityQueue`: no item is in two hands, each comes with the largest of the priorities
+/// it was added with, and as many wait as were added, whatever is in hand.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
 fn each_item_comes_once_at_a_time_and_with_the_largest_priority_it_was_added_with() {
@@ -294,19 +300,24 @@ fn each_item_comes_once_at_a_time_and_with_the_largest_priority_it_was_added_wit
     assert!(queue.counts().is_idle());
 }
 
-/// `TestPriorityQueueDoesNotDeadlockOnShutdownWhileHandingOutItems`: fifty rounds of twenty threads that add and get.
+/// `TestPriorityQueueDoesNotDeadlockOnShutdownWhileHandingOutItems`: fifty rounds of twenty threads
+/// that add and get.
 #[test]
 #[cfg_attr(miri, ignore = "a thousand threads")]
 fn a_shutdown_while_items_are_handed_out_ends_all_threads() {
     for round in 0..50 {
-        let queue: WorkQueue<u32, Priority> = WorkQueue::builder().backlog(Priority::new()).build().unwrap();
+        let queue: WorkQueue<u32, Priority> =
+            WorkQueue::builder().backlog(Priority::new()).build().unwrap();
         thread::scope(|scope| {
             for seed in 1..=20 {
                 let queue = &queue;
                 scope.spawn(move || {
                     let mut random = Random(seed);
                     loop {
-                        queue.add_with(random.below(1000), Order::priority(random.below(100).cast_signed()));
+                        queue.add_with(
+                            random.below(1000),
+                            Order::priority(random.below(100).cast_signed()),
+                        );
                         if queue.get_blocking().is_none() {
                             return;
                         }

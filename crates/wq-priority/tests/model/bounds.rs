@@ -66,8 +66,8 @@ const WEIGHTS: [u32; 4] = [1, 2, 3, 5];
 proptest! {
     #![proptest_config(ProptestConfig { cases: sequences(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is added, raised, lowered and removed, at most `every * (p - 1)` items pass the first item
-    /// of each priority. `p` is the largest number of priorities in use while it waits.
+    /// Whatever is added, raised, lowered and removed, at most `every * (p - 1)` items pass the
+    /// first item of each priority. `p` is the largest number of priorities in use while it waits.
     #[test]
     fn the_wait_of_the_first_of_each_priority_is_bounded(
         every in 1..12_u32,
@@ -122,8 +122,8 @@ proptest! {
         }
     }
 
-    /// Items of the lowest priority are raised one by one, the last first. The first of them waits no
-    /// longer for that.
+    /// Items of the lowest priority are raised one by one, the last first. The first of them waits
+    /// no longer for that.
     #[test]
     fn the_first_of_a_crowd_waits_no_longer_because_others_of_it_are_raised(
         every in 1..12_u32,
@@ -144,9 +144,9 @@ proptest! {
         prop_assert!(false, "it was never handed out");
     }
 
-    /// While a group of weight `w` is never empty, it gets at least `w` of any `W` hand-outs in a row.
-    /// `W` is the largest total weight of the groups with items meanwhile. Other groups may empty
-    /// themselves and come back.
+    /// While a group of weight `w` is never empty, it gets at least `w` of any `W` hand-outs in a
+    /// row. `W` is the largest total weight of the groups with items meanwhile. Other groups may
+    /// empty themselves and come back.
     #[test]
     fn a_group_gets_its_share_of_any_hand_outs(
         steps in prop::collection::vec((0..WEIGHTS.len(), 0..5_u32), 0..150),

@@ -1,5 +1,5 @@
-//! Model: `Priority` against a scheduler by brute force, and its bounds with numbers. `MODEL_SEQUENCES` says how many sequences
-//! are played.
+//! Model: `Priority` against a scheduler by brute force, and its bounds with numbers.
+//! `MODEL_SEQUENCES` says how many sequences are played.
 
 mod bounds;
 mod merging;
@@ -24,12 +24,12 @@ enum Step {
 
 /// How many are played: a few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
-    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+    std::env::var("MODEL_SEQUENCES")
+        .map_or(500, |count| count.parse().expect("a number of sequences"))
 }
 
 pub(crate) fn orders() -> impl Strategy<Value = Order> {
-    let priority =
-        prop_oneof![8 => -2..3_i32, 1 => -20..20_i32, 1 => prop::sample::select(vec![i32::MIN, i32::MAX])];
+    let priority = prop_oneof![8 => -2..3_i32, 1 => -20..20_i32, 1 => prop::sample::select(vec![i32::MIN, i32::MAX])];
     let group = prop::option::of((0..4_u64).prop_map(GroupId::new));
     let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
     (priority, group, on_merge).prop_map(|(priority, group, on_merge)| {

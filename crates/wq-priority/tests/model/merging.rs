@@ -1,4 +1,5 @@
-//! Merging: orders joined before the item waits do to it what they would have done one after the other.
+//! Merging: orders joined before the item waits do to it what they would have done one after the
+//! other.
 
 use proptest::prelude::*;
 use wq_priority::{Backlog, Order, Priority, SlotId};
@@ -13,7 +14,8 @@ fn merged(orders: &[Order]) -> Option<Order> {
     }))
 }
 
-/// The order that an item leaves with which waits with `held` and is then touched with each of these.
+/// The order that an item leaves with which waits with `held` and is then touched with each of
+/// these.
 fn leaves(held: Order, touched: impl IntoIterator<Item = Order>) -> Order {
     let (mut backlog, item) = (Priority::new(), SlotId::from_index(0));
     backlog.push(item, held);

@@ -1,4 +1,5 @@
-//! Oracle: a scheduler that looks through everything it has for whose turn it is. Written to be read and not to be fast.
+//! Oracle: a scheduler that looks through everything it has for whose turn it is. Written to be
+//! read and not to be fast.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ pub(crate) struct Oracle {
     line: Vec<Waiting>,
     /// The priorities in use, the longest wait for a turn first.
     turns: Vec<i32>,
-    /// Of each priority: the groups in the order of their turns, and how much the first has used of its own.
+    /// Of each priority: the groups in the order of their turns, and how much the first has used
+    /// of its own.
     rings: BTreeMap<i32, (Vec<Option<GroupId>>, u32)>,
 }
 
@@ -49,12 +51,15 @@ impl Oracle {
 
     pub(crate) fn counts(&self) -> Vec<(i32, usize)> {
         let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
-        self.line.iter().for_each(|waiting| *counts.entry(waiting.queued.priority).or_default() += 1);
+        self.line
+            .iter()
+            .for_each(|waiting| *counts.entry(waiting.queued.priority).or_default() += 1);
         counts.into_iter().collect()
     }
 
     pub(crate) fn add(&mut self, id: u32, new: Order) {
-        let enters = |priority, group| Waiting { queued: Queued { id, priority, group }, line: group };
+        let enters =
+            |priority, group| Waiting { queued: Queued { id, priority, group }, line: group };
         let Some(at) = self.line.iter().position(|waiting| waiting.queued.id == id) else {
             self.enter(enters(new.priority, new.group));
             return;
@@ -89,7 +94,8 @@ impl Oracle {
             ring.rotate_left(1);
             *used = 0;
         }
-        let is_next = |waiting: &Waiting| waiting.queued.priority == priority && waiting.line == group;
+        let is_next =
+            |waiting: &Waiting| waiting.queued.priority == priority && waiting.line == group;
         let next = self.line.iter().position(is_next)?;
         let next = self.line.remove(next).queued;
         self.tidy();
@@ -121,13 +127,17 @@ impl Oracle {
         for (priority, (ring, used)) in &mut self.rings {
             let first = ring.first().copied();
             ring.retain(|group| {
-                self.line.iter().any(|waiting| waiting.queued.priority == *priority && waiting.line == *group)
+                self.line
+                    .iter()
+                    .any(|waiting| waiting.queued.priority == *priority && waiting.line == *group)
             });
             if ring.first().copied() != first {
                 *used = 0;
             }
         }
         self.rings.retain(|_, (ring, _)| !ring.is_empty());
-        self.turns.retain(|priority| self.line.iter().any(|waiting| waiting.queued.priority == *priority));
+        self.turns.retain(|priority| {
+            self.line.iter().any(|waiting| waiting.queued.priority == *priority)
+        });
     }
 }

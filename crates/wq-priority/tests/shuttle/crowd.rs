@@ -99,10 +99,12 @@ fn looks(queue: &Queue, _: &Books) {
 pub(crate) fn orders_of_every_kind() {
     let backlog = Priority::builder().aging_interval(u32::from(roll(4)) + 1).build().unwrap();
     let builder = WorkQueue::builder().backlog(backlog);
-    let queue = if roll(2) == 0 { builder.build() } else { builder.observer(Measuring).build() }.unwrap();
+    let queue =
+        if roll(2) == 0 { builder.build() } else { builder.observer(Measuring).build() }.unwrap();
     let books = Arc::new(Books::new());
     // From the beginning some have no label of their own.
-    (0..ITEMS).for_each(|item| _ = queue.add_with(item, Order::priority(i32::from(item % 30) - 10)));
+    (0..ITEMS)
+        .for_each(|item| _ = queue.add_with(item, Order::priority(i32::from(item % 30) - 10)));
     let start = |run: fn(&Queue, &Books)| {
         let (queue, books) = (queue.clone(), Arc::clone(&books));
         thread::spawn(move || run(&queue, &books))
@@ -115,6 +117,9 @@ pub(crate) fn orders_of_every_kind() {
     assert!(queue.counts().is_idle());
     for at in 0..usize::from(ITEMS) {
         let (seen, changed) = (books.seen[at].load(SeqCst), books.changed[at].load(SeqCst));
-        assert!(seen == changed || books.removed[at].load(SeqCst), "an event was lost: {seen} of {changed}");
+        assert!(
+            seen == changed || books.removed[at].load(SeqCst),
+            "an event was lost: {seen} of {changed}"
+        );
     }
 }

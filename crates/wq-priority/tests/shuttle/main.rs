@@ -1,5 +1,5 @@
-//! shuttle: random and priority-based schedules of queues with priorities and groups. `cargo xtask shuttle` runs it; with neither a
-//! seed nor a number of schedules it does nothing.
+//! shuttle: random and priority-based schedules of queues with priorities and groups. `cargo xtask
+//! shuttle` runs it; with neither a seed nor a number of schedules it does nothing.
 //!
 //! A seed is one scenario, one scheduler and a hundred schedules, always the same.
 
@@ -20,7 +20,11 @@ fn main() {}
 
 #[cfg(wq_shuttle)]
 fn main() -> std::process::ExitCode {
-    wq_contract::play::main(&Programme { of: env!("CARGO_PKG_NAME"), scenarios: SCENARIOS, states: &[] })
+    wq_contract::play::main(&Programme {
+        of: env!("CARGO_PKG_NAME"),
+        scenarios: SCENARIOS,
+        states: &[],
+    })
 }
 
 #[cfg(wq_shuttle)]

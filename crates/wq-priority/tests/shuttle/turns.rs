@@ -23,7 +23,8 @@ fn quiet() -> Order {
 
 pub(crate) fn the_lowest_and_the_quiet() {
     let backlog = Priority::builder().aging_interval(EVERY).build().unwrap();
-    // Under 0 and -1, the one of the quiet and the one of the lowest; and 1, where something comes in now and then.
+    // Under 0 and -1, the one of the quiet and the one of the lowest; and 1, where something comes
+    // in now and then.
     let longest = backlog.longest_wait(3).unwrap();
     let queue = WorkQueue::<u32>::builder().backlog(backlog).build().unwrap();
     (0..60).for_each(|item| _ = queue.add_with(item, around()));

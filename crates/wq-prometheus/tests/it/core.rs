@@ -39,7 +39,8 @@ impl Scraped {
 }
 
 fn value(text: &str, metric: &str) -> Option<f64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{metric}{{name=\"claims\"}} ")));
+    let line =
+        text.lines().find_map(|line| line.strip_prefix(&format!("{metric}{{name=\"claims\"}} ")));
     line.map(|value| value.parse().unwrap())
 }
 
@@ -119,7 +120,11 @@ fn adds_count_hand_outs_to_come_and_depth_counts_what_will_run() {
         (Some(3.0), Some(2.0))
     );
     guard.done();
-    assert_eq!(scraped.value("workqueue_depth"), Some(2.0), "a requeue is no add, and as deep as before");
+    assert_eq!(
+        scraped.value("workqueue_depth"),
+        Some(2.0),
+        "a requeue is no add, and as deep as before"
+    );
 }
 
 #[test]
@@ -159,7 +164,10 @@ fn a_queue_that_is_gone_has_no_gauges_and_its_counts_stay() {
     let queue = scraped.queue();
     queue.add(1);
     drop(queue);
-    assert_eq!((scraped.value("workqueue_depth"), scraped.value("workqueue_adds_total")), (None, Some(1.0)));
+    assert_eq!(
+        (scraped.value("workqueue_depth"), scraped.value("workqueue_adds_total")),
+        (None, Some(1.0))
+    );
     assert!(format!("{:?}", scraped.metrics).contains("queues: 0"));
 }
 

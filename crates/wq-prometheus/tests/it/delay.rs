@@ -101,7 +101,10 @@ fn all_is_counted_once_beside_another_observer_and_watching_keeps_no_queue() {
     drop(queue);
     assert!(reader.gauges().is_none(), "somebody keeps it");
     let text = text(&registry);
-    assert!(!text.contains("depth{name") && !text.contains("unfinished_work_seconds{name"), "{text}");
+    assert!(
+        !text.contains("depth{name") && !text.contains("unfinished_work_seconds{name"),
+        "{text}"
+    );
 }
 
 #[derive(Default)]

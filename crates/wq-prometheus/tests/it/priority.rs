@@ -40,7 +40,9 @@ fn scrape(registry: &Registry) -> BTreeMap<String, i64> {
     let prefix = "workqueue_depth{name=\"claims\",priority=\"";
     let lines = text.lines().filter_map(|line| line.strip_prefix(prefix)?.split_once("\"} "));
     lines
-        .map(|(label, value)| (label.to_owned(), value.strip_suffix(".0").unwrap().parse().unwrap()))
+        .map(|(label, value)| {
+            (label.to_owned(), value.strip_suffix(".0").unwrap().parse().unwrap())
+        })
         .collect()
 }
 
@@ -97,8 +99,9 @@ fn each_label_equals_what_waits_under_it_at_every_scrape() {
             let depth = i64::try_from(queue.counts().depth()).unwrap();
             assert_eq!(found.values().sum::<i64>(), depth, "at {step}");
             for (label, shown) in &found {
-                let under =
-                    |own: &str| priorities.values().filter(|priority| priority.to_string() == own).count();
+                let under = |own: &str| {
+                    priorities.values().filter(|priority| priority.to_string() == own).count()
+                };
                 if label != OVERFLOW {
                     assert_eq!(*shown, i64::try_from(under(label)).unwrap(), "{label} at {step}");
                     own.push(label.clone());
@@ -150,7 +153,8 @@ fn there_is_no_series_of_the_depth_beside_the_labels() {
     let (queue, registry) = watched();
     add(&queue, 1, 5);
     let text = text(&registry);
-    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("workqueue_depth{")).collect();
+    let lines: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("workqueue_depth{")).collect();
     assert_eq!(lines, ["workqueue_depth{name=\"claims\",priority=\"5\"} 1.0"]);
     assert!(text.contains("workqueue_adds_total{name=\"claims\"} 1"), "{text}");
     assert!(text.contains("workqueue_unfinished_work_seconds{name=\"claims\"} 0"), "{text}");
@@ -202,7 +206,11 @@ fn a_queue_of_a_layer_above_is_watched_and_one_without_priorities_of_its_name_ha
     let plain = WorkQueue::<u32>::builder().name("claims").build().unwrap();
     metrics.watch(&plain);
     plain.add(7);
-    assert_eq!(scrape(&registry), BTreeMap::from([("3".to_owned(), 1)]), "what is delayed is not queued");
+    assert_eq!(
+        scrape(&registry),
+        BTreeMap::from([("3".to_owned(), 1)]),
+        "what is delayed is not queued"
+    );
     assert!(text(&registry).contains("workqueue_depth{name=\"claims\"} 1"));
     drop((queue, plain));
     assert!(!text(&registry).contains("workqueue_depth{"));

@@ -63,7 +63,8 @@ impl Metrics {
 fn delaying(backlog: Priority) -> (DelayingQueue<String, Priority>, ManualTimer, Metrics) {
     let (timer, metrics) = (ManualTimer::new(), Metrics::new());
     let builder = DelayingQueue::builder().name("claims").timer(timer.clone()).backlog(backlog);
-    let builder = builder.immediate_add(ImmediateAdd::Merge).observer(metrics.core.observer("claims"));
+    let builder =
+        builder.immediate_add(ImmediateAdd::Merge).observer(metrics.core.observer("claims"));
     let queue = builder.build().unwrap();
     metrics.core.watch_by_priority(&queue);
     (queue, timer, metrics)
@@ -140,9 +141,15 @@ fn delayed_items_are_counted_once_they_are_ready() {
         queue.add("baz".to_owned());
         queue.add_after("bar".to_owned(), SECOND / 2);
         queue.add("bal".to_owned());
-        assert_eq!((queue.counts().queued, queue.delayed_len(), metrics.depth()), (2, 2, depths([(0, 2)])));
+        assert_eq!(
+            (queue.counts().queued, queue.delayed_len(), metrics.depth()),
+            (2, 2, depths([(0, 2)]))
+        );
         timer.advance(SECOND);
-        assert_eq!((queue.counts().queued, queue.delayed_len(), metrics.depth()), (4, 0, depths([(0, 4)])));
+        assert_eq!(
+            (queue.counts().queued, queue.delayed_len(), metrics.depth()),
+            (4, 0, depths([(0, 4)]))
+        );
         let came: Vec<_> = (0..4).map(|_| take(&queue).unwrap().0).collect();
         assert_eq!(came, ["baz", "bal", "foo", "bar"]);
         assert_eq!((queue.counts().queued, metrics.depth()), (0, depths([(0, 0)])));
@@ -159,7 +166,11 @@ fn a_get_that_waits_is_given_an_item_when_it_is_due() {
     assert!(wakes.poll(&mut get).is_pending());
     queue.add_after_with(foo(), SECOND, Order::priority(5));
     assert!(wakes.poll(&mut get).is_pending());
-    assert_eq!(timer.next_deadline(), Some(queue.now() + SECOND), "the timer is set to exactly this");
+    assert_eq!(
+        timer.next_deadline(),
+        Some(queue.now() + SECOND),
+        "the timer is set to exactly this"
+    );
     timer.advance(SECOND - Duration::from_nanos(1));
     assert!(wakes.poll(&mut get).is_pending());
     assert_eq!((metrics.depth(), metrics.adds(), metrics.retries()), (depths([]), 0, 1));
@@ -187,7 +198,11 @@ fn a_get_that_waits_is_given_what_is_added_at_once() {
         let Poll::Ready(Some(guard)) = wakes.poll(&mut get) else { panic!("it was added") };
         guard.done();
         timer.advance(60 * SECOND);
-        assert_eq!((queue.counts().queued, metrics.depth(), metrics.adds()), (0, depths([]), 1), "{delay:?}");
+        assert_eq!(
+            (queue.counts().queued, metrics.depth(), metrics.adds()),
+            (0, depths([]), 1),
+            "{delay:?}"
+        );
     }
 }
 
@@ -200,7 +215,10 @@ fn what_becomes_due_comes_before_what_is_lower() {
     timer.advance(SECOND);
     assert_eq!((queue.counts().queued, metrics.depth()), (2, depths([(-100, 1), (0, 1)])));
     assert_eq!(take(&queue), Some(("prio".to_owned(), 0)));
-    assert_eq!((metrics.depth(), metrics.adds(), metrics.retries()), (depths([(-100, 1), (0, 0)]), 2, 1));
+    assert_eq!(
+        (metrics.depth(), metrics.adds(), metrics.retries()),
+        (depths([(-100, 1), (0, 0)]), 2, 1)
+    );
 }
 
 /// `TestMultipleItemsWithAfterAreReturnedInCorrectOrder`.
@@ -253,7 +271,11 @@ fn a_thousand_of_each_priority_come_strictly_in_order_with_every_delay() {
         );
         for priority in PRIORITIES {
             for number in 0..1000 {
-                assert_eq!(take(&queue), Some((format!("{priority} {number}"), priority)), "{when:?}");
+                assert_eq!(
+                    take(&queue),
+                    Some((format!("{priority} {number}"), priority)),
+                    "{when:?}"
+                );
             }
         }
         assert_eq!(metrics.depth(), PRIORITIES.map(|priority| (priority, 0)).into());
@@ -288,7 +310,11 @@ fn each_item_has_a_back_off_of_its_own() {
     timer.advance(ms(635) - Duration::from_nanos(1));
     assert!(queue.try_get().is_err());
     timer.advance(Duration::from_nanos(1));
-    assert_eq!((queue.counts().queued, metrics.depth()), (1, depths([(1, 1)])), "a delay keeps the order");
+    assert_eq!(
+        (queue.counts().queued, metrics.depth()),
+        (1, depths([(1, 1)])),
+        "a delay keeps the order"
+    );
     assert_eq!(*queue.try_get().unwrap().item(), "bar", "the eighth failure waits for 640 ms");
     assert_eq!((metrics.adds() - adds, metrics.retries() - retries), (2, 2));
     assert_eq!(metrics.depth(), depths([(1, 0)]));

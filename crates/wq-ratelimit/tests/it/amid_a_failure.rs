@@ -62,7 +62,8 @@ impl Timer for Interrupted {
 }
 
 fn queue() -> (Queue, Interrupted) {
-    let timer = Interrupted { timer: ManualTimer::new(), looks: Arc::default(), deed: Arc::default() };
+    let timer =
+        Interrupted { timer: ManualTimer::new(), looks: Arc::default(), deed: Arc::default() };
     let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
     (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap(), timer)
 }

@@ -1,8 +1,8 @@
 //! Auto traits: the types that can be sent to another thread.
 
 use wq_ratelimit::{
-    ExponentialBackoff, Get, GetOwned, OwnedProcessingGuard, ProcessingGuard, RateLimitingQueue, Shared,
-    TokenBucket,
+    ExponentialBackoff, Get, GetOwned, OwnedProcessingGuard, ProcessingGuard, RateLimitingQueue,
+    Shared, TokenBucket,
 };
 
 fn send_sync<T: Send + Sync>() {}

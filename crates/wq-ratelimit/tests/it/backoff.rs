@@ -55,7 +55,10 @@ fn a_retry_that_is_canceled_takes_its_back_off_along() {
         drop(guard);
         queue.add("a");
         queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
-        assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(20)), 2));
+        assert_eq!(
+            (queue.deadline(&"a"), queue.num_requeues(&"a")),
+            (Some(timer.now() + ms(20)), 2)
+        );
     }
 }
 
@@ -96,7 +99,8 @@ fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
     for (second_add, delay, waits) in cases {
         for before in [false, true] {
             let timer = ManualTimer::new();
-            let builder = builder(&timer).during_backoff(DuringBackoff::Defer).second_add(second_add);
+            let builder =
+                builder(&timer).during_backoff(DuringBackoff::Defer).second_add(second_add);
             let queue = builder.build().unwrap();
             queue.add("a");
             let guard = queue.try_get().unwrap();
@@ -125,7 +129,10 @@ fn an_item_that_did_not_fail_has_no_back_off_to_defer_to() {
     let timer = ManualTimer::new();
     let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
     queue.add_after("nightly", ms(1000));
-    assert_eq!((queue.add("nightly"), queue.counts().queued, queue.delayed_len()), (Added::Queued, 1, 1));
+    assert_eq!(
+        (queue.add("nightly"), queue.counts().queued, queue.delayed_len()),
+        (Added::Queued, 1, 1)
+    );
 }
 
 #[test]
@@ -136,7 +143,11 @@ fn a_delay_of_its_own_is_combined_with_the_limiters() {
             let timer = ManualTimer::new();
             let queue = builder(&timer).build().unwrap();
             queue.add("a");
-            queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(own), combine }).unwrap();
+            queue
+                .try_get()
+                .unwrap()
+                .finish(Outcome::RetryWith { delay: ms(own), combine })
+                .unwrap();
             queue.add_rate_limited_after("b", ms(own), combine);
             let expected = Some(timer.now() + ms(wait));
             assert_eq!(
@@ -156,7 +167,11 @@ fn events_cannot_add_wait_to_wait() {
     let queue = builder(&timer).build().unwrap();
     for _ in 0..100 {
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(30), combine: Combine::Sum }).unwrap();
+        queue
+            .try_get()
+            .unwrap()
+            .finish(Outcome::RetryWith { delay: ms(30), combine: Combine::Sum })
+            .unwrap();
     }
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(40)), 1));
     queue.add("a");
@@ -234,7 +249,8 @@ fn a_delay_that_overrides_is_exact_and_counts() {
 /// A wait of zero is an add. For a delayed item, the queue's `immediate_add` policy decides.
 #[test]
 fn a_rate_limited_add_without_a_wait_is_an_add() {
-    let cases = [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)];
+    let cases =
+        [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)];
     for (policy, queued, delayed) in cases {
         let timer = ManualTimer::new();
         let queue = RateLimitingQueue::<&str, _>::builder()

@@ -1,17 +1,26 @@
 //! Contract: runs the test suite of all queues on this one.
 
 use wq_ratelimit::{
-    ExponentialBackoff, ManualTimer, MaxOf, RateLimitingQueue, ThreadTimer, TokenBucket, controller_default,
+    ExponentialBackoff, ManualTimer, MaxOf, RateLimitingQueue, ThreadTimer, TokenBucket,
+    controller_default,
 };
 
 type Queue = RateLimitingQueue<u64, MaxOf<ExponentialBackoff<u64>, TokenBucket>>;
 
 fn manual() -> Queue {
-    RateLimitingQueue::builder().limiter(controller_default()).timer(ManualTimer::new()).build().unwrap()
+    RateLimitingQueue::builder()
+        .limiter(controller_default())
+        .timer(ManualTimer::new())
+        .build()
+        .unwrap()
 }
 
 fn threads() -> Queue {
-    RateLimitingQueue::builder().limiter(controller_default()).timer(ThreadTimer).build_blocking().unwrap()
+    RateLimitingQueue::builder()
+        .limiter(controller_default())
+        .timer(ThreadTimer)
+        .build_blocking()
+        .unwrap()
 }
 
 mod manual_timer {
@@ -21,7 +30,11 @@ mod manual_timer {
 #[cfg(feature = "tokio")]
 mod tokio_timer {
     fn run<F: Future>(future: F) -> F::Output {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(future)
     }
 
     wq_contract::contract_tests! {

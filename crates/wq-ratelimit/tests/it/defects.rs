@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Backlog, Combine, ExponentialBackoff, Fifo, ManualTimer, Outcome, PerItemBucket, RateLimiter,
-    RateLimitingQueue, Remembered, Scheduled, SlotId, Timer, TokenBucket, controller_default,
+    Added, Backlog, Combine, ExponentialBackoff, Fifo, ManualTimer, Outcome, PerItemBucket,
+    RateLimiter, RateLimitingQueue, Remembered, Scheduled, SlotId, Timer, TokenBucket,
+    controller_default,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -23,7 +24,10 @@ fn no_delayed_add_waits_for_a_stalled_timekeeper() {
         .unwrap();
     let mut held = std::pin::pin!(queue.get());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    assert!(held.as_mut().poll(&mut context).is_pending(), "it keeps the time, and is not polled again");
+    assert!(
+        held.as_mut().poll(&mut context).is_pending(),
+        "it keeps the time, and is not polled again"
+    );
     for item in 0..5_000 {
         assert_eq!(queue.add_after(item, ms(item + 1)), Scheduled::Delayed);
     }
@@ -51,7 +55,8 @@ fn events_do_not_change_the_back_off_of_a_failing_item() {
         let timer = ManualTimer::new();
         let start = timer.now();
         let limiter = ExponentialBackoff::new(ms(5), ms(1_000_000)).unwrap();
-        let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+        let queue =
+            RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
         queue.add(1_u64);
         let mut deadlines = Vec::new();
         for step in 0..2_000_u64 {
@@ -77,8 +82,11 @@ fn events_do_not_change_the_back_off_of_a_failing_item() {
 fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
     let timer = ManualTimer::new();
     let bucket = TokenBucket::per_second(10, 1).unwrap();
-    let queue =
-        RateLimitingQueue::<u64, _>::builder().limiter(bucket.clone()).timer(timer.clone()).build().unwrap();
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(bucket.clone())
+        .timer(timer.clone())
+        .build()
+        .unwrap();
     queue.add_rate_limited(1);
     queue.add_rate_limited(2);
     for _ in 0..10_000 {
@@ -96,8 +104,11 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
         let bucket = TokenBucket::per_second(10, 100).unwrap();
         let backoff = ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
         let limiter = wq_ratelimit::MaxOf::new(backoff, bucket.clone());
-        let queue =
-            RateLimitingQueue::<u64, _>::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+        let queue = RateLimitingQueue::<u64, _>::builder()
+            .limiter(limiter)
+            .timer(timer.clone())
+            .build()
+            .unwrap();
         if is_event {
             queue.add(1);
         } else {
@@ -108,8 +119,14 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
             assert_eq!(queue.add_rate_limited(1), Scheduled::Now(Added::Merged));
         }
         let taken = u32::from(!is_event);
-        assert_eq!((queue.num_requeues(&1), queue.counts().queued, queue.delayed_len()), (taken, 1, 0));
-        assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
+        assert_eq!(
+            (queue.num_requeues(&1), queue.counts().queued, queue.delayed_len()),
+            (taken, 1, 0)
+        );
+        assert!(
+            (taken..100).all(|_| bucket.reserve(timer.now()).is_zero()),
+            "the others' tokens are there"
+        );
         // A failure still counts, even if the item will run again.
         let guard = queue.try_get().unwrap();
         queue.add(1);
@@ -137,7 +154,10 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
         }
         (0..10_000).for_each(|_| _ = queue.add_rate_limited(1));
         let taken = u32::from(!is_event);
-        assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
+        assert!(
+            (taken..100).all(|_| bucket.reserve(timer.now()).is_zero()),
+            "the others' tokens are there"
+        );
         assert!(!bucket.reserve(timer.now()).is_zero(), "and no others");
         assert!(guard.finish(Outcome::Retry).unwrap().is_some());
         assert_eq!(queue.counts().queued, 1);
@@ -159,9 +179,17 @@ fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {
         queue.add_rate_limited_after(20_000, delay, Combine::Override);
         // `Debug` reads the queue's counts without moving due items.
         let shown = format!("{queue:?}");
-        let delayed = shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
-        assert!(delayed.parse::<u64>().unwrap() >= 10_000 - 2 * 128, "two batches at most: {shown}");
-        assert_eq!(queue.add_rate_limited(9_999), Scheduled::Now(Added::Merged), "it was due, and is queued");
+        let delayed =
+            shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        assert!(
+            delayed.parse::<u64>().unwrap() >= 10_000 - 2 * 128,
+            "two batches at most: {shown}"
+        );
+        assert_eq!(
+            queue.add_rate_limited(9_999),
+            Scheduled::Now(Added::Merged),
+            "it was due, and is queued"
+        );
         assert_eq!((queue.num_requeues(&9_999), queue.num_requeues(&20_000)), (0, 1));
     }
 }
@@ -185,7 +213,8 @@ fn a_million_items_that_fail_once_do_not_fill_the_store() {
 #[test]
 fn idle_records_are_forgotten_after_their_time_not_before() {
     let timer = ManualTimer::new();
-    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
     limiter.next_delay(&1, timer.now());
     for _ in 0..49 {
         timer.advance(ms(100));
@@ -283,7 +312,8 @@ fn an_item_that_fails_after_a_long_silence_begins_anew() {
 
 #[test]
 fn records_that_are_kept_for_a_wait_push_out_none_that_is_newer() {
-    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(8, ms(5000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(8, ms(5000)).unwrap();
     let start = ManualTimer::new().now();
     for item in 1..=4 {
         limiter.next_delay(&item, start);
@@ -302,7 +332,8 @@ fn records_that_are_kept_for_a_wait_push_out_none_that_is_newer() {
 fn those_that_failed_last_are_remembered_beside_items_that_wait_long() {
     let start = ManualTimer::new().now();
     let at = |seconds| start + ms(1000) * seconds;
-    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(16, ms(10_000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(16, ms(10_000)).unwrap();
     for item in 0..8 {
         limiter.next_delay(&item, at(0));
         limiter.keep_until(&item, at(3600), at(0));
@@ -318,7 +349,8 @@ fn those_that_failed_last_are_remembered_beside_items_that_wait_long() {
 fn items_that_wait_long_are_remembered_beside_those_that_failed_last_while_there_is_room() {
     let start = ManualTimer::new().now();
     let at = |seconds| start + ms(1000) * seconds;
-    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
     let mut fail_and_wait = |items: std::ops::Range<u32>, now| {
         for item in items {
             limiter.next_delay(&item, now);
@@ -339,7 +371,8 @@ fn items_that_wait_long_are_remembered_beside_those_that_failed_last_while_there
 fn all_that_wait_long_are_remembered_while_there_is_room() {
     let start = ManualTimer::new().now();
     let at = |seconds| start + ms(1000) * seconds;
-    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
     let failures: [(u32, &[u32]); 4] =
         [(0, &[1]), (10, &[2, 10, 11, 12]), (20, &[12, 20, 21, 22]), (30, &[30])];
     for (seconds, items) in failures {
@@ -360,7 +393,8 @@ fn all_that_wait_long_are_remembered_while_there_is_room() {
 fn of_those_that_wait_long_the_first_make_room() {
     let start = ManualTimer::new().now();
     let at = |seconds| start + ms(1000) * seconds;
-    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
     for (seconds, items) in [(0, 0..3), (10, 3..6), (20, 6..8), (30, 8..9)] {
         for item in items {
             limiter.next_delay(&item, at(seconds));
@@ -392,7 +426,10 @@ fn a_bound_that_comes_late_is_one_too() {
         let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
         (0..10).for_each(|item| _ = limiter.next_delay(&item, now));
         let mut limiter = limiter.bounded(bound, ms(5000)).unwrap();
-        assert_eq!((limiter.remembered().items, limiter.remembered().evicted), (left, 10 - left as u64));
+        assert_eq!(
+            (limiter.remembered().items, limiter.remembered().evicted),
+            (left, 10 - left as u64)
+        );
         (10..60).for_each(|item| _ = limiter.next_delay(&item, now));
         assert!(limiter.remembered().items <= bound);
     }
@@ -401,7 +438,8 @@ fn a_bound_that_comes_late_is_one_too() {
 #[test]
 fn use_alone_evicts_nothing() {
     let now = ManualTimer::new().now();
-    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(5000)).unwrap();
+    let mut limiter =
+        ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(5000)).unwrap();
     for attempt in 1..100 {
         for item in [1, 2] {
             limiter.next_delay(&item, now);
@@ -418,7 +456,8 @@ fn use_alone_evicts_nothing() {
 fn an_idle_record_lives_its_time_whenever_it_was_used_last() {
     for used in 0..120 {
         let timer = ManualTimer::new();
-        let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
+        let mut limiter =
+            ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
         for step in 0..used + 50 {
             if step == used {
                 limiter.next_delay(&1, timer.now());

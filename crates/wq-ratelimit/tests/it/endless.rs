@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
-    TokenBucket,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimiter,
+    RateLimitingQueue, TokenBucket,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -82,12 +82,17 @@ fn a_wait_without_an_end_is_a_back_off_as_any_other() {
             for later in [None, Some(Override), Some(Max), Some(Sum), Some(Min)] {
                 let told = |delay| {
                     let first = Outcome::RetryWith { delay, combine };
-                    let then = later.map_or(Outcome::Retry, |combine| Outcome::RetryWith { delay, combine });
+                    let then = later
+                        .map_or(Outcome::Retry, |combine| Outcome::RetryWith { delay, combine });
                     let backoff = ExponentialBackoff::new(SECOND, SECOND * 60).unwrap();
                     let bucket = TokenBucket::per_second(1, 1).unwrap();
                     [story(backoff, policy, first, then), story(bucket, policy, first, then)]
                 };
-                assert_eq!(told(Duration::MAX), told(TEN_YEARS), "{policy:?}, {combine:?}, then {later:?}");
+                assert_eq!(
+                    told(Duration::MAX),
+                    told(TEN_YEARS),
+                    "{policy:?}, {combine:?}, then {later:?}"
+                );
             }
         }
     }

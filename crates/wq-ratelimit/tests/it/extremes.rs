@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerItemBucket, RateLimiter, Shared, Timer,
-    TokenBucket, WithMaxWait, controller_default,
+    ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerItemBucket, RateLimiter, Shared,
+    Timer, TokenBucket, WithMaxWait, controller_default,
 };
 
 const FAILURES: u32 = 10_000;
@@ -25,9 +25,9 @@ const LENGTHS: [Duration; 8] = [
 ];
 
 fn pairs() -> impl Iterator<Item = (Duration, Duration)> {
-    LENGTHS
-        .into_iter()
-        .flat_map(|low| LENGTHS.into_iter().filter(move |high| low <= *high).map(move |high| (low, high)))
+    LENGTHS.into_iter().flat_map(|low| {
+        LENGTHS.into_iter().filter(move |high| low <= *high).map(move |high| (low, high))
+    })
 }
 
 /// The waits after `FAILURES` failures of one item at one moment.
@@ -35,7 +35,10 @@ fn fail(mut limiter: impl RateLimiter<u8>, who: &str) -> Vec<Duration> {
     let now = ManualTimer::new().now();
     let delays: Vec<_> = (0..FAILURES).map(|_| limiter.next_delay(&1, now)).collect();
     let counted = limiter.num_requeues(&1);
-    assert!(counted == FAILURES || counted == 0 && who == "bucket", "{who}: {counted} of {FAILURES} counted");
+    assert!(
+        counted == FAILURES || counted == 0 && who == "bucket",
+        "{who}: {counted} of {FAILURES} counted"
+    );
     limiter.forget(&1);
     assert_eq!(limiter.num_requeues(&1), 0, "{who}");
     delays
@@ -83,7 +86,9 @@ fn jitter_stays_in_its_band() {
                 assert!((least..=most).contains(&delay), "{delay:?} of {plain:?}");
             }
         };
-        judge(Jittered::new(exponential(base, max), 1).unwrap(), |d| (d, d.saturating_add(d / 100)));
+        judge(Jittered::new(exponential(base, max), 1).unwrap(), |d| {
+            (d, d.saturating_add(d / 100))
+        });
         judge(Jittered::new(exponential(base, max), 100).unwrap(), |d| (d, d.saturating_mul(2)));
         judge(Jittered::equal(exponential(base, max)), |d| (d / 2, d));
         judge(Jittered::full(exponential(base, max)), |d| (Duration::ZERO, d));
@@ -92,7 +97,9 @@ fn jitter_stays_in_its_band() {
 
 #[test]
 fn buckets_answer_by_their_formula_and_never_earlier_than_before() {
-    for (tokens, per) in [(1, NANO), (u32::MAX, NANO), (u32::MAX, AGE), (1, AGE), (1, SECOND), (3, SECOND)] {
+    for (tokens, per) in
+        [(1, NANO), (u32::MAX, NANO), (u32::MAX, AGE), (1, AGE), (1, SECOND), (3, SECOND)]
+    {
         for burst in [1, 100, u32::MAX] {
             let Ok(bucket) = TokenBucket::new(tokens, per, burst) else {
                 assert!(AGE / burst < per, "only what takes an age to fill is refused");
@@ -107,13 +114,22 @@ fn buckets_answer_by_their_formula_and_never_earlier_than_before() {
                 } else {
                     taken.saturating_sub(burst.into()) * interval
                 };
-                assert_eq!(delay.as_nanos(), wait, "token {taken} of {tokens} per {per:?}, {burst} at once");
+                assert_eq!(
+                    delay.as_nanos(),
+                    wait,
+                    "token {taken} of {tokens} per {per:?}, {burst} at once"
+                );
             }
-            assert_eq!(delays, fail(PerItemBucket::new(tokens, per, burst).unwrap(), "per-item bucket"));
+            assert_eq!(
+                delays,
+                fail(PerItemBucket::new(tokens, per, burst).unwrap(), "per-item bucket")
+            );
             for cap in [Duration::ZERO, NANO, SECOND, Duration::MAX] {
                 let bucket = PerItemBucket::new(tokens, per, burst).unwrap();
                 let capped = fail(WithMaxWait::new(bucket, cap), "with-max-wait");
-                assert!(capped.iter().zip(&delays).all(|(capped, delay)| *capped == cap.min(*delay)));
+                assert!(
+                    capped.iter().zip(&delays).all(|(capped, delay)| *capped == cap.min(*delay))
+                );
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, RejectedReason, Scheduled,
-    Timer,
+    Added, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, RejectedReason,
+    Scheduled, Timer,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -163,7 +163,11 @@ fn a_retry_after_shutdown_hands_the_item_back_and_counts_nothing() {
         let guard = queue.try_get().unwrap();
         assert_eq!(queue.shutdown(), []);
         let refused = guard.finish(outcome).unwrap_err();
-        assert_eq!((refused.reason(), refused.into_item()), (RejectedReason::ShutDown, 1), "{outcome:?}");
+        assert_eq!(
+            (refused.reason(), refused.into_item()),
+            (RejectedReason::ShutDown, 1),
+            "{outcome:?}"
+        );
         assert_eq!(queue.num_requeues(&1), 0);
     }
     for outcome in [Outcome::Success, Outcome::GiveUp] {

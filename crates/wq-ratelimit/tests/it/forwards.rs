@@ -33,8 +33,9 @@ fn debounced_adds_come_after_a_quiet_period_and_count_nothing() {
 
 #[test]
 fn room_is_reserved_below() {
-    let builder =
-        || RateLimitingQueue::builder().limiter(controller_default::<u32>()).timer(ManualTimer::new());
+    let builder = || {
+        RateLimitingQueue::builder().limiter(controller_default::<u32>()).timer(ManualTimer::new())
+    };
     assert!(builder().reserve_delayed(1000).build().is_ok());
     let error = builder().reserve_delayed(usize::MAX).build().unwrap_err();
     assert_eq!(error, BuildError::TooMuchReserved { items: usize::MAX });

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, MaxOf, PerItemBucket, RateLimiter,
-    Shared, Timer, TokenBucket, WithMaxWait,
+    ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, MaxOf, PerItemBucket,
+    RateLimiter, Shared, Timer, TokenBucket, WithMaxWait,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,10 +23,24 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
         PerItemBucket::<u8>::new(1, SECOND, 0).map(drop).unwrap_err(),
         Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 0).map(drop).unwrap_err(),
         Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 101).map(drop).unwrap_err(),
-        TokenBucket::new(1, Duration::from_secs(u64::MAX / 2_000_000_000), 3).map(drop).unwrap_err(),
-        ExponentialBackoff::<u8>::new(SECOND, SECOND).unwrap().bounded(1, SECOND).map(drop).unwrap_err(),
-        ExponentialBackoff::<u8>::new(SECOND, SECOND * 2).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
-        ExponentialBackoff::<u8>::new(SECOND, SECOND).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
+        TokenBucket::new(1, Duration::from_secs(u64::MAX / 2_000_000_000), 3)
+            .map(drop)
+            .unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND)
+            .unwrap()
+            .bounded(1, SECOND)
+            .map(drop)
+            .unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND * 2)
+            .unwrap()
+            .bounded(2, SECOND)
+            .map(drop)
+            .unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND)
+            .unwrap()
+            .bounded(2, SECOND)
+            .map(drop)
+            .unwrap_err(),
         FastSlow::<u8>::new(zero, SECOND, 1).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
         FastSlow::<u8>::new(zero, SECOND, 1).unwrap().bounded(0, SECOND).map(drop).unwrap_err(),
         PerItemBucket::<u8>::new(1, SECOND, 1).unwrap().bounded(1).map(drop).unwrap_err(),
@@ -45,7 +59,12 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
         "idle is 1s but must be more than the longest wait, which is 2s; with that or less, a record could be gone when its \
          wait is over, and the back-off begin anew"
     );
-    assert!(ExponentialBackoff::<u8>::new(SECOND, Duration::MAX).unwrap().bounded(2, Duration::MAX).is_ok());
+    assert!(
+        ExponentialBackoff::<u8>::new(SECOND, Duration::MAX)
+            .unwrap()
+            .bounded(2, Duration::MAX)
+            .is_ok()
+    );
     for (error, said) in errors.iter().zip(said) {
         let InvalidLimit { field, value, bound, remedy, .. } = error;
         assert_eq!(said, format!("{field} is {value} but must be {bound}; {remedy}"));
@@ -55,7 +74,9 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
 /// D15: client-go's arithmetic breaks at 2^63.
 #[test]
 fn back_off_is_monotone_and_within_its_bounds_for_any_base() {
-    for base in [Duration::from_nanos(1), Duration::from_nanos(2), Duration::from_millis(5), Duration::MAX] {
+    for base in
+        [Duration::from_nanos(1), Duration::from_nanos(2), Duration::from_millis(5), Duration::MAX]
+    {
         let mut limiter = ExponentialBackoff::new(base, Duration::MAX).unwrap();
         let now = ManualTimer::new().now();
         let mut last = Duration::ZERO;
@@ -87,7 +108,10 @@ fn threads_take_every_token_once() {
         [take(), other.join().unwrap()].concat()
     });
     waits.sort_unstable();
-    assert!(waits.iter().zip(0..).all(|(wait, taken)| *wait == SECOND * taken), "each wait is had once");
+    assert!(
+        waits.iter().zip(0..).all(|(wait, taken)| *wait == SECOND * taken),
+        "each wait is had once"
+    );
 }
 
 #[test]
@@ -129,7 +153,10 @@ fn jitter_stays_inside_its_band_and_repeats_with_its_seed() {
     };
     let drawn = draw(7);
     assert!(drawn.iter().all(|delay| (SECOND..=SECOND + SECOND / 10).contains(delay)));
-    assert!(drawn.iter().max().unwrap().as_millis() > 1095 && drawn.iter().min().unwrap().as_millis() < 1005);
+    assert!(
+        drawn.iter().max().unwrap().as_millis() > 1095
+            && drawn.iter().min().unwrap().as_millis() < 1005
+    );
     assert_eq!(drawn, draw(7));
     assert_ne!(drawn, draw(8));
     let mut longest =
@@ -154,7 +181,8 @@ fn a_bucket_in_debt_outlives_its_idle_time() {
 #[test]
 fn clones_that_were_given_no_seed_draw_each_for_itself() {
     let now = ManualTimer::new().now();
-    let draw = |mut limiter: Jittered<_>| (0..20).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>();
+    let draw =
+        |mut limiter: Jittered<_>| (0..20).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>();
     let backoff = || ExponentialBackoff::new(SECOND, SECOND * 1000).unwrap();
     let jittered = Jittered::full(backoff());
     assert_ne!(draw(jittered.clone()), draw(jittered));

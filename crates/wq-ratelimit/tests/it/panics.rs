@@ -3,7 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use wq_contract::fragile::{Fragile, Fuse, Line};
-use wq_ratelimit::{Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
+use wq_ratelimit::{
+    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -49,7 +51,10 @@ fn in_each_call(policy: DuringBackoff, what: &str, step: impl Fn(&Queue)) {
         items.sort_unstable();
         items.dedup();
         assert_eq!(items, [1, 2], "{what}: lost by the panic of call {fuse}");
-        assert!((queue.counts().queued == 0) && queue.remembered().items == 0, "{what}: call {fuse}");
+        assert!(
+            (queue.counts().queued == 0) && queue.remembered().items == 0,
+            "{what}: call {fuse}"
+        );
         if is_over {
             assert!(fuse > 0, "{what}: what has panicked?");
             return;
@@ -60,8 +65,12 @@ fn in_each_call(policy: DuringBackoff, what: &str, step: impl Fn(&Queue)) {
 #[test]
 fn a_panic_at_the_end_of_an_attempt_leaves_the_queue_usable() {
     let with = Outcome::RetryWith { delay: SECOND, combine: Combine::Max };
-    let retries =
-        [Outcome::Retry, Outcome::RetryAfter(SECOND * 5), Outcome::RetryAfter(Duration::ZERO), with];
+    let retries = [
+        Outcome::Retry,
+        Outcome::RetryAfter(SECOND * 5),
+        Outcome::RetryAfter(Duration::ZERO),
+        with,
+    ];
     for outcome in retries.into_iter().chain([Outcome::Success, Outcome::GiveUp]) {
         in_each_call(DuringBackoff::Keep, &format!("{outcome:?}"), |queue| {
             let left = Fuse::put_out();

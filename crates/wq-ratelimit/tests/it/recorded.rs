@@ -70,7 +70,9 @@ fn exponential_back_off_is_client_gos_to_the_nanosecond() {
             Ok(theirs) if base < 1 << 53 => {
                 assert_eq!(ours, theirs, "call {call} of base {base}");
             }
-            Ok(theirs) => assert!(ours.abs_diff(theirs) <= theirs >> 53, "call {call} of base {base}"),
+            Ok(theirs) => {
+                assert!(ours.abs_diff(theirs) <= theirs >> 53, "call {call} of base {base}")
+            }
             Err(_) => {
                 overflows += 1;
                 assert_eq!(ours, max, "call {call} of base {base}");
@@ -84,7 +86,8 @@ fn exponential_back_off_is_client_gos_to_the_nanosecond() {
 fn fast_slow_max_of_and_max_wait_are_client_gos() {
     for line in lines("fast-slow") {
         let [fast, slow, attempts] = line.numbers[..] else { panic!("three numbers") };
-        let ours = FastSlow::new(nanos(fast), nanos(slow), u32::try_from(attempts).unwrap()).unwrap();
+        let ours =
+            FastSlow::new(nanos(fast), nanos(slow), u32::try_from(attempts).unwrap()).unwrap();
         beside(&line, ours, equal);
     }
     let (ms, second) = (Duration::from_millis(1), Duration::from_secs(1));
@@ -101,13 +104,15 @@ fn fast_slow_max_of_and_max_wait_are_client_gos() {
 fn a_bucket_is_client_gos_without_its_rounding() {
     let (mut calls, mut equal) = (0, 0);
     for line in lines("bucket") {
-        let [tokens, burst] = [line.numbers[0], line.numbers[1]].map(|number| u32::try_from(number).unwrap());
+        let [tokens, burst] =
+            [line.numbers[0], line.numbers[1]].map(|number| u32::try_from(number).unwrap());
         let is_whole = 1_000_000_000 % tokens == 0;
         beside(&line, TokenBucket::per_second(tokens, burst).unwrap(), |call, ours, theirs| {
             let late = i64::try_from(ours).unwrap() - theirs;
             let most = if is_whole { 1 } else { i64::try_from(call).unwrap() + 1 };
             assert!((0..=most).contains(&late), "call {call}, {tokens} a second: {late} ns late");
-            (calls, equal) = (calls + i32::from(is_whole), equal + i32::from(is_whole && late == 0));
+            (calls, equal) =
+                (calls + i32::from(is_whole), equal + i32::from(is_whole && late == 0));
         });
     }
     assert_eq!((calls, equal), (1800, 1692), "of whole intervals");

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue,
-    Timer,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    RateLimitingQueue, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -17,8 +17,10 @@ type Step = fn(&Queue, u32);
 fn queue() -> (Queue, ManualTimer) {
     let timer = ManualTimer::new();
     let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
-    let builder =
-        RateLimitingQueue::builder().limiter(limiter).immediate_add(ImmediateAdd::Merge).timer(timer.clone());
+    let builder = RateLimitingQueue::builder()
+        .limiter(limiter)
+        .immediate_add(ImmediateAdd::Merge)
+        .timer(timer.clone());
     (builder.build().unwrap(), timer)
 }
 
@@ -57,7 +59,9 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
     assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
     assert_eq!(backoffs.items as u64 + backoffs.evicted, u64::from(items));
     // A failure of a known item does not count before its time.
-    for (item, wait) in [(items - 1, MONTH), (items - u32::try_from(MANY / 2).unwrap(), MONTH), (0, SECOND)] {
+    for (item, wait) in
+        [(items - 1, MONTH), (items - u32::try_from(MANY / 2).unwrap(), MONTH), (0, SECOND)]
+    {
         fail(&queue, item, Outcome::Retry);
         assert_eq!(queue.deadline(&item), Some(timer.now() + wait), "{item}");
     }
@@ -107,7 +111,11 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
         timer.advance(SECOND * 1200);
         ends(&queue);
         let remembered = queue.remembered();
-        assert_eq!((remembered.items, remembered.expired, remembered.evicted), (0, 1000, 0), "{way}");
+        assert_eq!(
+            (remembered.items, remembered.expired, remembered.evicted),
+            (0, 1000, 0),
+            "{way}"
+        );
     }
 }
 
@@ -115,7 +123,9 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
 #[test]
 fn a_record_is_kept_no_longer_than_something_waits() {
     let never = |combine| Outcome::RetryWith { delay: Duration::MAX, combine };
-    for outcome in [never(Combine::Max), never(Combine::Override), Outcome::RetryAfter(Duration::MAX)] {
+    for outcome in
+        [never(Combine::Max), never(Combine::Override), Outcome::RetryAfter(Duration::MAX)]
+    {
         let (queue, timer) = queue();
         fail(&queue, 1, Outcome::Retry);
         fail(&queue, 1, Outcome::Retry);
@@ -217,7 +227,8 @@ mod long {
             let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
             let queue: Queue = builder.timer(timer.clone()).build().unwrap();
             let items = u32::try_from(MANY).unwrap() + 1;
-            (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+            (0..items)
+                .for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
             assert!(queue.remembered_backoffs().evicted > 0);
             for item in [0, items - 1] {
                 queue.add(item);
@@ -240,7 +251,8 @@ mod long {
             let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
             let queue: Queue = builder.timer(timer.clone()).build().unwrap();
             let items = u32::try_from(MANY).unwrap() + 1;
-            (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+            (0..items)
+                .for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
             assert!(queue.remembered_backoffs().evicted > 0);
             let nightly = items;
             queue.add_after(nightly, SECOND * 3600);

@@ -148,7 +148,11 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
                 queue.add(1);
                 queue.try_get().unwrap().finish(outcome).unwrap();
                 let at = delay.min(ms(5));
-                assert_eq!(queue.deadline(&1), Some(timer.now() + at), "{outcome:?}, {delay:?}, {before}");
+                assert_eq!(
+                    queue.deadline(&1),
+                    Some(timer.now() + at),
+                    "{outcome:?}, {delay:?}, {before}"
+                );
             }
         }
     }
@@ -166,13 +170,21 @@ fn no_event_that_clears_a_back_off_takes_away_what_a_user_has_asked_for() {
     for (second_add, delay, left) in cases {
         for before in [false, true] {
             let (builder, timer) = builder();
-            let queue = builder.during_backoff(DuringBackoff::Clear).second_add(second_add).build().unwrap();
+            let queue = builder
+                .during_backoff(DuringBackoff::Clear)
+                .second_add(second_add)
+                .build()
+                .unwrap();
             fail_and_ask(&queue, delay, before);
             let (case, deadline) = ((second_add, delay, before), timer.now() + left);
             timer.advance(ms(1));
             assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0), "{case:?}");
             queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-            assert_eq!((queue.counts().queued, queue.deadline(&1)), (0, Some(deadline)), "{case:?}");
+            assert_eq!(
+                (queue.counts().queued, queue.deadline(&1)),
+                (0, Some(deadline)),
+                "{case:?}"
+            );
         }
     }
 }
@@ -194,7 +206,8 @@ fn an_event_on_what_a_user_has_delayed_too_is_as_immediate_add_says() {
         [(ImmediateAdd::Keep, (1, 1)), (ImmediateAdd::Merge, (1, 0)), (ImmediateAdd::Defer, (0, 1))]
     {
         let (builder, _timer) = builder();
-        let queue = builder.during_backoff(DuringBackoff::Clear).immediate_add(policy).build().unwrap();
+        let queue =
+            builder.during_backoff(DuringBackoff::Clear).immediate_add(policy).build().unwrap();
         queue.add(1);
         queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.add_after(1, ms(3));
@@ -247,7 +260,11 @@ fn an_event_that_has_joined_a_retry_comes_at_its_deadline_whatever_the_outcome()
             guard.finish(outcome).unwrap();
             let is_over = outcome != Outcome::Retry && joins == "nothing";
             let expected = if is_over { None } else { until };
-            assert_eq!((queue.counts().queued, queue.deadline(&1)), (0, expected), "{outcome:?} {joins}");
+            assert_eq!(
+                (queue.counts().queued, queue.deadline(&1)),
+                (0, expected),
+                "{outcome:?} {joins}"
+            );
             timer.advance(HOUR);
             assert_eq!(queue.counts().queued, usize::from(!is_over), "{outcome:?} {joins}");
             if joins != "nothing" {
@@ -266,7 +283,11 @@ fn a_retry_at_once_leaves_a_later_request_alone() {
         let guard = queue.try_get().unwrap();
         queue.add_after(1, HOUR);
         guard.finish(Outcome::RetryAfter(Duration::ZERO)).unwrap();
-        assert_eq!((queue.counts().queued, queue.deadline(&1)), (1, Some(timer.now() + HOUR)), "{policy:?}");
+        assert_eq!(
+            (queue.counts().queued, queue.deadline(&1)),
+            (1, Some(timer.now() + HOUR)),
+            "{policy:?}"
+        );
     }
 }
 

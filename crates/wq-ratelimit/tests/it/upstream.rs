@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, FastSlow, ManualTimer, MaxOf, Outcome, PerItemBucket, RateLimiter, RateLimitingQueue,
-    Scheduled, Timer, WithMaxWait,
+    ExponentialBackoff, FastSlow, ManualTimer, MaxOf, Outcome, PerItemBucket, RateLimiter,
+    RateLimitingQueue, Scheduled, Timer, WithMaxWait,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -16,7 +16,11 @@ fn exponential(base: Duration, max: Duration) -> ExponentialBackoff<&'static str
     ExponentialBackoff::new(base, max).unwrap()
 }
 
-fn delays<L: RateLimiter<&'static str>>(limiter: &mut L, item: &'static str, times: usize) -> Vec<Duration> {
+fn delays<L: RateLimiter<&'static str>>(
+    limiter: &mut L,
+    item: &'static str,
+    times: usize,
+) -> Vec<Duration> {
     let now = ManualTimer::new().now();
     (0..times).map(|_| limiter.next_delay(&item, now)).collect()
 }
@@ -61,7 +65,8 @@ fn fast_slow_is_fast_so_many_times() {
 /// `TestMaxOfRateLimiter`.
 #[test]
 fn max_of_asks_both_and_takes_the_longer() {
-    let mut limiter = MaxOf::new(FastSlow::new(ms(5), SECOND * 3, 3).unwrap(), exponential(ms(1), SECOND));
+    let mut limiter =
+        MaxOf::new(FastSlow::new(ms(5), SECOND * 3, 3).unwrap(), exponential(ms(1), SECOND));
     assert_eq!(delays(&mut limiter, "one", 5), [ms(5), ms(5), ms(5), SECOND * 3, SECOND * 3]);
     assert_eq!(limiter.num_requeues(&"one"), 5);
     assert_eq!(delays(&mut limiter, "two", 1), [ms(5)]);
@@ -73,7 +78,8 @@ fn max_of_asks_both_and_takes_the_longer() {
 /// `TestWithMaxWaitRateLimiter`.
 #[test]
 fn with_max_wait_caps() {
-    let mut limiter = WithMaxWait::new(FastSlow::new(ms(5), SECOND * 1000, 100).unwrap(), SECOND * 500);
+    let mut limiter =
+        WithMaxWait::new(FastSlow::new(ms(5), SECOND * 1000, 100).unwrap(), SECOND * 500);
     let delays = delays(&mut limiter, "one", 200);
     assert!(delays[..100].iter().all(|delay| *delay == ms(5)));
     assert!(delays[100..].iter().all(|delay| *delay == SECOND * 500));

@@ -126,7 +126,10 @@ pub(crate) fn cancel_against_finish() {
     let canceled = fail_beside(&queue, |queue| queue.cancel(&1));
     // Before the failure there is nothing to cancel.
     let waits = canceled.is_none();
-    assert_eq!((queue.deadline(&1), queue.counts().queued), (waits.then(|| timer.now() + SECOND), 0));
+    assert_eq!(
+        (queue.deadline(&1), queue.counts().queued),
+        (waits.then(|| timer.now() + SECOND), 0)
+    );
     next_failure(&queue, waits);
 }
 
@@ -135,7 +138,10 @@ pub(crate) fn cancel_against_add_rate_limited() {
     let other = thread(&queue, |queue| queue.cancel(&1));
     assert_eq!(queue.add_rate_limited(1), Scheduled::Delayed);
     let waits = other.join().unwrap().is_none();
-    assert_eq!((queue.deadline(&1), queue.counts().queued), (waits.then(|| timer.now() + SECOND), 0));
+    assert_eq!(
+        (queue.deadline(&1), queue.counts().queued),
+        (waits.then(|| timer.now() + SECOND), 0)
+    );
     next_failure(&queue, waits);
 }
 

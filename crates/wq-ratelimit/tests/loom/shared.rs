@@ -17,7 +17,8 @@ fn take(threads: u64, burst: u32) {
     });
     let mut waits = join(taking.collect::<Vec<_>>());
     waits.sort_unstable();
-    let expected = (1..=threads).map(|taken| SECOND * u32::try_from(taken).unwrap().saturating_sub(burst));
+    let expected =
+        (1..=threads).map(|taken| SECOND * u32::try_from(taken).unwrap().saturating_sub(burst));
     assert_eq!(waits, expected.collect::<Vec<_>>());
 }
 

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, RateLimiter, Timer, TokenBucket, WithMaxWait,
+    ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, RateLimiter, Timer, TokenBucket,
+    WithMaxWait,
 };
 
 /// What happens to one of three items: it fails, or it is forgotten.
@@ -25,7 +26,11 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 /// A base, and a maximum that is at least the base.
 fn lengths() -> impl Strategy<Value = (Duration, Duration)> {
     let nanos = || {
-        prop_oneof![1..1_000_u64, 1_000_000..10_000_000_000_u64, any::<u64>().prop_map(|nanos| nanos.max(1))]
+        prop_oneof![
+            1..1_000_u64,
+            1_000_000..10_000_000_000_u64,
+            any::<u64>().prop_map(|nanos| nanos.max(1))
+        ]
     };
     (nanos(), nanos()).prop_map(|(base, more)| {
         let base = Duration::from_nanos(base);

@@ -96,7 +96,12 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(event: Event, immediate: Immediate, second: Second, counts_early: bool) -> Self {
+    pub(crate) fn new(
+        event: Event,
+        immediate: Immediate,
+        second: Second,
+        counts_early: bool,
+    ) -> Self {
         Self {
             now: 0,
             event,
@@ -276,8 +281,9 @@ impl Naive {
         }
         let now = self.now;
         let window = self.until.get(&item).copied();
-        let is_early =
-            |(until, counts_from): &(Nanos, Nanos)| if ends { *counts_from > now } else { *until > now };
+        let is_early = |(until, counts_from): &(Nanos, Nanos)| {
+            if ends { *counts_from > now } else { *until > now }
+        };
         let early = window.filter(|window| is_early(window) && !self.counts_early);
         let at = if let Some((until, counts_from)) = early {
             let at = ask.combined(now, if ends { counts_from } else { until }, true);
@@ -299,7 +305,8 @@ impl Naive {
             let at = ask.combined(now, now + Nanos::from(delay), false);
             let end = self.end_of(at);
             // An add without a wait keeps the waiting request and its back-off.
-            let left = window.filter(|_| at == now && !ends).map_or(end, |(until, _)| until.max(at));
+            let left =
+                window.filter(|_| at == now && !ends).map_or(end, |(until, _)| until.max(at));
             self.until.insert(item, (left, end));
             at
         };

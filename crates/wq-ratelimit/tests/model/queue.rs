@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
 use wq_ratelimit::{
-    Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, ProcessingGuard,
-    RateLimitingQueue, Scheduled, SecondAdd, Timer,
+    Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    ProcessingGuard, RateLimitingQueue, Scheduled, SecondAdd, Timer,
 };
 
 const ITEMS: u8 = 5;
@@ -185,7 +185,10 @@ fn play(
             Op::Get => {
                 let got = queue.try_get().ok();
                 let expected = naive.get();
-                prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), expected.map(|(item, _)| item));
+                prop_assert_eq!(
+                    got.as_ref().map(|guard| *guard.item()),
+                    expected.map(|(item, _)| item)
+                );
                 guards.extend(got.zip(expected.map(|(_, hand_out)| hand_out)));
             }
             Op::Finish(which, how, wait) if !guards.is_empty() => {

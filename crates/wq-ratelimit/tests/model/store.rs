@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wq_ratelimit::{
-    Combine, ExponentialBackoff, ManualTimer, Outcome, PerItemBucket, RateLimiter, RateLimitingQueue,
-    Remembered, Timer,
+    Combine, ExponentialBackoff, ManualTimer, Outcome, PerItemBucket, RateLimiter,
+    RateLimitingQueue, Remembered, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);

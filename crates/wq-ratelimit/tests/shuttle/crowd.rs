@@ -7,7 +7,8 @@ use std::time::Duration;
 use shuttle::thread;
 use wq_contract::play::roll;
 use wq_ratelimit::{
-    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer, TryGetError,
+    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer,
+    TryGetError,
 };
 
 const ITEMS: u8 = 3;
@@ -111,7 +112,11 @@ pub(crate) fn workers_who_fail() {
     workers.into_iter().for_each(|thread| thread.join().unwrap());
     for item in 0..ITEMS {
         let at = usize::from(item);
-        assert_eq!(books.seen[at].load(SeqCst), books.changed[at].load(SeqCst), "an event was lost");
+        assert_eq!(
+            books.seen[at].load(SeqCst),
+            books.changed[at].load(SeqCst),
+            "an event was lost"
+        );
         queue.forget(&item);
         assert_eq!(queue.num_requeues(&item), 0);
     }
@@ -120,7 +125,8 @@ pub(crate) fn workers_who_fail() {
 /// The clock stands still. After a forget one failure counts, and all later ones are before their
 /// time.
 pub(crate) fn forgets_beside_failures() {
-    let builder = RateLimitingQueue::builder().limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap());
+    let builder =
+        RateLimitingQueue::builder().limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap());
     let queue: Queue = builder.timer(ManualTimer::new()).build().unwrap();
     let fails = |queue: &Queue| {
         for _ in 0..10 {
@@ -128,7 +134,10 @@ pub(crate) fn forgets_beside_failures() {
             if let Ok(guard) = queue.try_get() {
                 guard.finish(Outcome::Retry).unwrap();
             }
-            assert!((0..ITEMS).all(|item| queue.num_requeues(&item) <= 1), "a failure has no back-off");
+            assert!(
+                (0..ITEMS).all(|item| queue.num_requeues(&item) <= 1),
+                "a failure has no back-off"
+            );
         }
     };
     let forgets = |queue: &Queue| (0..10).for_each(|_| queue.forget(&roll(ITEMS)));

@@ -21,7 +21,11 @@ fn main() {}
 
 #[cfg(wq_shuttle)]
 fn main() -> std::process::ExitCode {
-    wq_contract::play::main(&Programme { of: env!("CARGO_PKG_NAME"), scenarios: SCENARIOS, states: &[] })
+    wq_contract::play::main(&Programme {
+        of: env!("CARGO_PKG_NAME"),
+        scenarios: SCENARIOS,
+        states: &[],
+    })
 }
 
 #[cfg(wq_shuttle)]

@@ -17,7 +17,8 @@ pub(crate) fn a_bucket_for_all() {
             thread::spawn(move || (0..TIMES).map(|_| bucket.reserve(now)).collect::<Vec<_>>())
         })
         .collect();
-    let mut waits: Vec<Duration> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let mut waits: Vec<Duration> =
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     waits.sort_unstable();
     let expected = (1..=8 * TIMES).map(|taken| SECOND * taken.saturating_sub(5));
     assert_eq!(waits, expected.collect::<Vec<_>>());
@@ -30,12 +31,15 @@ pub(crate) fn a_limiter_for_all() {
     let failing: Vec<_> = (0..3)
         .map(|_| {
             let mut limiter = limiter.clone();
-            thread::spawn(move || (0..4).map(|_| limiter.next_delay(&1_u8, now)).collect::<Vec<_>>())
+            thread::spawn(move || {
+                (0..4).map(|_| limiter.next_delay(&1_u8, now)).collect::<Vec<_>>()
+            })
         })
         .collect();
     let mut forgetting = limiter.clone();
     let forgets = thread::spawn(move || (0..2).for_each(|_| forgetting.forget(&1)));
-    let mut waits: Vec<Duration> = failing.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let mut waits: Vec<Duration> =
+        failing.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     forgets.join().unwrap();
     waits.sort_unstable();
     let firsts = waits.iter().filter(|wait| **wait == SECOND).count();

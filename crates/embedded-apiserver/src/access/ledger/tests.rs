@@ -33,7 +33,8 @@ fn what_is_not_kept_is_counted_and_nothing_is_asserted_of_it() {
     assert_eq!(access.not_kept(), 0);
     note(&bob, 0);
     assert_eq!((access.by("bob").refused().len(), access.not_kept()), (0, 1));
-    let asserted = catch_unwind(AssertUnwindSafe(|| drop(access.by("bob").assert_nothing_refused().clone())));
+    let asserted =
+        catch_unwind(AssertUnwindSafe(|| drop(access.by("bob").assert_nothing_refused().clone())));
     let why = asserted.expect_err("bob was refused something");
     let why = why.downcast_ref::<String>().expect("a message");
     assert!(why.contains("1 notes, of this or of other users, were not kept"), "{why}");

@@ -52,7 +52,11 @@ fn a_cluster_role_binding_holds_everywhere_and_a_role_binding_in_its_namespace()
     policy.put(Table::Bindings, "n", "b", binding("ClusterRole", "reader", bob()));
     assert_eq!(
         policy.says("bob", &get("pods", "n")),
-        (true, r#"RBAC: allowed by RoleBinding "b/n" of ClusterRole "reader" to User "bob""#.to_owned())
+        (
+            true,
+            r#"RBAC: allowed by RoleBinding "b/n" of ClusterRole "reader" to User "bob""#
+                .to_owned()
+        )
     );
     assert!(!policy.says("bob", &get("pods", "m")).0);
     assert!(!policy.says("bob", &get("pods", "")).0);
@@ -102,12 +106,19 @@ fn changes_and_removals_take_effect() {
     policy.put(Table::Roles, "n", "r", role(&["nodes"]));
     assert!(!policy.says("bob", &asked).0);
     policy.put(Table::Roles, "n", "r", role(&["pods"]));
-    policy.put(Table::Bindings, "n", "b", binding("Role", "r", json!([{ "kind": "User", "name": "alice" }])));
+    policy.put(
+        Table::Bindings,
+        "n",
+        "b",
+        binding("Role", "r", json!([{ "kind": "User", "name": "alice" }])),
+    );
     assert!(!policy.says("bob", &asked).0);
     assert!(policy.says("alice", &asked).0);
     policy.change(Table::Bindings, &place("n", "b"), None);
     assert_eq!(policy.says("alice", &asked), (false, String::new()));
-    assert!(policy.index.get("n").is_none_or(|index| index.users.is_empty() && index.groups.is_empty()));
+    assert!(
+        policy.index.get("n").is_none_or(|index| index.users.is_empty() && index.groups.is_empty())
+    );
 }
 
 #[test]

@@ -44,9 +44,12 @@ fn ask(text: &str) -> Attributes<'_> {
 fn a_rule_allows_what_all_its_parts_name() {
     let one = rule(&["get"], &["apps"], &["deployments"], &[]);
     assert!(one.allows(&ask("get deployments apps x")).is_some());
-    for other in
-        ["list deployments apps", "get deployments", "get replicasets apps", "get deployments/scale apps x"]
-    {
+    for other in [
+        "list deployments apps",
+        "get deployments",
+        "get replicasets apps",
+        "get deployments/scale apps x",
+    ] {
         assert!(one.allows(&ask(other)).is_none(), "{other}");
     }
 }
@@ -98,7 +101,8 @@ fn what_allowed_it_is_told_as_one_of_the_atoms() {
 }
 
 fn atom(verb: &str, group: &str, resource: &str, name: Option<&str>) -> Atom {
-    let on = On::Resource { group: group.into(), resource: resource.into(), name: name.map(Arc::from) };
+    let on =
+        On::Resource { group: group.into(), resource: resource.into(), name: name.map(Arc::from) };
     Atom { verb: verb.into(), on }
 }
 
@@ -112,8 +116,14 @@ fn a_rule_covers_no_more_than_it_grants() {
     assert!(!covers(&own, &atom("get", "", "pods", Some("b"))));
     assert!(!covers(&own, &atom("*", "", "pods", Some("a"))));
     assert!(covers(&rule(&["*"], &["*"], &["*"], &[]), &atom("get", "x", "y/z", Some("a"))));
-    assert!(covers(&paths(&["get"], &["/a/*"]), &Atom { verb: "get".into(), on: On::Path("/a/b/*".into()) }));
-    assert!(!covers(&paths(&["get"], &["/a/b"]), &Atom { verb: "get".into(), on: On::Path("/a/*".into()) }));
+    assert!(covers(
+        &paths(&["get"], &["/a/*"]),
+        &Atom { verb: "get".into(), on: On::Path("/a/b/*".into()) }
+    ));
+    assert!(!covers(
+        &paths(&["get"], &["/a/b"]),
+        &Atom { verb: "get".into(), on: On::Path("/a/*".into()) }
+    ));
 }
 
 #[test]

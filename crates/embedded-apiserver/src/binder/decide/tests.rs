@@ -35,7 +35,8 @@ fn merge(target: &mut Value, patch: &Value) {
 
 impl World {
     fn class(&mut self, name: &str, mode: &str) {
-        let class = json!({ "metadata": { "name": name }, "provisioner": "p", "volumeBindingMode": mode });
+        let class =
+            json!({ "metadata": { "name": name }, "provisioner": "p", "volumeBindingMode": mode });
         let class: StorageClass = serde_json::from_value(class).expect("a class");
         self.view.put_class(class);
     }
@@ -119,7 +120,10 @@ impl World {
 
     fn write(&mut self, write: &Write) {
         let held = self.object(&write.target)["metadata"]["resourceVersion"].clone();
-        assert_eq!(write.patch["metadata"]["resourceVersion"], held, "decided on the newest version");
+        assert_eq!(
+            write.patch["metadata"]["resourceVersion"], held,
+            "decided on the newest version"
+        );
         let before = self.object(&write.target).clone();
         merge(self.object(&write.target), &write.patch);
         assert_ne!(*self.object(&write.target), before, "every write changes something: {write:?}");
@@ -130,7 +134,8 @@ impl World {
     fn settle(&mut self, mut writes: usize) {
         loop {
             let claims = self.claims.keys().map(|name| Key::Claim(("ns".to_owned(), name.clone())));
-            let keys: Vec<Key> = claims.chain(self.volumes.keys().cloned().map(Key::Volume)).collect();
+            let keys: Vec<Key> =
+                claims.chain(self.volumes.keys().cloned().map(Key::Volume)).collect();
             let Some(write) = keys.iter().find_map(|key| self.next(key)) else { return };
             if writes == 0 {
                 return;
@@ -198,7 +203,10 @@ fn the_four_writes_of_a_binding_come_in_order() {
         world.write(&write);
     }
     let volume = Key::Volume("v".to_owned());
-    assert_eq!(seen, [(volume.clone(), false), (volume, true), (claim.clone(), false), (claim, true)]);
+    assert_eq!(
+        seen,
+        [(volume.clone(), false), (volume, true), (claim.clone(), false), (claim, true)]
+    );
     assert_eq!(world.volumes["v"]["spec"]["claimRef"]["uid"], "uid-c");
     assert_eq!(world.claims["c"]["status"]["capacity"]["storage"], "1Gi");
 }
@@ -302,8 +310,12 @@ fn the_second_volume_of_a_claim_goes_back() {
         "spec": { "persistentVolumeReclaimPolicy": "Delete" },
     });
     let provisioned = world.volume("extra", Some("c"), made);
-    assert_eq!(world.next(&provisioned).expect("to be deleted").patch["status"]["phase"], "Released");
-    let ours = json!({ "metadata": { "annotations": { "pv.kubernetes.io/bound-by-controller": "yes" } } });
+    assert_eq!(
+        world.next(&provisioned).expect("to be deleted").patch["status"]["phase"],
+        "Released"
+    );
+    let ours =
+        json!({ "metadata": { "annotations": { "pv.kubernetes.io/bound-by-controller": "yes" } } });
     let taken = world.volume("taken", Some("c"), ours);
     assert_eq!(world.next(&taken).expect("to be freed").patch["spec"]["claimRef"], Value::Null);
 }

@@ -1,5 +1,6 @@
-//! Addresses and node ports of Services: which are free is read off the Services that are there, so nothing has to be
-//! given back. Pure: the same Services and the same random numbers give the same answer.
+//! Addresses and node ports of Services: which are free is read off the Services that are there, so
+//! nothing has to be given back. Pure: the same Services and the same random numbers give the same
+//! answer.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -13,7 +14,8 @@ use crate::builtin::values::said;
 use crate::metadata::{self, Object};
 use crate::status::{Cause, Causes};
 
-/// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default is a 256th of it.
+/// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default
+/// is a 256th of it.
 const RANGE: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 16);
 /// `--service-node-port-range` by its default.
 const PORTS: std::ops::RangeInclusive<u32> = 30000..=32767;
@@ -34,7 +36,9 @@ impl Taken {
 
     /// The first thing that a Service has although it is taken: where it says so, and what.
     pub(crate) fn of(&self, service: &Object) -> Option<(String, String)> {
-        if let Some(address) = address_of(service).filter(|address| self.addresses.contains(address)) {
+        if let Some(address) =
+            address_of(service).filter(|address| self.addresses.contains(address))
+        {
             return Some(("spec.clusterIP".to_owned(), address.to_string()));
         }
         let (at, port) = ports_of(service).find(|(_, port)| self.ports.contains(port))?;
@@ -55,19 +59,21 @@ fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Whether a Service has to be given something, or wants something that may be taken: to look at the others costs time.
+/// Whether a Service has to be given something, or wants something that may be taken: to look at
+/// the others costs time.
 pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     let same = |path: &str| old.is_some_and(|old| at(service, path) == at(old, path));
-    let addressed =
-        !text(service, "spec.clusterIP").is_empty() && same("spec.clusterIP") && same("spec.clusterIPs");
+    let addressed = !text(service, "spec.clusterIP").is_empty()
+        && same("spec.clusterIP")
+        && same("spec.clusterIPs");
     let ports = !needs_node_port(service) || same("spec.ports");
     // Which families a headless Service may be of depends on whether it selects anything.
     let families = !is_headless(service) || same("spec.selector");
     needs_cluster_ip(service) && !(addressed && ports && families && same("spec.type"))
 }
 
-/// Gives a Service an address and ports on the nodes, where it needs them and says none. A dry run is answered with
-/// what is never given, as the real server's.
+/// Gives a Service an address and ports on the nodes, where it needs them and says none. A dry run
+/// is answered with what is never given, as the real server's.
 ///
 /// # Errors
 ///
@@ -81,20 +87,25 @@ pub(crate) fn allocate(
 ) -> Result<(), Causes> {
     let mut causes = Causes::default();
     let headless = is_headless(service);
-    let selects = at(service, "spec.selector").is_some_and(|s| s.as_object().is_some_and(|s| !s.is_empty()));
+    let selects =
+        at(service, "spec.selector").is_some_and(|s| s.as_object().is_some_and(|s| !s.is_empty()));
     set_families(service, headless && !selects, &mut causes);
     if !causes.is_empty() {
         return Err(causes);
     }
-    // One that its status has created got none, and none comes later: only a change of the type asks for one.
-    let goes_without = old.is_some_and(|old| needs_cluster_ip(old) && text(old, "spec.clusterIP").is_empty());
+    // One that its status has created got none, and none comes later: only a change of the type
+    // asks for one.
+    let goes_without =
+        old.is_some_and(|old| needs_cluster_ip(old) && text(old, "spec.clusterIP").is_empty());
     let had = old.map(|old| text(old, "spec.clusterIP").to_owned()).unwrap_or_default();
     let asked = text(service, "spec.clusterIP").to_owned();
     let listed = at(service, "spec.clusterIPs").cloned();
     // The real server makes an object of each address that it gives, which names whose it is.
     let nameless = old.is_none() && !dry_run && metadata::text(service, "name").is_empty();
     let ownerless = |address: Ipv4Addr| {
-        format!("IPAddress.networking.k8s.io \"{address}\" is invalid: spec.parentRef.name: Required value")
+        format!(
+            "IPAddress.networking.k8s.io \"{address}\" is invalid: spec.parentRef.name: Required value"
+        )
     };
     let Some(Value::Object(spec)) = service.get_mut("spec") else { return Ok(()) };
     if headless || asked == had && !asked.is_empty() {
@@ -160,8 +171,11 @@ fn set_families(service: &mut Object, any: bool, causes: &mut Causes) {
         }
     }
     // A headless Service that selects nothing may have endpoints of any family.
-    let (families, policy) =
-        if any { (json!(["IPv4", "IPv6"]), "RequireDualStack") } else { (json!(["IPv4"]), "SingleStack") };
+    let (families, policy) = if any {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
+    };
     if spec.get("ipFamilies").is_none_or(|families| *families == json!([])) {
         spec.insert("ipFamilies".to_owned(), families);
     }
@@ -200,7 +214,8 @@ fn allocate_ports(
     let own = old.map(numbers).unwrap_or_default();
     let mut given: HashSet<u32> = HashSet::new();
     let asked = numbers(service);
-    let Some(Value::Array(ports)) = service.get_mut("spec").and_then(|spec| spec.get_mut("ports")) else {
+    let Some(Value::Array(ports)) = service.get_mut("spec").and_then(|spec| spec.get_mut("ports"))
+    else {
         return;
     };
     // TCP and UDP of one number may share the port.
@@ -222,13 +237,20 @@ fn allocate_ports(
                 None
             };
             if let Some(why) = wrong {
-                causes.push(Cause::invalid_json(format!("spec.ports[{at}].nodePort"), &number.into(), &why));
+                causes.push(Cause::invalid_json(
+                    format!("spec.ports[{at}].nodePort"),
+                    &number.into(),
+                    &why,
+                ));
             }
             continue;
         }
-        let (of, protocol) =
-            (port.get("port").and_then(Value::as_u64).unwrap_or(0), said(port, "protocol").to_owned());
-        let shared = by_number.iter().find(|(number, other, _)| *number == of && *other != protocol);
+        let (of, protocol) = (
+            port.get("port").and_then(Value::as_u64).unwrap_or(0),
+            said(port, "protocol").to_owned(),
+        );
+        let shared =
+            by_number.iter().find(|(number, other, _)| *number == of && *other != protocol);
         let free = match shared {
             Some((_, _, port)) => Some(*port),
             None if dry_run => Some(PORTS.end() + 2),
@@ -236,7 +258,9 @@ fn allocate_ports(
                 let count = PORTS.end() - PORTS.start() + 1;
                 let start = rng.u32(0..count);
                 (0..count).map(|step| PORTS.start() + (start + step) % count).find(|port| {
-                    !taken.ports.contains(port) && !given.contains(port) && !asked.contains(&u64::from(*port))
+                    !taken.ports.contains(port)
+                        && !given.contains(port)
+                        && !asked.contains(&u64::from(*port))
                 })
             }
         };

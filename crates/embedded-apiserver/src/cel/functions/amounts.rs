@@ -10,15 +10,20 @@ const NANO: i128 = 1_000_000_000;
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let said = |why: &str| Failure::said(why);
     let whole = |value: Option<i64>| value.map(V::Int).ok_or_else(|| said("integer overflow"));
-    let unsigned = |value: Option<u64>| value.map(V::Uint).ok_or_else(|| said("unsigned integer overflow"));
+    let unsigned =
+        |value: Option<u64>| value.map(V::Uint).ok_or_else(|| said("unsigned integer overflow"));
     Some(match (function, args) {
         ("-_", [V::Int(a)]) => whole(a.checked_neg()),
         ("-_", [V::Double(a)]) => Ok(V::Double(-a)),
         ("_+_", [V::Int(a), V::Int(b)]) => whole(a.checked_add(*b)),
         ("_-_", [V::Int(a), V::Int(b)]) => whole(a.checked_sub(*b)),
         ("_*_", [V::Int(a), V::Int(b)]) => whole(a.checked_mul(*b)),
-        ("_/_", [V::Int(_), V::Int(0)]) | ("_/_", [V::Uint(_), V::Uint(0)]) => Err(said("division by zero")),
-        ("_%_", [V::Int(_), V::Int(0)]) | ("_%_", [V::Uint(_), V::Uint(0)]) => Err(said("modulus by zero")),
+        ("_/_", [V::Int(_), V::Int(0)]) | ("_/_", [V::Uint(_), V::Uint(0)]) => {
+            Err(said("division by zero"))
+        }
+        ("_%_", [V::Int(_), V::Int(0)]) | ("_%_", [V::Uint(_), V::Uint(0)]) => {
+            Err(said("modulus by zero"))
+        }
         ("_/_", [V::Int(a), V::Int(b)]) => whole(a.checked_div(*b)),
         ("_%_", [V::Int(a), V::Int(b)]) => whole(a.checked_rem(*b)),
         ("_+_", [V::Uint(a), V::Uint(b)]) => unsigned(a.checked_add(*b)),

@@ -9,7 +9,8 @@ use crate::cel::value::{Value, Value as V};
 /// A value as one of the type of this name.
 pub(super) fn convert(to: &str, value: &Value) -> Called {
     let said = |why: &str| Failure::said(why);
-    let wrong = || Failure::said(format!("type conversion error from '{}' to '{to}'", value.type_name()));
+    let wrong =
+        || Failure::said(format!("type conversion error from '{}' to '{to}'", value.type_name()));
     let overflow = || said("integer overflow");
     match (to, value) {
         ("bool", V::Bool(_))
@@ -47,9 +48,9 @@ pub(super) fn convert(to: &str, value: &Value) -> Called {
         ("bytes", V::Text(text)) => Ok(V::Bytes(text.as_bytes().into())),
         ("duration", V::Int(nanos)) => Ok(V::Duration(*nanos)),
         ("duration", V::Text(text)) => times::duration(text).map(V::Duration).ok_or_else(wrong),
-        ("timestamp", V::Int(seconds)) => {
-            Timestamp::from_second(*seconds).map(V::Timestamp).map_err(|_| said("timestamp overflow"))
-        }
+        ("timestamp", V::Int(seconds)) => Timestamp::from_second(*seconds)
+            .map(V::Timestamp)
+            .map_err(|_| said("timestamp overflow")),
         ("timestamp", V::Text(text)) => times::timestamp(text).map(V::Timestamp).ok_or_else(wrong),
         ("string", V::Bytes(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(V::text(text)),

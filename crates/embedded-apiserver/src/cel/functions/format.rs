@@ -13,18 +13,25 @@ pub(in crate::cel) fn clauses(text: &str) -> Vec<char> {
     let mut letters = Vec::new();
     let mut chars = text.chars();
     while chars.any(|c| c == '%') {
-        letters.extend(chars.find(|c| *c != '.' && !c.is_ascii_digit()).filter(|letter| *letter != '%'));
+        letters.extend(
+            chars.find(|c| *c != '.' && !c.is_ascii_digit()).filter(|letter| *letter != '%'),
+        );
     }
     letters
 }
 
 /// Whether a clause does not take values of a type: what it is called, and what it takes.
-pub(in crate::cel) const fn refuses(clause: char, of: &Type) -> Option<(&'static str, &'static str)> {
+pub(in crate::cel) const fn refuses(
+    clause: char,
+    of: &Type,
+) -> Option<(&'static str, &'static str)> {
     let number = matches!(of, Type::Int | Type::Uint | Type::Dyn | Type::Error);
     match clause {
         'd' if !number => Some(("decimal", "integers")),
         'o' if !number => Some(("octal", "integers")),
-        'f' if !matches!(of, Type::Double | Type::Dyn | Type::Error) => Some(("fixed-point", "doubles")),
+        'f' if !matches!(of, Type::Double | Type::Dyn | Type::Error) => {
+            Some(("fixed-point", "doubles"))
+        }
         'x' | 'X' if !number && !matches!(of, Type::String | Type::Bytes) => {
             Some(("hex", "integers, byte buffers, and strings"))
         }
@@ -55,9 +62,12 @@ pub(super) fn format(text: &str, args: &[Value]) -> Result<String, Failure> {
             while let Some(digit) = chars.next_if(char::is_ascii_digit) {
                 digits.push(digit);
             }
-            precision = digits.parse().ok().filter(|precision| *precision <= 1000).ok_or_else(|| {
-                unreadable("error while parsing precision: could not find end of precision specifier")
-            })?;
+            precision =
+                digits.parse().ok().filter(|precision| *precision <= 1000).ok_or_else(|| {
+                    unreadable(
+                        "error while parsing precision: could not find end of precision specifier",
+                    )
+                })?;
         }
         let clause = chars.next().ok_or_else(|| unreadable("unexpected end of string"))?;
         let Some((at, value)) = args.next() else {
@@ -103,7 +113,9 @@ fn clause_of(clause: char, precision: usize, value: &Value) -> Result<String, Fa
             };
             if clause == 'X' { hex.to_uppercase() } else { hex }
         }
-        (other, _) => return Err(unreadable(&format!("unrecognized formatting clause \"{other}\""))),
+        (other, _) => {
+            return Err(unreadable(&format!("unrecognized formatting clause \"{other}\"")));
+        }
     })
 }
 

@@ -54,11 +54,15 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
             Ok(List::of((0..*end).map(V::Int).collect()))
         }
         ("sets.contains", [V::List(list), V::List(of)]) => contains_all(list, of).map(V::Bool),
-        ("sets.equivalent", [V::List(a), V::List(b)]) => {
-            contains_all(a, b).and_then(|all| if all { contains_all(b, a) } else { Ok(false) }).map(V::Bool)
-        }
+        ("sets.equivalent", [V::List(a), V::List(b)]) => contains_all(a, b)
+            .and_then(|all| if all { contains_all(b, a) } else { Ok(false) })
+            .map(V::Bool),
         ("sets.intersects", [V::List(a), V::List(b)]) => {
-            let found = b.items.iter().map(|item| a.contains(item)).find(|found| !matches!(found, Ok(false)));
+            let found = b
+                .items
+                .iter()
+                .map(|item| a.contains(item))
+                .find(|found| !matches!(found, Ok(false)));
             found.unwrap_or(Ok(false)).map(V::Bool)
         }
         _ => return None,
@@ -87,7 +91,8 @@ fn sum(list: &List) -> Called {
 fn extreme(list: &List, name: &str, better: fn(Ordering) -> bool) -> Called {
     let mut all = list.items.iter();
     let first = all.next().ok_or_else(|| Failure::said(format!("{name} called on empty list")))?;
-    let best = all.fold(first, |best, item| if item.compare(best).is_some_and(better) { item } else { best });
+    let best = all
+        .fold(first, |best, item| if item.compare(best).is_some_and(better) { item } else { best });
     Ok(best.clone())
 }
 

@@ -11,7 +11,9 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Option<Ca
         ("ip", [V::Text(text)]) if !is_method => address(text).map(V::Ip),
         ("ip", [V::Cidr(address, _)]) => Ok(V::Ip(*address)),
         ("isIP", [V::Text(text)]) => Ok(V::Bool(address(text).is_ok())),
-        ("ip.isCanonical", [V::Text(text)]) => address(text).map(|ip| V::Bool(ip.to_string() == **text)),
+        ("ip.isCanonical", [V::Text(text)]) => {
+            address(text).map(|ip| V::Bool(ip.to_string() == **text))
+        }
         ("family", [V::Ip(ip)]) => Ok(V::Int(if ip.is_ipv4() { 4 } else { 6 })),
         ("isUnspecified", [V::Ip(ip)]) => Ok(V::Bool(ip.is_unspecified())),
         ("isLoopback", [V::Ip(ip)]) => Ok(V::Bool(ip.is_loopback())),
@@ -22,16 +24,17 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Option<Ca
         ("isCIDR", [V::Text(text)]) => Ok(V::Bool(network(text).is_ok())),
         ("prefixLength", [V::Cidr(_, bits)]) => Ok(V::Int(i64::from(*bits))),
         ("masked", [V::Cidr(ip, bits)]) => Ok(V::Cidr(masked(*ip, *bits), *bits)),
-        ("containsIP", [V::Cidr(ip, bits), V::Ip(other)]) => Ok(V::Bool(contains(*ip, *bits, *other))),
+        ("containsIP", [V::Cidr(ip, bits), V::Ip(other)]) => {
+            Ok(V::Bool(contains(*ip, *bits, *other)))
+        }
         ("containsIP", [V::Cidr(ip, bits), V::Text(text)]) => {
             address(text).map(|other| V::Bool(contains(*ip, *bits, other)))
         }
         ("containsCIDR", [V::Cidr(ip, bits), V::Cidr(other, longer)]) => {
             Ok(V::Bool(longer >= bits && contains(*ip, *bits, *other)))
         }
-        ("containsCIDR", [V::Cidr(ip, bits), V::Text(text)]) => {
-            network(text).map(|(other, longer)| V::Bool(longer >= *bits && contains(*ip, *bits, other)))
-        }
+        ("containsCIDR", [V::Cidr(ip, bits), V::Text(text)]) => network(text)
+            .map(|(other, longer)| V::Bool(longer >= *bits && contains(*ip, *bits, other))),
         _ => return None,
     })
 }
@@ -60,7 +63,8 @@ fn network(text: &str) -> Result<(IpAddr, u8), Failure> {
         Failure::said(format!("network address parse error during conversion from string: {shown}"))
     };
     let (ip, bits) = text.rsplit_once('/').ok_or_else(|| wrong("no '/'"))?;
-    let parsed: IpAddr = ip.parse().map_err(|_| wrong(&format!("ParseAddr({ip:?}): unable to parse IP")))?;
+    let parsed: IpAddr =
+        ip.parse().map_err(|_| wrong(&format!("ParseAddr({ip:?}): unable to parse IP")))?;
     let most = if parsed.is_ipv4() { 32 } else { 128 };
     let digits = !bits.is_empty()
         && bits.bytes().all(|b| b.is_ascii_digit())
@@ -104,5 +108,9 @@ fn is_link_local_multicast(ip: IpAddr) -> bool {
 /// As Go's `netip.Addr.IsGlobalUnicast`: private addresses too.
 fn is_global_unicast(ip: IpAddr) -> bool {
     let broadcast = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
-    !broadcast && !ip.is_unspecified() && !ip.is_loopback() && !ip.is_multicast() && !is_link_local(ip)
+    !broadcast
+        && !ip.is_unspecified()
+        && !ip.is_loopback()
+        && !ip.is_multicast()
+        && !is_link_local(ip)
 }

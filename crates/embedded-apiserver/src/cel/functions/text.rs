@@ -1,4 +1,5 @@
-//! Functions of texts (cel-go's `ext/strings.go`, and `find` of Kubernetes). Places in texts count characters.
+//! Functions of texts (cel-go's `ext/strings.go`, and `find` of Kubernetes). Places in texts count
+//! characters.
 
 use crate::cel::failure::Failure;
 use crate::cel::functions::{Called, format, text_list};
@@ -17,10 +18,11 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
             .find_all(text, 1)
             .map(|found| V::Bool(!found.is_empty()))
             .map_err(Failure::said),
-        ("find", [V::Text(text), V::Text(pattern)]) => {
-            found(text, pattern, 1).map(|found| V::text(found.into_iter().next().unwrap_or_default()))
+        ("find", [V::Text(text), V::Text(pattern)]) => found(text, pattern, 1)
+            .map(|found| V::text(found.into_iter().next().unwrap_or_default())),
+        ("findAll", [V::Text(text), V::Text(pattern)]) => {
+            found(text, pattern, usize::MAX).map(text_list)
         }
-        ("findAll", [V::Text(text), V::Text(pattern)]) => found(text, pattern, usize::MAX).map(text_list),
         ("findAll", [V::Text(text), V::Text(pattern), V::Int(most)]) => {
             found(text, pattern, usize::try_from(*most).unwrap_or(usize::MAX)).map(text_list)
         }
@@ -36,11 +38,15 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
                 part => last_index_of(text, part, length - 1),
             }
         }
-        ("lastIndexOf", [V::Text(text), V::Text(part), V::Int(from)]) => last_index_of(text, part, *from),
+        ("lastIndexOf", [V::Text(text), V::Text(part), V::Int(from)]) => {
+            last_index_of(text, part, *from)
+        }
         ("lowerAscii", [V::Text(text)]) => Ok(V::text(text.to_ascii_lowercase())),
         ("upperAscii", [V::Text(text)]) => Ok(V::text(text.to_ascii_uppercase())),
         ("trim", [V::Text(text)]) => Ok(V::text(text.trim())),
-        ("replace", [V::Text(text), V::Text(old), V::Text(new)]) => Ok(V::text(text.replace(&**old, new))),
+        ("replace", [V::Text(text), V::Text(old), V::Text(new)]) => {
+            Ok(V::text(text.replace(&**old, new)))
+        }
         ("replace", [V::Text(text), V::Text(old), V::Text(new), V::Int(most)]) => {
             Ok(V::text(match usize::try_from(*most) {
                 Ok(most) => text.replacen(&**old, new, most),
@@ -52,13 +58,17 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
         ("substring", [V::Text(text), V::Int(from)]) => {
             let length = text.chars().count();
             match usize::try_from(*from) {
-                Ok(from) if from <= length => Ok(V::text(text.chars().skip(from).collect::<String>())),
+                Ok(from) if from <= length => {
+                    Ok(V::text(text.chars().skip(from).collect::<String>()))
+                }
                 _ => Err(out_of_range(*from)),
             }
         }
         ("substring", [V::Text(text), V::Int(from), V::Int(to)]) => substring(text, *from, *to),
         ("strings.quote", [V::Text(text)]) => Ok(V::text(quoted(text))),
-        ("format", [V::Text(text), V::List(list)]) => format::format(text, &list.items).map(V::text),
+        ("format", [V::Text(text), V::List(list)]) => {
+            format::format(text, &list.items).map(V::text)
+        }
         _ => return None,
     })
 }
@@ -91,7 +101,9 @@ fn index_of(text: &str, part: &str, from: i64) -> Called {
     let Some((start, _)) = text.char_indices().nth(skipped) else { return Ok(V::Int(-1)) };
     let rest = text.get(start..).unwrap_or_default();
     let place = rest.find(part).and_then(|at| rest.get(..at)).map(|before| before.chars().count());
-    Ok(V::Int(place.map_or(-1, |place| from.saturating_add(i64::try_from(place).unwrap_or(i64::MAX)))))
+    Ok(V::Int(
+        place.map_or(-1, |place| from.saturating_add(i64::try_from(place).unwrap_or(i64::MAX))),
+    ))
 }
 
 fn last_index_of(text: &str, part: &str, from: i64) -> Called {
@@ -131,8 +143,9 @@ fn substring(text: &str, from: i64, to: i64) -> Called {
         return Err(Failure::said(format!("invalid substring range. start: {from}, end: {to}")));
     }
     let length = text.chars().count();
-    let inside =
-        |at: i64| usize::try_from(at).ok().filter(|at| *at <= length).ok_or_else(|| out_of_range(at));
+    let inside = |at: i64| {
+        usize::try_from(at).ok().filter(|at| *at <= length).ok_or_else(|| out_of_range(at))
+    };
     let (start, end) = (inside(from)?, inside(to)?);
     Ok(V::text(text.chars().skip(start).take(end - start).collect::<String>()))
 }

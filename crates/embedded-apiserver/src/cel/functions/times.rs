@@ -8,7 +8,9 @@ use crate::cel::functions::Called;
 use crate::cel::value::{Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
-    let length = |nanos: Option<i64>| nanos.map(V::Duration).ok_or_else(|| Failure::said("integer overflow"));
+    let length = |nanos: Option<i64>| {
+        nanos.map(V::Duration).ok_or_else(|| Failure::said("integer overflow"))
+    };
     let moved = |time: &Timestamp, nanos: Option<i64>| {
         let time = nanos.and_then(|nanos| time.checked_add(SignedDuration::from_nanos(nanos)).ok());
         time.map(V::Timestamp).ok_or_else(|| Failure::said("timestamp overflow"))
@@ -80,8 +82,8 @@ pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
     text.parse().ok().filter(|time: &Timestamp| is_rfc3339(text) && time.as_second() >= YEAR_ONE)
 }
 
-/// Whether a text is `2026-01-02T03:04:05.678Z`, or has an offset as `+01:00` at its end. What it says may be impossible
-/// still; a leap second is, for Go.
+/// Whether a text is `2026-01-02T03:04:05.678Z`, or has an offset as `+01:00` at its end. What it
+/// says may be impossible still; a leap second is, for Go.
 fn is_rfc3339(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let Some(rest) = shape.strip_prefix("0000-00-00T00:00:00") else { return false };
@@ -127,8 +129,9 @@ pub(crate) fn duration(text: &str) -> Option<i64> {
             "h" => 3_600_000_000_000,
             _ => return None,
         };
-        let digits =
-            |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i64>().ok().map(i128::from) };
+        let digits = |text: &str| {
+            if text.is_empty() { Some(0) } else { text.parse::<i64>().ok().map(i128::from) }
+        };
         nanos = nanos.checked_add(digits(whole)?.checked_mul(of_unit)?)?;
         // More than 18 digits behind the point say nothing of nanoseconds.
         let fraction = fraction.get(..18).unwrap_or(fraction);

@@ -28,7 +28,12 @@ fn owner(uid: &str, blocks: bool) -> OwnerReference {
     }
 }
 
-fn metadata(uid: &str, owners: &[OwnerReference], finalizers: &[&str], deleting: bool) -> ObjectMeta {
+fn metadata(
+    uid: &str,
+    owners: &[OwnerReference],
+    finalizers: &[&str],
+    deleting: bool,
+) -> ObjectMeta {
     ObjectMeta {
         name: Some(format!("name-of-{uid}")),
         namespace: Some("n".to_owned()),
@@ -135,7 +140,10 @@ fn an_owner_stands_by_its_uid() {
     assert_eq!(standing(&reference, None), Standing::Absent);
     assert_eq!(standing(&reference, Some(&metadata("other", &[], &[], false))), Standing::Absent);
     assert_eq!(standing(&reference, Some(&metadata("o", &[], &[], false))), Standing::Solid);
-    assert_eq!(standing(&reference, Some(&metadata("o", &[], &["example.com/f"], true))), Standing::Solid);
+    assert_eq!(
+        standing(&reference, Some(&metadata("o", &[], &["example.com/f"], true))),
+        Standing::Solid
+    );
     let waiting = metadata("o", &[], &["foregroundDeletion"], true);
     assert_eq!(standing(&reference, Some(&waiting)), Standing::Waiting);
 }
@@ -145,7 +153,11 @@ fn verdicts() {
     use Standing::{Absent, Solid, Waiting};
     let plain = metadata("d", &[], &[], false);
     let owners = |standings: &[Standing]| -> Vec<_> {
-        standings.iter().enumerate().map(|(at, standing)| (owner(&at.to_string(), true), *standing)).collect()
+        standings
+            .iter()
+            .enumerate()
+            .map(|(at, standing)| (owner(&at.to_string(), true), *standing))
+            .collect()
     };
     let delete = |policy, unblock| Verdict::Delete { policy, unblock };
     for (standings, dependents, expected) in [
@@ -158,7 +170,11 @@ fn verdicts() {
         (&[Waiting, Absent], &[Deletion::No], delete(Policy::Foreground, false)),
         (&[Waiting], &[Deletion::Foreground], delete(Policy::Foreground, true)),
     ] {
-        assert_eq!(verdict(&plain, &owners(standings), dependents), expected, "{standings:?} {dependents:?}");
+        assert_eq!(
+            verdict(&plain, &owners(standings), dependents),
+            expected,
+            "{standings:?} {dependents:?}"
+        );
     }
     let orphaning = metadata("d", &[], &["orphan"], false);
     assert_eq!(verdict(&orphaning, &owners(&[Absent]), &[]), delete(Policy::Orphan, false));
@@ -168,7 +184,8 @@ fn verdicts() {
 
 #[test]
 fn a_reference_into_another_namespace_is_told_once_whichever_end_is_seen_first() {
-    let elsewhere = |metadata: ObjectMeta| ObjectMeta { namespace: Some("elsewhere".to_owned()), ..metadata };
+    let elsewhere =
+        |metadata: ObjectMeta| ObjectMeta { namespace: Some("elsewhere".to_owned()), ..metadata };
     let told = |graph: &mut Graph| {
         let all = std::iter::from_fn(|| graph.next_misplaced());
         all.map(|one| format!("{} {}", one.dependent, one.owner.uid)).collect::<Vec<_>>()

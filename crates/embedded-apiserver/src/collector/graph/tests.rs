@@ -16,9 +16,13 @@ fn node(name: &str) -> (Uid, Node) {
         kind: "ConfigMap".to_owned(),
         plural: "configmaps".to_owned(),
     };
-    let metadata =
-        ObjectMeta { name: Some(name.to_owned()), uid: Some(format!("uid-{name}")), ..ObjectMeta::default() };
-    Node::new(&Arc::new(Resource { api, namespaced: true }), metadata).expect("it has a name and a uid")
+    let metadata = ObjectMeta {
+        name: Some(name.to_owned()),
+        uid: Some(format!("uid-{name}")),
+        ..ObjectMeta::default()
+    };
+    Node::new(&Arc::new(Resource { api, namespaced: true }), metadata)
+        .expect("it has a name and a uid")
 }
 
 #[test]

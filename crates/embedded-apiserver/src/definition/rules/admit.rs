@@ -1,5 +1,6 @@
-//! Whether a definition may say what its rules say: their types, what they cost (`ValidateCustomResourceDefinitionOpenAPISchema`
-//! and cel_validation.go in pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
+//! Whether a definition may say what its rules say: their types, what they cost
+//! (`ValidateCustomResourceDefinitionOpenAPISchema` and cel_validation.go in
+//! pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
 use std::sync::Arc;
 
@@ -32,19 +33,28 @@ pub(in crate::definition) fn missing(schema: &Value) -> Option<String> {
 }
 
 /// Checks the rules of a schema that is right otherwise; `found`: what is wrong with it.
-pub(in crate::definition) fn check(schema: &Value, parsed: &Schema, path: &Path<'_>, found: &mut Causes) {
+pub(in crate::definition) fn check(
+    schema: &Value,
+    parsed: &Schema,
+    path: &Path<'_>,
+    found: &mut Causes,
+) {
     let mut admission =
         Admission { before: found, wrong: Causes::default(), total: 0, expensive: Vec::new() };
-    let root =
-        Node { schema, parsed, declared: Declared::of(parsed, true), count: Some(1), uncorrelated: None };
+    let root = Node {
+        schema,
+        parsed,
+        declared: Declared::of(parsed, true),
+        count: Some(1),
+        uncorrelated: None,
+    };
     admission.node(&root, path);
     let Admission { wrong, total, mut expensive, .. } = admission;
     found.append(wrong);
     if total > SCHEMA_LIMIT {
         expensive.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
         for (place, _) in expensive.into_iter().take(MOST_EXPENSIVE) {
-            let why =
-                "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
             found.push(Cause::forbidden(place, why));
         }
         let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
@@ -97,7 +107,8 @@ impl Admission<'_> {
             (Some(declared), Some(name)) => declared.member(&name).cloned(),
             _ => Declared::of(of, of.embedded),
         };
-        if let (Some(inner), Some(values)) = (schema.get("additionalProperties"), parsed.additional.schema())
+        if let (Some(inner), Some(values)) =
+            (schema.get("additionalProperties"), parsed.additional.schema())
         {
             let declared = node.declared.as_ref().and_then(|declared| declared.element().cloned());
             let count = times(parsed.limits.max_properties);
@@ -112,16 +123,20 @@ impl Admission<'_> {
         }
         let properties = path.field("properties");
         for (name, member) in &parsed.properties {
-            let Some(inner) = schema.get("properties").and_then(|all| all.get(name)) else { continue };
+            let Some(inner) = schema.get("properties").and_then(|all| all.get(name)) else {
+                continue;
+            };
             let declared = declared(escaped(name), member);
             let uncorrelated = node.uncorrelated.clone();
-            let inner = Node { schema: inner, parsed: member, declared, count: node.count, uncorrelated };
+            let inner =
+                Node { schema: inner, parsed: member, declared, count: node.count, uncorrelated };
             self.node(&inner, &properties.key(name));
         }
         if let (Some(inner), Some(items)) = (schema.get("items"), parsed.items.as_deref()) {
             let declared = node.declared.as_ref().and_then(|declared| declared.element().cloned());
             let has_past = text(schema, "x-kubernetes-list-type") == "map";
-            let uncorrelated = node.uncorrelated.clone().or_else(|| (!has_past).then(|| path.to_string()));
+            let uncorrelated =
+                node.uncorrelated.clone().or_else(|| (!has_past).then(|| path.to_string()));
             let count = times(parsed.limits.max_items);
             let inner = Node { schema: inner, parsed: items, declared, count, uncorrelated };
             self.node(&inner, &path.field("items"));
@@ -146,7 +161,8 @@ impl Admission<'_> {
     fn rule(&mut self, rule: &Value, node: &Node<'_>, path: &Path<'_>) {
         let field = |name: &str| path.field(name).to_string();
         let Some(declared) = &node.declared else {
-            let why = "internal error: failed to retrieve type information for x-kubernetes-validations";
+            let why =
+                "internal error: failed to retrieve type information for x-kubernetes-validations";
             return self.wrong.push(Cause::invalid(field("rule"), text(rule, "rule"), why));
         };
         let optional_old = flag(rule, "optionalOldSelf");
@@ -178,7 +194,8 @@ impl Admission<'_> {
                 }
                 Ok(says) => {
                     if says.max_cost > RULE_LIMIT {
-                        let why = too_much("estimated messageExpression cost", says.max_cost, RULE_LIMIT);
+                        let why =
+                            too_much("estimated messageExpression cost", says.max_cost, RULE_LIMIT);
                         self.wrong.push(Cause::forbidden(field("messageExpression"), &why));
                     }
                     self.spend(field("messageExpression"), says.max_cost);

@@ -1,5 +1,5 @@
-//! Values as expressions see them: by what their schema says of them (k8s.io/apiserver/pkg/cel/common,
-//! `UnstructuredToVal`).
+//! Values as expressions see them: by what their schema says of them
+//! (k8s.io/apiserver/pkg/cel/common, `UnstructuredToVal`).
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use serde_json::{Map, Value as Json};
 use crate::cel::{self, Key, List, Object, Order, Value};
 use crate::schema::{ListType, Schema, Type};
 
-/// A value of a schema; `is_root`: it is a whole object, which has a kind and metadata whatever its schema says.
+/// A value of a schema; `is_root`: it is a whole object, which has a kind and metadata whatever its
+/// schema says.
 pub(super) fn of(schema: &Schema, value: &Json, is_root: bool) -> Value {
     let broken = |why: &str| Value::Broken(why.into());
     match (schema.types, value) {
@@ -19,14 +20,18 @@ pub(super) fn of(schema: &Schema, value: &Json, is_root: bool) -> Value {
         (_, Json::Null) => broken("invalid data, got null for schema with nullable=false"),
         (Type::Object, Json::Object(members)) => object(schema, members, is_root),
         (Type::Array, Json::Array(items)) => {
-            let Some(of_items) = &schema.items else { return broken("invalid array type, expected Items") };
+            let Some(of_items) = &schema.items else {
+                return broken("invalid array type, expected Items");
+            };
             let items = items.iter().map(|item| of(of_items, item, of_items.embedded)).collect();
             let order = match schema.list_type {
                 ListType::Atomic => Order::Counts,
                 ListType::Set => Order::Set,
                 ListType::Map => {
-                    let keys =
-                        schema.list_keys.iter().map(|key| cel::escaped(key).unwrap_or_else(|| key.clone()));
+                    let keys = schema
+                        .list_keys
+                        .iter()
+                        .map(|key| cel::escaped(key).unwrap_or_else(|| key.clone()));
                     Order::Keyed(keys.collect())
                 }
             };
@@ -69,7 +74,9 @@ fn object(schema: &Schema, members: &Map<String, Json>, is_root: bool) -> Value 
     let mut object = Object::default();
     for (name, value) in members {
         let known = match (name.as_str(), value) {
-            ("apiVersion" | "kind", Json::String(said)) if is_root => Some(Value::text(said.as_str())),
+            ("apiVersion" | "kind", Json::String(said)) if is_root => {
+                Some(Value::text(said.as_str()))
+            }
             ("metadata", Json::Object(metadata)) if is_root => Some(names_of(metadata)),
             // What may be null and is, is as if it were not there.
             (name, value) => schema

@@ -35,14 +35,19 @@ fn words(
 
 #[test]
 fn a_scripted_rule_meets_exactly_its_calls() {
-    let rule = Rule::new(Match::any().verb(Verb::Update).resource("leases"), Fault::Conflict).calls(2..=3);
+    let rule =
+        Rule::new(Match::any().verb(Verb::Update).resource("leases"), Fault::Conflict).calls(2..=3);
     let mut decider = Decider::new(FaultPlan::none().rule(rule));
-    assert_eq!(words(&mut decider, "a", &put_lease(), 4), [None, Some("conflict"), Some("conflict"), None]);
+    assert_eq!(
+        words(&mut decider, "a", &put_lease(), 4),
+        [None, Some("conflict"), Some("conflict"), None]
+    );
 }
 
 #[test]
 fn calls_that_do_not_match_are_not_counted() {
-    let rule = Rule::new(Match::any().user("a").resource("leases"), Fault::InternalError).calls(2..3);
+    let rule =
+        Rule::new(Match::any().user("a").resource("leases"), Fault::InternalError).calls(2..3);
     let mut decider = Decider::new(FaultPlan::none().rule(rule));
     assert_eq!(fault_of(decider.decide("a", &put_lease(), false)), None);
     assert_eq!(fault_of(decider.decide("b", &put_lease(), false)), None);
@@ -109,15 +114,18 @@ fn a_fault_that_cannot_happen_to_a_request_is_never_drawn() {
         let get = info(Method::GET, "/api/v1/persistentvolumes/x");
         assert_eq!(fault_of(decider.decide("a", &get, false)), None);
     }
-    let resumed: Vec<_> = (0..50).filter_map(|_| decider.decide("a", &watch(), true).word()).collect();
+    let resumed: Vec<_> =
+        (0..50).filter_map(|_| decider.decide("a", &watch(), true).word()).collect();
     assert!(resumed.contains(&"expired") && resumed.contains(&"cut_watch"));
 }
 
 #[test]
 fn a_likelihood_is_met_over_many_calls() {
     for percent in [0, 5, 50, 100, 250] {
-        let plan = FaultPlan::seeded(7).rule(Rule::new(Match::any(), Fault::Conflict).percent(percent));
-        let hits = words(&mut Decider::new(plan), "a", &put_lease(), 20_000).iter().flatten().count();
+        let plan =
+            FaultPlan::seeded(7).rule(Rule::new(Match::any(), Fault::Conflict).percent(percent));
+        let hits =
+            words(&mut Decider::new(plan), "a", &put_lease(), 20_000).iter().flatten().count();
         let wanted = 200 * percent.min(100) as usize;
         assert!(hits.abs_diff(wanted) <= 400, "{percent} percent of 20000 gave {hits}");
         assert!(percent > 0 || hits == 0);
@@ -127,33 +135,37 @@ fn a_likelihood_is_met_over_many_calls() {
 
 #[test]
 fn a_written_plan_reads_back_and_typing_errors_are_refused() {
-    let plan = FaultPlan::seeded(9).exempt(Match::any().user("writer")).partition("replica-2").rule(
-        Rule::one_of(
-            Match::any().writes().resource("leases"),
-            [Fault::Conflict, Fault::TooManyRequests { retry_after_s: 1 }, Fault::DropAfter],
-        )
-        .chance(Chance::per_million(12_500))
-        .calls(2..),
-    );
+    let plan =
+        FaultPlan::seeded(9).exempt(Match::any().user("writer")).partition("replica-2").rule(
+            Rule::one_of(
+                Match::any().writes().resource("leases"),
+                [Fault::Conflict, Fault::TooManyRequests { retry_after_s: 1 }, Fault::DropAfter],
+            )
+            .chance(Chance::per_million(12_500))
+            .calls(2..),
+        );
     let json = serde_json::to_value(&plan).expect("plain data");
     assert_eq!(json["rules"][0]["percent"], 1.25);
     assert_eq!(json["rules"][0]["faults"][1]["too_many_requests"]["retry_after_s"], 1);
     assert_eq!(serde_json::from_value::<FaultPlan>(json).expect("reads back"), plan);
 
-    let refused = |text: &str| serde_json::from_str::<FaultPlan>(text).expect_err("refused").to_string();
+    let refused =
+        |text: &str| serde_json::from_str::<FaultPlan>(text).expect_err("refused").to_string();
     assert!(refused(r#"{"rulez":[]}"#).contains("rulez"));
     assert!(refused(r#"{"rules":[{"faults":["conflikt"]}]}"#).contains("conflikt"));
     assert!(refused(r#"{"rules":[{"faults":[],"percent":101}]}"#).contains("between 0 and 100"));
     assert!(refused(r#"{"rules":[{"faults":[],"match":{"verbs":["put"]}}]}"#).contains("put"));
     let short: FaultPlan =
-        serde_json::from_str(r#"{"rules":[{"faults":["conflict"],"percent":5}]}"#).expect("defaults");
+        serde_json::from_str(r#"{"rules":[{"faults":["conflict"],"percent":5}]}"#)
+            .expect("defaults");
     assert_eq!(short, FaultPlan::none().rule(Rule::new(Match::any(), Fault::Conflict).percent(5)));
 }
 
 #[test]
 fn seeds_differ_and_decisions_do_not_change_between_releases() {
     let run = |seed| {
-        let plan = FaultPlan::seeded(seed).rule(Rule::new(Match::any(), Fault::Conflict).percent(25));
+        let plan =
+            FaultPlan::seeded(seed).rule(Rule::new(Match::any(), Fault::Conflict).percent(25));
         let hits = words(&mut Decider::new(plan), "a", &put_lease(), 32);
         hits.iter().map(|hit| if hit.is_some() { '#' } else { '.' }).collect::<String>()
     };
@@ -210,7 +222,10 @@ fn each_fault_fits_where_it_can_happen_on_a_real_server() {
     let collection = info(Method::DELETE, "/api/v1/namespaces/n/configmaps");
     let requests = [get, list, watch(), create, put_lease(), collection];
     let fits = |fault: &Fault, resumes| -> String {
-        requests.iter().map(|request| if fault.fits(request, resumes) { '#' } else { '.' }).collect()
+        requests
+            .iter()
+            .map(|request| if fault.fits(request, resumes) { '#' } else { '.' })
+            .collect()
     };
     for (fault, wanted) in [
         (Fault::Latency { min_ms: 0, max_ms: 0 }, "###### ######"),
@@ -235,15 +250,20 @@ fn each_fault_fits_where_it_can_happen_on_a_real_server() {
         (Fault::StallMidAnswer, "##.### ##.###"),
         (Fault::Compact, "###### ######"),
         (Fault::MoveClock { by_ms: 1 }, "###### ######"),
-        (Fault::CutWatch { min_events: 0, max_events: 0, after_ms: None, mid_line: true }, "..#... ..#..."),
+        (
+            Fault::CutWatch { min_events: 0, max_events: 0, after_ms: None, mid_line: true },
+            "..#... ..#...",
+        ),
         (Fault::StallWatch { min_events: 0, max_events: 0 }, "..#... ..#..."),
         (Fault::GarbageLine { min_events: 0, max_events: 0 }, "..#... ..#..."),
         (Fault::WithholdBookmarks { end_mark: false }, "..#... ..#..."),
     ] {
         let word = fault.as_str();
         let json = serde_json::to_value(&fault).expect("plain data");
-        let said =
-            json.as_str().map(str::to_owned).or_else(|| Some(json.as_object()?.keys().next()?.clone()));
+        let said = json
+            .as_str()
+            .map(str::to_owned)
+            .or_else(|| Some(json.as_object()?.keys().next()?.clone()));
         assert_eq!(said.as_deref(), Some(word), "the word of the log is that of the plan");
         assert_eq!(format!("{} {}", fits(&fault, false), fits(&fault, true)), wanted, "{word}");
     }

@@ -1,4 +1,5 @@
-//! Fuzz target: whatever a client sends as fieldsV1 is refused, or read and written again as the same.
+//! Fuzz target: whatever a client sends as fieldsV1 is refused, or read and written again as the
+//! same.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -45,7 +46,8 @@ fn key() -> impl Strategy<Value = String> {
 fn fields() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![8 => Just(json!({})), 1 => select(vec![json!(null), json!(1), json!("x"), json!([]), json!([{}])])];
     leaf.prop_recursive(5, 40, 5, |inner| {
-        prop::collection::vec((key(), inner), 0..5).prop_map(|members| Value::Object(Map::from_iter(members)))
+        prop::collection::vec((key(), inner), 0..5)
+            .prop_map(|members| Value::Object(Map::from_iter(members)))
     })
 }
 

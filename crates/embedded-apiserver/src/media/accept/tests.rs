@@ -10,7 +10,11 @@ fn order(header: &str) -> Vec<String> {
 fn the_most_wanted_and_the_most_definite_come_first() {
     assert_eq!(order("a/b;q=0.5, c/d"), ["c/d", "a/b"]);
     assert_eq!(order("*/*,a/*,a/b"), ["a/b", "a/*", "*/*"]);
-    assert_eq!(order("*/*, a/b;q=0.1"), ["a/b", "*/*"], "definite before open, whatever the quality");
+    assert_eq!(
+        order("*/*, a/b;q=0.1"),
+        ["a/b", "*/*"],
+        "definite before open, whatever the quality"
+    );
     assert_eq!(order("a/b;q=x, c/d;q=0.2"), ["c/d", "a/b"], "what is no quality is none at all");
 }
 

@@ -26,9 +26,11 @@ pub(super) fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
 
 /// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
 pub(super) fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
+    let said =
+        |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
-    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
+    let (version, name) =
+        (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
     let is_own = kind.builtin.is_none() || (version == own_version && name == own_kind);
     if is_own || version.matches('/').count() > 1 || unserved::is_kind(version, name) {
         return None;
@@ -40,11 +42,14 @@ pub(super) fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
     ))
 }
 
-/// What an object that is to be a Scale says to be else, and why it is none: it has a way of its own to be decoded.
+/// What an object that is to be a Scale says to be else, and why it is none: it has a way of its
+/// own to be decoded.
 pub(super) fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
+    let said =
+        |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
-    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
+    let (version, name) =
+        (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
     if kind.builtin != Some(Builtin::Scale) || (version == own_version && name == own_kind) {
         return None;
     }
@@ -95,8 +100,9 @@ pub(super) fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), 
     }
 }
 
-/// That a custom object is what it says, which is looked at when it is validated: until then its apiVersion and kind
-/// stay with it if they are others. What is not, is held to all but the schema all the same.
+/// That a custom object is what it says, which is looked at when it is validated: until then its
+/// apiVersion and kind stay with it if they are others. What is not, is held to all but the schema
+/// all the same.
 pub(crate) fn check_own_type(
     kind: &Kind,
     object: &Object,
@@ -116,12 +122,19 @@ pub(crate) fn check_own_type(
 }
 
 /// The kind and the version that a decoded custom object says, where they are others than its own.
-pub(crate) fn said_types<'a>(kind: &Kind, object: &'a Object) -> (Option<&'a str>, Option<&'a str>) {
-    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|_| kind.builtin.is_none());
+pub(crate) fn said_types<'a>(
+    kind: &Kind,
+    object: &'a Object,
+) -> (Option<&'a str>, Option<&'a str>) {
+    let said = |member: &str| {
+        object.get(member).and_then(Value::as_str).filter(|_| kind.builtin.is_none())
+    };
     (said("kind"), said("apiVersion"))
 }
 
 pub(super) fn other_version(version: &str, kind: &Kind) -> String {
     let expected = kind.api_version();
-    format!("the API version in the data ({version}) does not match the expected API version ({expected})")
+    format!(
+        "the API version in the data ({version}) does not match the expected API version ({expected})"
+    )
 }

@@ -1,5 +1,6 @@
-//! The first steps of a namespace's delete, which are its own: `REST.Delete` of pkg/registry/core/namespace/storage. When
-//! it is marked and its content is gone, the delete is that of any object.
+//! The first steps of a namespace's delete, which are its own: `REST.Delete` of
+//! pkg/registry/core/namespace/storage. When it is marked and its content is gone, the delete is
+//! that of any object.
 
 use super::*;
 
@@ -43,13 +44,16 @@ pub(super) fn first_steps(
     Ok(Some(Deleted::Held(stored)))
 }
 
-/// As the options want those of the garbage collector. That `orphanDependents: false` means the foreground is so of
-/// namespaces alone. Where one comes or goes, the real server leaves the order of all to chance.
+/// As the options want those of the garbage collector. That `orphanDependents: false` means the
+/// foreground is so of namespaces alone. Where one comes or goes, the real server leaves the order
+/// of all to chance.
 fn set_finalizers(namespace: &mut Object, options: &DeleteOptions) {
     let finalizers = metadata::finalizers(namespace);
     let policy = options.propagation_policy.as_deref();
-    let wants = |finalizer: &str, of_policy: &str, of_orphans: bool| match (options.orphan_dependents, policy)
-    {
+    let wants = |finalizer: &str, of_policy: &str, of_orphans: bool| match (
+        options.orphan_dependents,
+        policy,
+    ) {
         (Some(orphans), _) => orphans == of_orphans,
         (None, Some(policy)) => policy == of_policy,
         (None, None) => finalizers.contains(&finalizer),
@@ -63,7 +67,9 @@ fn set_finalizers(namespace: &mut Object, options: &DeleteOptions) {
     }
     let mut new: Vec<&str> = Vec::new();
     let kept = finalizers.iter().filter(|finalizer| wanted.iter().all(|(of, _)| of != *finalizer));
-    for finalizer in kept.copied().chain(wanted.iter().filter(|(_, wanted)| *wanted).map(|(of, _)| *of)) {
+    for finalizer in
+        kept.copied().chain(wanted.iter().filter(|(_, wanted)| *wanted).map(|(of, _)| *of))
+    {
         if !new.contains(&finalizer) {
             new.push(finalizer);
         }
@@ -87,8 +93,9 @@ fn check_preconditions(
     ];
     for (what, wanted, is) in pairs {
         if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != is) {
-            let why =
-                format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}");
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
+            );
             return Err(Status::conflict(kind, name, &why));
         }
     }

@@ -37,7 +37,11 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
     let patch = Patch::parse(patch_type, request.body(), kind, validation).map_err(|status| {
         // The object is looked for first, and the patch read only then.
         let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
-        if is_there || !matches!(status.code(), 400 | 422) { status } else { Status::not_found(kind, name) }
+        if is_there || !matches!(status.code(), 400 | 422) {
+            status
+        } else {
+            Status::not_found(kind, name)
+        }
     })?;
     let duplicates = duplicates_of(&patch, request.body());
     update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
@@ -54,7 +58,9 @@ pub(in crate::rest) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> 
 
 /// Only an apply can be forced.
 pub(in crate::rest) fn forbidden_force(query: &Query) -> Option<Cause> {
-    query.get("force").map(|_| Cause::forbidden("force", "may not be specified for non-apply patch"))
+    query
+        .get("force")
+        .map(|_| Cause::forbidden("force", "may not be specified for non-apply patch"))
 }
 
 /// What is to become of an object.
@@ -69,12 +75,16 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let key = key_of(target, name);
     let now = core.clock.now();
-    // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
+    // A patch may take its time: it is tried outside of the lock, and again inside only if somebody
+    // was faster.
     let tried = match &edit {
-        Edit::Patch { patch, duplicates, validation } => core.store.get(&kind.storage, &key).map(|seen| {
-            let new = patched(kind, name, patch, duplicates, *validation, &seen, &shown(kind, &seen));
-            (seen.revision, new)
-        }),
+        Edit::Patch { patch, duplicates, validation } => {
+            core.store.get(&kind.storage, &key).map(|seen| {
+                let new =
+                    patched(kind, name, patch, duplicates, *validation, &seen, &shown(kind, &seen));
+                (seen.revision, new)
+            })
+        }
         Edit::Replace(_) => None,
     };
     let turn = Turn::of(core, &call.writer(dry_run));
@@ -156,7 +166,8 @@ pub(in crate::rest) fn unmet(
         Some(builtin) if builtin != Builtin::Definition => kind.plural().to_owned(),
         _ => format!("{}/{}", kind.group(), kind.plural()),
     };
-    let parts = [if dry_run { "" } else { "/registry" }, &place].into_iter().chain(namespace).chain([name]);
+    let parts =
+        [if dry_run { "" } else { "/registry" }, &place].into_iter().chain(namespace).chain([name]);
     let key = parts.collect::<Vec<_>>().join("/");
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
@@ -213,10 +224,12 @@ fn patched(
     old: &Object,
 ) -> Result<Decoded, Status> {
     let Patched { document, text } = patch.apply(current.to_bytes(kind, Form::Full))?;
-    let blame = patch.as_strategic().map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, old));
+    let blame =
+        patch.as_strategic().map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, old));
     let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
-    let namespace = Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());
+    let namespace =
+        Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());
     set_namespace(&mut decoded.object, namespace)?;
     check_said_name(&decoded.object, name)?;
     Ok(decoded)
@@ -257,8 +270,8 @@ impl Edited<'_> {
             rules::default(builtin, &mut new);
         }
         metadata::normalize(&mut new);
-        // Compared as the client wants it, defaults included; what such a write cannot change is left out there.
-        // What a hook has changed is nobody's, as on the real server.
+        // Compared as the client wants it, defaults included; what such a write cannot change is
+        // left out there. What a hook has changed is nobody's, as on the real server.
         let unmutated = unmutated.map(|object| defaulted(kind, object));
         let wanted = unmutated.as_ref().unwrap_or(&new);
         // What ends at zero is owned, and not stored for longer than until the next write.
@@ -269,8 +282,8 @@ impl Edited<'_> {
             ending
         });
         let wanted = ending.as_ref().unwrap_or(wanted);
-        // What says to be something else has no structure to find owners by, and is refused in its own name; of a write to
-        // the status, the status is all that is taken.
+        // What says to be something else has no structure to find owners by, and is refused in its
+        // own name; of a write to the status, the status is all that is taken.
         let (of, version) = decode::said_types(kind, &new);
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
@@ -306,7 +319,9 @@ impl Edited<'_> {
         metadata::check(&new, &mut causes);
         self.check_metadata(&new, &mut causes);
         check(kind, &new, Some(old), self.target.subresource.as_deref(), &mut causes);
-        if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
+        if let Some(builtin) =
+            kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status"))
+        {
             rules::check_status(builtin, &new, old, &mut causes);
         }
         if !causes.is_empty() && says_other {
@@ -320,8 +335,8 @@ impl Edited<'_> {
         if self.ends_at_zero() {
             metadata::set(&mut new, "deletionTimestamp", Value::Null);
         }
-        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid, or what was, is
-        // compared with what is read, where it is said.
+        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid,
+        // or what was, is compared with what is read, where it is said.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.says_the_same_as(owned) && !is_released {
@@ -345,7 +360,8 @@ impl Edited<'_> {
             }
             let mut last = to_stored(kind, new);
             let managed = managed.encode();
-            let answer = Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            let answer =
+                Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
             if !dry_run {
                 // As etcd's event: what was there before, at the revision of the removal.
                 let last = current.at_revision(kind, inner.state.next_revision());
@@ -421,7 +437,11 @@ impl Edited<'_> {
         for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
             if metadata::get(new, member) != metadata::get(old, member) {
                 let value = metadata::get(new, member).cloned().unwrap_or_else(|| "".into());
-                causes.push(Cause::invalid_json(format!("metadata.{member}"), &value, "field is immutable"));
+                causes.push(Cause::invalid_json(
+                    format!("metadata.{member}"),
+                    &value,
+                    "field is immutable",
+                ));
             }
         }
         if self.ends_at_zero() != metadata::ends_at_zero(old) {
@@ -448,10 +468,13 @@ impl Edited<'_> {
 
     /// Whether a built-in object is to have Go's zero time as its deletionTimestamp.
     fn ends_at_zero(&self) -> bool {
-        self.hidden.ends_at_zero && self.kind.builtin.is_some() && !metadata::is_being_deleted(self.old)
+        self.hidden.ends_at_zero
+            && self.kind.builtin.is_some()
+            && !metadata::is_being_deleted(self.old)
     }
 
-    /// Whether whole numbers that are written as floats make another version of what is stored without.
+    /// Whether whole numbers that are written as floats make another version of what is stored
+    /// without.
     const fn counts_floats(&self) -> bool {
         self.hidden.floats && self.target.subresource.is_none()
     }
@@ -467,7 +490,9 @@ impl Edited<'_> {
                 let names = new.keys().chain(self.old.keys());
                 self.counts_floats()
                     || names
-                        .filter(|name| *name != "metadata" && !(self.kind.has_status() && *name == "status"))
+                        .filter(|name| {
+                            *name != "metadata" && !(self.kind.has_status() && *name == "status")
+                        })
                         .any(|name| differs(name))
             }
         }
@@ -475,13 +500,21 @@ impl Edited<'_> {
 }
 
 /// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
-fn check_resize(inner: &Inner, kind: &Kind, name: &str, old: &Object, new: &Object) -> Result<(), Status> {
+fn check_resize(
+    inner: &Inner,
+    kind: &Kind,
+    name: &str,
+    old: &Object,
+    new: &Object,
+) -> Result<(), Status> {
     if !storage::grows(old, new) {
         return Ok(());
     }
     let class = rules::at(new, "spec.storageClassName").and_then(Value::as_str).unwrap_or_default();
     let class = inner.state.get("storage.k8s.io/storageclasses", &Key::new("", class));
-    if class.is_some_and(|class| class.object().get("allowVolumeExpansion") == Some(&Value::Bool(true))) {
+    if class
+        .is_some_and(|class| class.object().get("allowVolumeExpansion") == Some(&Value::Bool(true)))
+    {
         return Ok(());
     }
     let why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must \

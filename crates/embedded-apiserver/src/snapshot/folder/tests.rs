@@ -30,7 +30,8 @@ fn found(folder: &Path) -> Result<usize, SnapshotError> {
     Ok(count)
 }
 
-/// Writes a snapshot of `count` objects, and is killed before step `last`; whether it came to its end before.
+/// Writes a snapshot of `count` objects, and is killed before step `last`; whether it came to its
+/// end before.
 fn write_until(folder: &Path, count: usize, last: usize) -> bool {
     let mut steps = 0;
     let mut killed = false;
@@ -70,10 +71,17 @@ fn killed_at_any_step_a_save_leaves_the_old_snapshot_or_the_new_one() {
             let before = found(&folder).expect("the same snapshot");
             let ended = write_until(&folder, 4, second);
             let after = found(&folder).expect("a snapshot");
-            assert!(after == before || after == 4, "steps {first} and {second}: {before}, then {after}");
+            assert!(
+                after == before || after == 4,
+                "steps {first} and {second}: {before}, then {after}"
+            );
             assert!(write_until(&folder, 5, usize::MAX));
             assert_eq!(found(&folder).expect("the last one"), 5);
-            assert_eq!(fs::read_dir(again.path()).expect("a folder").count(), 1, "nothing is left beside it");
+            assert_eq!(
+                fs::read_dir(again.path()).expect("a folder").count(),
+                1,
+                "nothing is left beside it"
+            );
             if ended {
                 break;
             }
@@ -126,8 +134,10 @@ fn killed_at_any_step_a_first_save_leaves_nothing_or_a_snapshot() {
 
 fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("a folder") {
-        let (from, to) =
-            (entry.as_ref().expect("an entry").path(), to.join(entry.expect("an entry").file_name()));
+        let (from, to) = (
+            entry.as_ref().expect("an entry").path(),
+            to.join(entry.expect("an entry").file_name()),
+        );
         if from.is_dir() {
             fs::create_dir(&to).expect("a new folder");
             copy(&from, &to);
@@ -145,7 +155,10 @@ fn every_name_has_a_file_of_its_own_that_can_be_made_and_is_read() {
     let names = [".hidden", "..", "%2Ehidden", "a", &long, &odd, &other, "\u{e4}"];
     let files: Vec<_> = names.iter().map(|name| name_of(name)).collect();
     for (name, file) in names.iter().zip(&files) {
-        assert!(file.len() <= LONGEST && !file.starts_with('.') && !file.contains('/'), "{name}: {file}");
+        assert!(
+            file.len() <= LONGEST && !file.starts_with('.') && !file.contains('/'),
+            "{name}: {file}"
+        );
         assert_eq!(files.iter().filter(|other| *other == file).count(), 1, "{name}: {file}");
     }
     assert_eq!(files[3], "a");

@@ -18,7 +18,9 @@ impl State {
                 return Err(Expired { oldest: table.lost });
             }
             let from = table.history.partition_point(|change| change.revision <= after);
-            changes.extend(table.history.range(from..).map(|change| (Arc::clone(name), change.clone())));
+            changes.extend(
+                table.history.range(from..).map(|change| (Arc::clone(name), change.clone())),
+            );
         }
         changes.sort_by_key(|(_, change)| change.revision);
         Ok(changes)
@@ -26,8 +28,9 @@ impl State {
 
     /// All there is.
     pub(crate) fn everything(&self) -> Everything {
-        let objects =
-            |table: &super::Table| table.objects.iter().map(|object| Arc::clone(&object.0)).collect();
+        let objects = |table: &super::Table| {
+            table.objects.iter().map(|object| Arc::clone(&object.0)).collect()
+        };
         let tables = self.tables.iter().map(|(name, table)| (Arc::clone(name), objects(table)));
         let mut tables: Everything = tables.collect();
         tables.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -46,13 +49,15 @@ impl State {
         self.record(table, change);
     }
 
-    /// Becomes what another state is, of which too little history is left to follow it: watches have to begin anew.
+    /// Becomes what another state is, of which too little history is left to follow it: watches
+    /// have to begin anew.
     pub(crate) fn replace_with(&mut self, everything: Everything, revision: u64) {
         let mut tables: BTreeMap<Arc<str>, Vec<Arc<Stored>>> =
             self.tables.keys().map(|name| (Arc::clone(name), Vec::new())).collect();
         tables.extend(everything);
         self.revision = revision;
-        // What has come and gone meanwhile is in neither state: all have missed something, or may have.
+        // What has come and gone meanwhile is in neither state: all have missed something, or may
+        // have.
         self.audience.announce_to_all(revision, &mut self.woken);
         for (name, objects) in tables {
             let table = self.table(&name);

@@ -1,4 +1,5 @@
-//! For a reader inside the server that keeps a view of some tables: what changed since it looked last.
+//! For a reader inside the server that keeps a view of some tables: what changed since it looked
+//! last.
 
 use std::sync::Arc;
 
@@ -10,8 +11,8 @@ use crate::stored::Stored;
 pub(crate) struct News {
     /// Whether it must forget everything first: the history does not reach back to where it was.
     pub(crate) anew: bool,
-    /// In the order of tables, then of revisions: the table's place among those that were named, the object, and whether
-    /// that is gone.
+    /// In the order of tables, then of revisions: the table's place among those that were named,
+    /// the object, and whether that is gone.
     pub(crate) changes: Vec<(usize, Arc<Stored>, bool)>,
     /// It has read everything up to here then.
     pub(crate) revision: u64,
@@ -24,7 +25,9 @@ impl State {
         if after >= revision {
             return News { anew: false, changes: Vec::new(), revision };
         }
-        let named = || tables.iter().enumerate().filter_map(|(at, name)| Some((at, self.tables.get(*name)?)));
+        let named = || {
+            tables.iter().enumerate().filter_map(|(at, name)| Some((at, self.tables.get(*name)?)))
+        };
         let anew = named().any(|(_, table)| after < table.lost);
         let changes = if anew {
             named()
@@ -33,7 +36,8 @@ impl State {
                 })
                 .collect()
         } else {
-            let changed = |(at, change): (usize, &Change)| (at, Arc::clone(&change.object), change.removed);
+            let changed =
+                |(at, change): (usize, &Change)| (at, Arc::clone(&change.object), change.removed);
             named()
                 .flat_map(|(at, table)| {
                     let from = table.history.partition_point(|change| change.revision <= after);

@@ -6,8 +6,9 @@ use super::{ByKey, State, Table};
 use crate::stored::Stored;
 
 impl State {
-    /// Puts objects into tables, over those of the same name, and counts on from a later revision. What was there
-    /// before is no longer known: whoever was reading the changes of these tables has to begin anew.
+    /// Puts objects into tables, over those of the same name, and counts on from a later revision.
+    /// What was there before is no longer known: whoever was reading the changes of these
+    /// tables has to begin anew.
     pub(crate) fn restore(&mut self, tables: Vec<(Arc<str>, Vec<Arc<Stored>>)>, revision: u64) {
         let revision = revision.max(self.next_revision());
         self.revision = revision;

@@ -120,7 +120,11 @@ fn refusals_that_are_no_missing_permission_are_asked_about_ever_more_rarely() {
         gaps.push((rounds.not_before() - start).as_secs());
     }
     assert_eq!(gaps, [2, 4, 8, 16, 30, 30, 30]);
-    assert_eq!(rounds.mended(start, false, &changes(&[], &[create])), None, "its back-off is short yet");
+    assert_eq!(
+        rounds.mended(start, false, &changes(&[], &[create])),
+        None,
+        "its back-off is short yet"
+    );
     assert_eq!(rounds.mended(start, false, &changes(&[], &[list])), Some(Mended::Watches));
     rounds.reviewed(start, Some(&answered()), &changes(&[create], &[]));
     assert_eq!(rounds.not_before() - start, GAP);

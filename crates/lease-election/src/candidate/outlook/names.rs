@@ -1,4 +1,5 @@
-//! Names for what a model's world is full of: versions, objects, records, moments, each told apart from its kind and from nothing else.
+//! Names for what a model's world is full of: versions, objects, records, moments, each told apart
+//! from its kind and from nothing else.
 
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ pub(crate) struct Names {
     alive: Vec<u64>,
     /// The time, where that of a record counts.
     now: Option<Moment>,
-    /// Whether candidates write in the place of acquisitions of which they do not know what became.
+    /// Whether candidates write in the place of acquisitions of which they do not know what
+    /// became.
     forestalled: bool,
 }
 
@@ -64,7 +66,8 @@ impl Names {
         out.push(self.revisions.partition_point(|known| *known < revision) as u64);
     }
 
-    /// What makes a record different: which write it is of, or when it was written if it has no name, who holds and for how long.
+    /// What makes a record different: which write it is of, or when it was written if it has no
+    /// name, who holds and for how long.
     pub(crate) fn record(&mut self, record: &Record, out: &mut Vec<u64>) {
         out.push(place(&mut self.records, essence(record)));
         out.push(digest(record.holder.as_bytes()));
@@ -103,9 +106,11 @@ pub(crate) fn revision(version: &Version) -> u64 {
     version.resource_version.parse().expect("the versions of the model are numbers")
 }
 
-/// How many seconds `time` is ahead of a wall clock that shows `now`; what is a minute ago is as good as any older.
+/// How many seconds `time` is ahead of a wall clock that shows `now`; what is a minute ago is as
+/// good as any older.
 pub(crate) fn seconds_off(time: jiff::Timestamp, now: Moment) -> u64 {
-    let now = i64::try_from(now.since(Moment::from_origin(Duration::ZERO)).as_secs()).unwrap_or(i64::MAX);
+    let now =
+        i64::try_from(now.since(Moment::from_origin(Duration::ZERO)).as_secs()).unwrap_or(i64::MAX);
     time.as_second().saturating_sub(now).saturating_add(60).max(0).unsigned_abs()
 }
 
@@ -119,5 +124,9 @@ pub(crate) fn millis(time: Duration) -> u64 {
 
 /// How far `moment` is from `now`; what is longer ago than `horizon` is as good as any older.
 pub(crate) fn distance(moment: Moment, now: Moment, horizon: Duration) -> u64 {
-    if moment > now { millis(moment.since(now)) * 2 + 1 } else { millis(now.since(moment).min(horizon)) * 2 }
+    if moment > now {
+        millis(moment.since(now)) * 2 + 1
+    } else {
+        millis(now.since(moment).min(horizon)) * 2
+    }
 }

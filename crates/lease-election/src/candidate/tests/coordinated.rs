@@ -86,7 +86,8 @@ fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrot
     assert_eq!(bench.calls, ["get", "update", "update"]);
 }
 
-/// The controller goes by its own clock: a leader that names times long past looks dead to it, and is no longer asked to make way but robbed.
+/// The controller goes by its own clock: a leader that names times long past looks dead to it, and
+/// is no longer asked to make way but robbed.
 #[test]
 fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
     let ahead = |seconds: i64| WALL.checked_add(SignedDuration::from_secs(seconds)).unwrap();
@@ -104,7 +105,10 @@ fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
         let record = bench.lease.clone().unwrap().record;
         let renewed = record.renew_time.unwrap();
         let elapsed = i64::try_from(second).unwrap();
-        assert!(ahead(60 + elapsed) <= renewed && renewed <= ahead(62 + elapsed), "{second} s: {renewed}");
+        assert!(
+            ahead(60 + elapsed) <= renewed && renewed <= ahead(62 + elapsed),
+            "{second} s: {renewed}"
+        );
         assert!(renewed.as_second() > before.as_second(), "each in another second");
         before = renewed;
     }
@@ -134,9 +138,11 @@ fn of_two_with_one_identity_one_gets_the_grant() {
 }
 
 #[test]
-fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has_run_out_by_our_own_clock() {
+fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has_run_out_by_our_own_clock()
+ {
     let mut bench = Bench::coordinated("baz");
-    // bing renews at 2 s; the server's wall clock is 3 s ahead of bing's, and so finds the lease expired at 4 s.
+    // bing renews at 2 s; the server's wall clock is 3 s ahead of bing's, and so finds the lease
+    // expired at 4 s.
     led_by(&mut bench, at_ms(2000), "bing", 5);
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(4000), grant);
@@ -157,11 +163,15 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
         let grant = bench.grant("other");
         let _ = bench.hear(at_ms(6000), grant);
         assert!(bench.settle(at_ms(14_999), None).is_empty(), "{manner:?}");
-        assert!(matches!(&bench.settle(at_ms(15_200), None)[..], [News::Acquired(_)]), "{manner:?}");
+        assert!(
+            matches!(&bench.settle(at_ms(15_200), None)[..], [News::Acquired(_)]),
+            "{manner:?}"
+        );
     }
 }
 
-/// To an elector of the ordinary kind, beside those who are granted it: it need not wait for the grant, but for whoever led before it.
+/// To an elector of the ordinary kind, beside those who are granted it: it need not wait for the
+/// grant, but for whoever led before it.
 #[test]
 fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
     for deleted in [true, false] {
@@ -180,7 +190,10 @@ fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
             assert_eq!(bench.lease, Some(grant.clone()), "nothing is written");
         }
         // And not until the grant has run out, at 6.1 s.
-        assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]), "deleted {deleted}");
+        assert!(
+            matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]),
+            "deleted {deleted}"
+        );
     }
     // Nobody led before: a stop margin after the news.
     let mut bench = Bench::new("baz");
@@ -233,11 +246,14 @@ fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]));
 }
 
-/// Somebody may have made one meanwhile, and led, and may lead on, cut off, when that one is gone: nothing told of it.
+/// Somebody may have made one meanwhile, and led, and may lead on, cut off, when that one is gone:
+/// nothing told of it.
 #[test]
 fn a_grant_on_a_lease_made_again_waits_after_a_silence_for_whoever_led_meanwhile_unseen() {
     let own = config("baz").lease_duration();
-    for (silence, is_told) in [(5000, true), (5000, false), (5001, true), (5001, false), (100_000, true)] {
+    for (silence, is_told) in
+        [(5000, true), (5000, false), (5001, true), (5001, false), (100_000, true)]
+    {
         // There is none, and then it hears nothing.
         let mut bench = Bench::coordinated("baz");
         let back = at_ms(silence);
@@ -250,11 +266,16 @@ fn a_grant_on_a_lease_made_again_waits_after_a_silence_for_whoever_led_meanwhile
         }
         if silence > 5000 {
             assert!(bench.settle(back, None).is_empty(), "{silence} ms, told {is_told}");
-            assert!(bench.settle(back.after(own).before(Duration::from_millis(1)), None).is_empty());
+            assert!(
+                bench.settle(back.after(own).before(Duration::from_millis(1)), None).is_empty()
+            );
             assert_eq!(bench.lease, Some(grant), "nothing is written");
         }
         let due = if silence > 5000 { back.after(own) } else { back };
-        assert!(matches!(&bench.settle(due, None)[..], [News::Acquired(_)]), "{silence} ms, told {is_told}");
+        assert!(
+            matches!(&bench.settle(due, None)[..], [News::Acquired(_)]),
+            "{silence} ms, told {is_told}"
+        );
     }
 }
 
@@ -272,7 +293,11 @@ fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_
             // That one was deleted, and this is another.
             let grant = bench.grant("baz");
             let _ = bench.hear(at_ms(200), grant.clone());
-            assert!(bench.settle(at_ms(200).after(own).before(Duration::from_millis(1)), None).is_empty());
+            assert!(
+                bench
+                    .settle(at_ms(200).after(own).before(Duration::from_millis(1)), None)
+                    .is_empty()
+            );
             assert_eq!(bench.lease, Some(grant), "nothing is written");
             at_ms(200).after(own)
         } else {
@@ -286,7 +311,8 @@ fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_
     }
 }
 
-/// Nothing told that the Lease of `bing`, who may have renewed since, was deleted; or that it was given back, and another had it.
+/// Nothing told that the Lease of `bing`, who may have renewed since, was deleted; or that it was
+/// given back, and another had it.
 #[test]
 fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one_unseen() {
     for holder in ["bing", ""] {
@@ -308,7 +334,8 @@ fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one
     }
 }
 
-/// Another may have been granted what was given back, may lead on, cut off, and the Lease was deleted: none of it was seen.
+/// Another may have been granted what was given back, may lead on, cut off, and the Lease was
+/// deleted: none of it was seen.
 #[test]
 fn a_grant_on_another_lease_than_the_one_given_back_waits_for_whoever_had_that_one_since() {
     let mut bench = Bench::led("baz");
@@ -322,7 +349,10 @@ fn a_grant_on_another_lease_than_the_one_given_back_waits_for_whoever_had_that_o
         assert!(bench.settle(now, None).is_empty(), "{now:?}");
         assert_eq!(bench.lease, Some(grant.clone()), "nothing is written");
     }
-    assert!(matches!(&bench.settle(last.after(Duration::from_millis(200)), None)[..], [News::Acquired(_)]));
+    assert!(matches!(
+        &bench.settle(last.after(Duration::from_millis(200)), None)[..],
+        [News::Acquired(_)]
+    ));
 }
 
 #[test]
@@ -342,7 +372,10 @@ fn that_the_controller_prefers_another_is_no_loss_and_goes_on_until_the_lease_is
     let marked = bench.prefer("bing");
     assert_eq!(bench.hear(at_ms(100), marked), News::Unpreferred);
     assert!(bench.candidate.is_leading() && bench.candidate.is_unpreferred());
-    assert!(matches!(&bench.settle(at_ms(1000), None)[..], [News::Renewed(_)]), "while the work winds up");
+    assert!(
+        matches!(&bench.settle(at_ms(1000), None)[..], [News::Renewed(_)]),
+        "while the work winds up"
+    );
     assert_eq!(bench.lease.clone().unwrap().record.preferred_holder, "bing");
     bench.candidate.leave();
     assert_eq!(bench.settle(at_ms(1100), None), [News::Released]);
@@ -402,7 +435,8 @@ fn one_that_lost_its_term_gives_back_what_it_left_so_that_the_controller_elects(
     assert!(matches!(&bench.settle(at_ms(11_010), None)[..], [News::Acquired(_)]));
 }
 
-/// Nobody is to wait for one that does not lead; but while its LeaseCandidate stands it would only be granted the lease again.
+/// Nobody is to wait for one that does not lead; but while its LeaseCandidate stands it would only
+/// be granted the lease again.
 #[test]
 fn a_grant_to_one_that_is_not_to_lead_is_given_back_when_it_stands_no_more() {
     let mut bench = Bench::coordinated("baz");
@@ -433,7 +467,8 @@ fn a_grant_to_one_that_is_not_to_lead_is_given_back_when_it_stands_no_more() {
 #[test]
 fn one_that_was_told_to_give_nothing_back_leaves_its_lease_to_run_out() {
     let mut bench = Bench::led("baz");
-    let keeps = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
+    let keeps =
+        Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
     bench.candidate.config = Arc::new(keeps.release_on_stop(false).build().unwrap());
     assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
     bench.candidate.abdicate(at_ms(4000));
@@ -459,7 +494,8 @@ fn an_elector_of_the_ordinary_kind_takes_a_note_for_a_foreign_write() {
     assert_eq!(bench.hear(at_ms(100), marked), News::Ended(Loss::ForeignWrite));
 }
 
-/// On a Lease that a controller has written on, who is next is the controller's to say, and candidates that elect alone leave it to that for a lease.
+/// On a Lease that a controller has written on, who is next is the controller's to say, and
+/// candidates that elect alone leave it to that for a lease.
 #[test]
 fn a_release_that_keeps_the_strategy_names_no_successor() {
     for (strategy, named) in [(STRATEGY, ""), ("", "bing")] {

@@ -1,4 +1,5 @@
-//! What is waited for when the Lease is gone, and what old or foreign news about it changes: nothing, or a longer wait.
+//! What is waited for when the Lease is gone, and what old or foreign news about it changes:
+//! nothing, or a longer wait.
 
 use super::*;
 
@@ -44,11 +45,16 @@ fn old_news_of_a_lease_that_is_gone_neither_shortens_nor_renews_the_wait() {
         let (candidate, free) = after_a_deletion(told);
         assert_eq!(free, if told { at_ms(5000) } else { at_ms(6000) });
         let stories = [
-            // A renewal; the same version; a lease that was given back; all of a former object's life.
+            // A renewal; the same version; a lease that was given back; all of a former object's
+            // life.
             vec![changed(&lease(8, "bing", 5))],
             vec![changed(&lease(10, "bing", 5))],
             vec![changed(&lease(9, "", 1))],
-            vec![changed(&lease(4, "", 1)), deleted(&lease(4, "", 1), 5), changed(&lease(7, "bing", 5))],
+            vec![
+                changed(&lease(4, "", 1)),
+                deleted(&lease(4, "", 1), 5),
+                changed(&lease(7, "bing", 5)),
+            ],
             vec![deleted(&lease(6, "", 1), 7)],
         ];
         for story in stories {
@@ -100,8 +106,11 @@ fn a_server_that_went_back_to_before_the_deletion_is_believed_when_it_is_asked()
 
 #[test]
 fn v10_an_unseen_taker_with_longer_leases_is_missed_by_the_difference_and_not_by_more() {
-    // A candidate with leases of 5 s saw a lease that nobody held; another took it, unseen, and the Lease was deleted at 1 s.
-    for (theirs, told, waits) in [(5, false, 5000), (15, false, 5000), (15, true, 15_000), (3, false, 5000)] {
+    // A candidate with leases of 5 s saw a lease that nobody held; another took it, unseen, and the
+    // Lease was deleted at 1 s.
+    for (theirs, told, waits) in
+        [(5, false, 5000), (15, false, 5000), (15, true, 15_000), (3, false, 5000)]
+    {
         let mut candidate = Candidate::new(&config("baz"), 1);
         let read = candidate.begin_read(at_ms(0));
         let _ = candidate.read(at_ms(0), read, Ok(Some(lease(10, "", 1))));
@@ -133,7 +142,8 @@ fn read_absent(candidate: &mut Candidate, now: Moment) -> News {
 
 #[test]
 fn a_late_create_of_ours_begins_no_term_beside_one_who_made_the_lease_before_it_arrived() {
-    // It arrives before or after the read that says that theirs is gone, within its own hold or later.
+    // It arrives before or after the read that says that theirs is gone, within its own hold or
+    // later.
     for (arrives, reads_first) in [(1500, false), (1500, true), (4500, false), (4500, true)] {
         let mut candidate = Candidate::new(&config("baz"), 1);
         let _ = read_absent(&mut candidate, at_ms(0));
@@ -149,7 +159,10 @@ fn a_late_create_of_ours_begins_no_term_beside_one_who_made_the_lease_before_it_
         assert_eq!(candidate.heard(at_ms(arrives), changed(&ours)), News::Nothing);
         let read = candidate.begin_read(at_ms(arrives));
         assert_eq!(candidate.read(at_ms(arrives), read, Ok(Some(ours))), News::Nothing);
-        assert!(makes_it_at(&candidate, at_ms(arrives)) >= at_ms(arrives + 5000), "{arrives} {reads_first}");
+        assert!(
+            makes_it_at(&candidate, at_ms(arrives)) >= at_ms(arrives + 5000),
+            "{arrives} {reads_first}"
+        );
     }
 }
 
@@ -212,14 +225,19 @@ fn a_campaign_begins_with_a_look_at_what_was_absent() {
 fn who_stood_still_looks_before_it_makes_a_lease_that_was_absent() {
     for (told, bookmarks) in [(true, false), (false, false), (true, true), (false, true)] {
         let (mut candidate, free) = after_a_deletion(told);
-        // Stopped before the wait was over, and continued when another's whole life as a leader may lie between.
+        // Stopped before the wait was over, and continued when another's whole life as a leader may
+        // lie between.
         let back = free.after(Duration::from_secs(60));
         if bookmarks {
             let _ = candidate.heard(back, LeaseEvent::Alive);
         }
         assert_eq!(candidate.action(back, true), Action::Read, "told {told}");
         assert_eq!(candidate.action(back, false), Action::Read, "told {told}");
-        assert_eq!(makes_it_at(&candidate, back), back.after(Duration::from_secs(5)), "told {told}");
+        assert_eq!(
+            makes_it_at(&candidate, back),
+            back.after(Duration::from_secs(5)),
+            "told {told}"
+        );
     }
 }
 
@@ -236,7 +254,8 @@ fn who_may_not_make_it_for_long_goes_on_looking() {
             }
             Action::Write(purpose) => {
                 let write = candidate.begin_write(now, WALL, purpose);
-                let refused = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(1)) };
+                let refused =
+                    StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(1)) };
                 let _ = candidate.wrote(now, &write, Err(refused));
             }
             Action::Wait(_) => {}
@@ -263,10 +282,15 @@ fn a_late_create_of_ours_begins_no_term_after_a_long_silence_either() {
     let read = candidate.begin_read(at_ms(6000));
     let ours = StoredLease { version: Version::new("v", "9"), record: late.record };
     assert_eq!(candidate.read(at_ms(6000), read, Ok(Some(ours))), News::Nothing);
-    assert_eq!(makes_it_at(&candidate, at_ms(6000)), at_ms(11_000), "it is waited for like any other's");
+    assert_eq!(
+        makes_it_at(&candidate, at_ms(6000)),
+        at_ms(11_000),
+        "it is waited for like any other's"
+    );
 }
 
-/// A server that says that there is no Lease, and shows it again a moment later, was wrong in one of the two.
+/// A server that says that there is no Lease, and shows it again a moment later, was wrong in one
+/// of the two.
 #[test]
 fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     let leader = || {
@@ -330,11 +354,13 @@ fn a_create_that_is_answered_after_the_deletion_of_what_it_made_begins_no_term()
 }
 
 #[test]
-fn v10_a_create_of_ours_that_arrives_once_more_beside_one_who_made_it_meanwhile_is_not_ours_any_more() {
+fn v10_a_create_of_ours_that_arrives_once_more_beside_one_who_made_it_meanwhile_is_not_ours_any_more()
+ {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
     let ours = bench.lease.clone().unwrap();
-    // It is deleted, and another makes it and leads: our next create meets theirs, which is deleted too.
+    // It is deleted, and another makes it and leads: our next create meets theirs, which is deleted
+    // too.
     let _ = bench.candidate.heard(at_ms(1000), deleted(&ours, 1000));
     bench.candidate.abdicate(at_ms(1000));
     conflict_on_create(&mut bench.candidate, at_ms(9000));

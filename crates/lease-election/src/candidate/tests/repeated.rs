@@ -1,4 +1,5 @@
-//! Writes that land much later than they were sent, twice, or in spite of a refusal; and versions that a server hands out twice.
+//! Writes that land much later than they were sent, twice, or in spite of a refusal; and versions
+//! that a server hands out twice.
 
 use super::*;
 
@@ -11,7 +12,8 @@ fn is_mine(candidate: &Candidate) -> bool {
     matches!(candidate.observation(), Observation::Present { mine: true, .. })
 }
 
-/// The machine slept, which no request time-out counts: another may have made the Lease meanwhile, and it was deleted while that one leads.
+/// The machine slept, which no request time-out counts: another may have made the Lease meanwhile,
+/// and it was deleted while that one leads.
 #[test]
 fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_s() {
     for (after, is_own) in [(4500, true), (5000, true), (5001, false), (3_600_000, false)] {
@@ -19,7 +21,8 @@ fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_
             let mut candidate = Candidate::new(&config("baz"), 1);
             absent(&mut candidate, at_ms(0));
             let create = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
-            let made = StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
+            let made =
+                StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
             let now = at_ms(after);
             let news = if answered {
                 candidate.wrote(now, &create, Ok(made))
@@ -29,14 +32,20 @@ fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_
             assert_eq!(news, News::Nothing);
             assert_eq!(is_mine(&candidate), is_own, "{after} ms, answered: {answered}");
             let wait = if is_own { Duration::ZERO } else { config("baz").lease_duration() };
-            assert_eq!(makes_it_at(&candidate, now), now.after(wait), "{after} ms, answered: {answered}");
-            // A stop gives it back by the same right, and no sooner: who leads beside it is not to be followed at once.
+            assert_eq!(
+                makes_it_at(&candidate, now),
+                now.after(wait),
+                "{after} ms, answered: {answered}"
+            );
+            // A stop gives it back by the same right, and no sooner: who leads beside it is not to
+            // be followed at once.
             assert_eq!(candidate.may_forestall(now), is_own);
         }
     }
 }
 
-/// The create was due when nothing had been known for a while: what counts is when somebody said so last.
+/// The create was due when nothing had been known for a while: what counts is when somebody said so
+/// last.
 #[test]
 fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another_s() {
     for (after, is_own) in [(2600, true), (2601, false)] {
@@ -44,14 +53,19 @@ fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another
             let mut candidate = Candidate::new(&config("baz"), 1);
             absent(&mut candidate, at_ms(0));
             let create = candidate.begin_write(at_ms(2400), WALL, Purpose::Acquire);
-            let made = StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
+            let made =
+                StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
             let now = at_ms(2400 + after);
             let news = if answered {
                 candidate.wrote(now, &create, Ok(made))
             } else {
                 candidate.heard(now, LeaseEvent::Changed(made))
             };
-            assert_eq!(matches!(news, News::Acquired(_)), is_own, "{after} ms, answered: {answered}");
+            assert_eq!(
+                matches!(news, News::Acquired(_)),
+                is_own,
+                "{after} ms, answered: {answered}"
+            );
             assert_eq!(is_mine(&candidate), is_own, "{after} ms, answered: {answered}");
         }
     }
@@ -59,17 +73,23 @@ fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another
 
 /// A read that was long on its way says what is there now, and not what came and went meanwhile.
 #[test]
-fn v10_an_answer_more_than_a_lease_after_there_was_no_lease_is_doubted_however_early_it_was_asked_for() {
+fn v10_an_answer_more_than_a_lease_after_there_was_no_lease_is_doubted_however_early_it_was_asked_for()
+ {
     for asked in [100, 4900] {
         for answered in [5000, 5001] {
             let mut candidate = Candidate::new(&config("baz"), 1);
             absent(&mut candidate, at_ms(0));
             let create = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
-            let made = StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
+            let made =
+                StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
             let _ = candidate.wrote(at_ms(50), &create, Err(StoreError::unknown("lost")));
             let read = candidate.begin_read(at_ms(asked));
             let _ = candidate.read(at_ms(answered), read, Ok(Some(made)));
-            assert_eq!(is_mine(&candidate), answered == 5000, "asked at {asked}, answered at {answered}");
+            assert_eq!(
+                is_mine(&candidate),
+                answered == 5000,
+                "asked at {asked}, answered at {answered}"
+            );
         }
     }
 }
@@ -109,7 +129,8 @@ fn v10_one_s_own_create_that_lands_once_more_as_another_object_is_waited_for() {
         assert_eq!(bench.candidate.tick(at_ms(8000)), News::Ended(Loss::Expired));
         bench.candidate.abdicate(at_ms(8000));
         let again = StoredLease { version: Version::new("again", "12"), record: ours.record };
-        let event = if told { LeaseEvent::Deleted(Some(again)) } else { LeaseEvent::Changed(again) };
+        let event =
+            if told { LeaseEvent::Deleted(Some(again)) } else { LeaseEvent::Changed(again) };
         assert_eq!(bench.candidate.heard(at_ms(20_000), event), News::Nothing);
         assert!(!is_mine(&bench.candidate));
         assert_eq!(makes_it_at(&bench.candidate, at_ms(20_000)), at_ms(25_000), "told: {told}");
@@ -132,7 +153,10 @@ fn a_renewal_that_was_refused_and_applied_is_one_s_own() {
         bench.settle(at_ms(0), None);
         let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
         let applied = bench.carry_out(&renewal).unwrap();
-        assert_eq!(bench.candidate.wrote(at_ms(1100), &renewal, Err(refusal.clone())), News::Nothing);
+        assert_eq!(
+            bench.candidate.wrote(at_ms(1100), &renewal, Err(refusal.clone())),
+            News::Nothing
+        );
         let until = at_ms(1000).after(config("baz").hold());
         let news = bench.candidate.heard(at_ms(1200), LeaseEvent::Changed(applied));
         assert_eq!(news, News::Renewed(until), "{refusal}");
@@ -158,8 +182,12 @@ fn an_acquisition_that_was_refused_and_applied_is_a_term_from_its_sending() {
             let _ = bench.candidate.read(at_ms(0), read, Ok(bench.lease.clone()));
             let write = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
             let applied = bench.carry_out(&write).unwrap();
-            assert_eq!(bench.candidate.wrote(at_ms(100), &write, Err(refusal.clone())), News::Nothing);
-            let News::Acquired(tenure) = bench.candidate.heard(at_ms(200), LeaseEvent::Changed(applied))
+            assert_eq!(
+                bench.candidate.wrote(at_ms(100), &write, Err(refusal.clone())),
+                News::Nothing
+            );
+            let News::Acquired(tenure) =
+                bench.candidate.heard(at_ms(200), LeaseEvent::Changed(applied))
             else {
                 panic!("{refusal}, held: {held}");
             };
@@ -247,14 +275,16 @@ fn another_record_of_a_version_that_was_handed_out_again_is_waited_for_from_its_
 fn a_leader_whose_version_is_another_s_record_leads_no_more() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
-    let News::Ended(loss) = bench.candidate.heard(at_ms(500), LeaseEvent::Changed(lease("1", "bing", 7)))
+    let News::Ended(loss) =
+        bench.candidate.heard(at_ms(500), LeaseEvent::Changed(lease("1", "bing", 7)))
     else {
         panic!("it leads on");
     };
     assert_eq!(loss, Loss::TakenOver { by: "bing".into() });
 }
 
-/// What was known of one of the two records says nothing of the other: the evidence, the right by which a write was sent.
+/// What was known of one of the two records says nothing of the other: the evidence, the right by
+/// which a write was sent.
 #[test]
 fn nothing_known_of_a_record_counts_for_another_of_the_same_version() {
     let mut candidate = Candidate::new(&config("baz"), 1);

@@ -1,4 +1,5 @@
-//! Where nobody elects: when that is concluded, how long it counts, and what is evidence to the contrary.
+//! Where nobody elects: when that is concluded, how long it counts, and what is evidence to the
+//! contrary.
 
 use super::coordinated::{ELECTED, STRATEGY, led_by};
 use super::*;
@@ -44,7 +45,8 @@ fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does
     assert!(!patient.calls.contains(&"create"));
 }
 
-/// Who leads without a strategy on the Lease elected alone. A roll-out is not to find out anew each time that nobody elects.
+/// Who leads without a strategy on the Lease elected alone. A roll-out is not to find out anew each
+/// time that nobody elects.
 #[test]
 fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
     let alone = |bench: &mut Bench| {
@@ -52,8 +54,11 @@ fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
         bench.candidate.arrange(at_ms(0), Manner::Elected { stands: false, impatient: false });
     };
     let free = |bench: &mut Bench, now| {
-        let free =
-            bench.put(Record { lease_duration_seconds: 1, acquire_time: Some(WALL), ..Record::default() });
+        let free = bench.put(Record {
+            lease_duration_seconds: 1,
+            acquire_time: Some(WALL),
+            ..Record::default()
+        });
         let _ = bench.hear(now, free);
     };
     // It has stood for long enough when the leader goes.

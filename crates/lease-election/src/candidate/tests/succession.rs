@@ -8,7 +8,8 @@ fn read(bench: &mut Bench, now: Moment) {
     let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
 }
 
-/// Nothing is written, or led, before the latest moment that anybody may act who led in between; then the grant is claimed.
+/// Nothing is written, or led, before the latest moment that anybody may act who led in between;
+/// then the grant is claimed.
 fn claims_a_lease_after(bench: &mut Bench, met: Moment) {
     let grant = bench.lease.clone();
     let due = met.after(bench.candidate.config.lease_duration());
@@ -33,7 +34,8 @@ fn known_before(which: u8) -> Bench {
     bench
 }
 
-/// `bing` is granted it, leads, and is taken for dead by a clock that is ahead, while this one does not follow.
+/// `bing` is granted it, leads, and is taken for dead by a clock that is ahead, while this one does
+/// not follow.
 fn led_in_between(bench: &mut Bench) -> [StoredLease; 3] {
     let granted = bench.grant("bing");
     let led = bench.put(Record { acquire_time: Some(WALL), ..granted.record.clone() });
@@ -52,7 +54,8 @@ fn a_grant_that_a_campaign_meets_after_a_pause_waits_for_whoever_led_in_the_paus
 }
 
 #[test]
-fn a_grant_that_is_read_before_the_watch_has_told_it_waits_if_the_watch_tells_of_another_before_it() {
+fn a_grant_that_is_read_before_the_watch_has_told_it_waits_if_the_watch_tells_of_another_before_it()
+{
     for which in 0..3 {
         let mut bench = known_before(which);
         let events = led_in_between(&mut bench);
@@ -90,7 +93,8 @@ fn a_grant_that_is_met_first_of_all_waits_for_whoever_led_before_it() {
 }
 
 #[test]
-fn a_grant_that_is_read_is_claimed_as_soon_as_the_watch_has_told_that_it_follows_on_what_was_known() {
+fn a_grant_that_is_read_is_claimed_as_soon_as_the_watch_has_told_that_it_follows_on_what_was_known()
+{
     let mut bench = known_before(0);
     let known = bench.lease.clone().unwrap();
     let grant = bench.grant("baz");

@@ -1,5 +1,5 @@
-//! A term whose work was not wound up within it: what that work sent may land after it is gone, so for a stop margin nobody is let in, and this one does
-//! not lead again.
+//! A term whose work was not wound up within it: what that work sent may land after it is gone, so
+//! for a stop margin nobody is let in, and this one does not lead again.
 
 use super::coordinated::{ELECTED, STRATEGY};
 use super::*;
@@ -8,7 +8,8 @@ fn is_free(bench: &Bench) -> bool {
     bench.lease.as_ref().unwrap().record.is_free()
 }
 
-/// What ends a term from within: its hold runs out, its work overruns its time to wind up, the runtime goes away.
+/// What ends a term from within: its hold runs out, its work overruns its time to wind up, the
+/// runtime goes away.
 #[test]
 fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_is_gone() {
     for (how, ended) in [("expired", 4000), ("overran", 1500)] {
@@ -35,7 +36,8 @@ fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_
     }
 }
 
-/// It does not wait for its own lease to run out; but its next work does not begin beside what the work before has sent.
+/// It does not wait for its own lease to run out; but its next work does not begin beside what the
+/// work before has sent.
 #[test]
 fn it_takes_its_own_record_again_when_nothing_of_the_work_before_is_left() {
     for manner in [Manner::Free, Manner::Alone] {
@@ -51,7 +53,11 @@ fn it_takes_its_own_record_again_when_nothing_of_the_work_before_is_left() {
         assert_eq!(bench.calls.len(), before, "{manner:?}: a write of the work may be under way");
         assert!(matches!(&bench.settle(at_ms(5100), None)[..], [News::Acquired(_)]), "{manner:?}");
         bench.candidate.leave();
-        assert_eq!(bench.settle(at_ms(5110), None).first(), Some(&News::Released), "{manner:?}: at once");
+        assert_eq!(
+            bench.settle(at_ms(5110), None).first(),
+            Some(&News::Released),
+            "{manner:?}: at once"
+        );
     }
 }
 

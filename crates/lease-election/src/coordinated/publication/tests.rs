@@ -75,7 +75,11 @@ fn a_question_is_answered_at_once_in_the_time_of_the_server_and_only_once() {
         let mut publication = standing();
         let ping = Some(ahead(skew));
         publication.changed(seen(6, ping, Some(ahead(-20))));
-        assert_eq!(publication.next(ms(1), wall()), Deed::Update(answer), "server's clock {skew} s ahead");
+        assert_eq!(
+            publication.next(ms(1), wall()),
+            Deed::Update(answer),
+            "server's clock {skew} s ahead"
+        );
         publication.done(
             ms(1),
             ms(2),
@@ -112,10 +116,19 @@ fn one_that_is_deleted_is_made_again_at_once_and_not_at_full_speed() {
     let mut publication = standing();
     publication.deleted(&seen(9, None, None));
     assert!(!publication.stands());
-    assert_eq!(publication.next(ms(10), wall()), Deed::Wait(ms(1000)), "a second after it was made");
+    assert_eq!(
+        publication.next(ms(10), wall()),
+        Deed::Wait(ms(1000)),
+        "a second after it was made"
+    );
     let create = publication.next(ms(1000), wall());
     assert_eq!(create, Deed::Create(wall()));
-    publication.done(ms(1000), ms(1001), &create, Answer::Found(Some(seen(12, None, Some(wall())))));
+    publication.done(
+        ms(1000),
+        ms(1001),
+        &create,
+        Answer::Found(Some(seen(12, None, Some(wall())))),
+    );
     publication.deleted(&seen(9, None, None));
     assert!(publication.stands(), "old news");
     publication.deleted(&seen(13, None, None));
@@ -166,7 +179,11 @@ fn a_lost_connection_is_tried_again_within_two_seconds_and_what_is_refused_ever_
             assert!(most * 3 / 4 <= millis && millis <= most, "{error}: {millis} ms, of {most}");
         }
     }
-    assert_ne!(pauses(1, &lost), pauses(2, &lost), "many that lost it at once do not come back at once");
+    assert_ne!(
+        pauses(1, &lost),
+        pauses(2, &lost),
+        "many that lost it at once do not come back at once"
+    );
 }
 
 #[test]
@@ -190,7 +207,12 @@ fn what_the_server_asks_for_is_kept_also_by_who_takes_it_back_and_by_who_watches
     for (error, seconds) in [(asks, 7), (unsaid, 1)] {
         let mut publication = standing();
         publication.unwatched(ms(10), Some(&error));
-        publication.done(ms(10), ms(10), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+        publication.done(
+            ms(10),
+            ms(10),
+            &Deed::Read,
+            Answer::Found(Some(seen(5, None, Some(wall())))),
+        );
         assert_eq!(publication.to_watch(ms(seconds * 1000 + 9)), None);
         assert_eq!(publication.to_watch(ms(seconds * 1000 + 10)), Some("5"));
     }
@@ -248,9 +270,11 @@ fn a_conflict_is_read_at_once_and_an_unanswered_write_is_read_back() {
 
 #[test]
 fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minute() {
-    for refusal in
-        [StoreError::NotFound, forbidden(), StoreError::Rejected { code: 404, message: "no".into() }]
-    {
+    for refusal in [
+        StoreError::NotFound,
+        forbidden(),
+        StoreError::Rejected { code: 404, message: "no".into() },
+    ] {
         let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         assert!(matches!(failed(&mut publication, NOW, refusal.clone()), Deed::Create(_)));
@@ -276,7 +300,8 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
 
 /// Whether the API is there is no more than the answer to the question says.
 #[test]
-fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_the_refusal_is_told() {
+fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_the_refusal_is_told()
+{
     for code in [401, 403] {
         let refusal = StoreError::Rejected { code, message: "no".into() };
         let mut publication = new();
@@ -312,7 +337,12 @@ fn where_it_may_not_be_watched_it_is_polled_and_the_watch_is_tried_ever_more_sel
         match publication.next(now, wall()) {
             Deed::Read => {
                 reads += 1;
-                publication.done(now, now, &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+                publication.done(
+                    now,
+                    now,
+                    &Deed::Read,
+                    Answer::Found(Some(seen(5, None, Some(wall())))),
+                );
                 assert!(publication.stands());
             }
             Deed::Wait(until) if publication.to_watch(now).is_some() => {
@@ -339,7 +369,8 @@ fn where_it_may_not_be_watched_it_is_polled_and_the_watch_is_tried_ever_more_sel
 }
 
 #[test]
-fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_use_is_opened_at_once() {
+fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_use_is_opened_at_once()
+ {
     let mut publication = standing();
     publication.unwatched(ms(10), None);
     assert_eq!(publication.next(ms(10), wall()), Deed::Read, "what happened meanwhile");
@@ -350,11 +381,17 @@ fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_us
     assert_eq!(publication.to_watch(ms(110)), Some("5"));
     publication.watching(ms(110));
     publication.unwatched(ms(2000), None);
-    publication.done(ms(2000), ms(2000), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+    publication.done(
+        ms(2000),
+        ms(2000),
+        &Deed::Read,
+        Answer::Found(Some(seen(5, None, Some(wall())))),
+    );
     assert_eq!(publication.to_watch(ms(2000)), Some("5"));
 }
 
-/// Two electors with one identity, for two Leases of one namespace: neither is to delete the other's for ever.
+/// Two electors with one identity, for two Leases of one namespace: neither is to delete the
+/// other's for ever.
 #[test]
 fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
     let mut others = seen(5, None, Some(wall()));
@@ -373,13 +410,20 @@ fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
     assert!(!publication.stands());
     assert_eq!(publication.to_watch(ms(1)), Some("7"));
     publication.watching(ms(1));
-    assert!(matches!(publication.next(ms(1_000_000), wall()), Deed::Wait(_)), "nor is it answered for");
+    assert!(
+        matches!(publication.next(ms(1_000_000), wall()), Deed::Wait(_)),
+        "nor is it answered for"
+    );
     // And when it is gone this one stands.
     publication.deleted(&others);
     assert!(matches!(publication.next(ms(1_000_000), wall()), Deed::Create(_)));
     publication.changed(Seen { resource_version: "9".into(), ..others });
     publication.withdraw();
-    assert_eq!(publication.next(ms(1_000_000), wall()), Deed::Done, "it is not this one's to take back");
+    assert_eq!(
+        publication.next(ms(1_000_000), wall()),
+        Deed::Done,
+        "it is not this one's to take back"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The rule of a coordinated candidate, case by case. The cases of client-go's `TestTryCoordinatedRenew` keep their names.
+//! The rule of a coordinated candidate, case by case. The cases of client-go's
+//! `TestTryCoordinatedRenew` keep their names.
 
 use super::*;
 use crate::record::StoredLease;
@@ -69,8 +70,12 @@ fn a_grant_is_claimed_as_soon_as_the_one_before_must_have_stopped() {
 }
 
 #[test]
-fn what_is_left_of_a_term_that_is_over_is_given_back_because_the_controller_elects_nobody_over_its_best() {
-    assert_eq!(decide_coordinated(&seen(led_by("baz"), true), &config(), CLAIM, SEEN), Step::GiveBack);
+fn what_is_left_of_a_term_that_is_over_is_given_back_because_the_controller_elects_nobody_over_its_best()
+ {
+    assert_eq!(
+        decide_coordinated(&seen(led_by("baz"), true), &config(), CLAIM, SEEN),
+        Step::GiveBack
+    );
 }
 
 #[test]
@@ -95,7 +100,10 @@ fn one_that_elects_alone_leaves_a_free_lease_to_a_controller_that_may_be_there()
     assert_eq!(alone(granted_to(""), after(15)), Step::TakeOver);
     assert_eq!(alone(led_by("bing"), after(14)), Step::WaitUntil(after(15)));
     assert_eq!(alone(led_by("bing"), after(15)), Step::TakeOver);
-    assert_eq!(decide_alone(&Observation::Absent { free_at: SEEN }, &config(), CLAIM, SEEN), Step::Create);
+    assert_eq!(
+        decide_alone(&Observation::Absent { free_at: SEEN }, &config(), CLAIM, SEEN),
+        Step::Create
+    );
 }
 
 #[test]
@@ -112,7 +120,8 @@ fn a_candidate_that_may_go_alone_looks_again_when_nobody_was_elected_for_long() 
 fn one_that_elects_alone_and_was_asked_to_make_way_does_not_lead_again_at_once() {
     let marked = || seen(Record { preferred_holder: "bing".into(), ..led_by("baz") }, true);
     assert_eq!(decide_alone(&marked(), &config(), CLAIM, SEEN), Step::GiveBack);
-    let keeps = Config::builder("ns", "lease").identity("baz").release_on_stop(false).build().unwrap();
+    let keeps =
+        Config::builder("ns", "lease").identity("baz").release_on_stop(false).build().unwrap();
     assert_eq!(decide_alone(&marked(), &keeps, CLAIM, after(14)), Step::WaitUntil(after(15)));
     assert_eq!(decide_alone(&marked(), &keeps, CLAIM, after(15)), Step::GiveBack);
     // Its own record without that note is its own.

@@ -57,7 +57,9 @@ fn the_bytes_are_those_that_client_go_s_locks_have_written_both_ways() {
     for step in &steps {
         let (lock, expected) = (&step["lock"], recorded(&step["record"]));
         for kind in ["configMap", "endpoints"] {
-            let Ok(object) = serde_json::from_value::<DynamicObject>(step[kind].clone()) else { continue };
+            let Ok(object) = serde_json::from_value::<DynamicObject>(step[kind].clone()) else {
+                continue;
+            };
             let text = &object.metadata.annotations.as_ref().unwrap()[LEADER_ANNOTATION];
             assert_eq!(read(&object), expected, "{lock} {}", step["step"]);
             assert_eq!(written(&expected), *text, "{lock} {}", step["step"]);
@@ -116,7 +118,11 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
     };
     for theirs in [of("a", "2026-01-02T03:04:08Z"), of("go", "2026-01-02T03:04:06Z")] {
         let mut kept = object.clone();
-        kept.metadata.annotations.as_mut().unwrap().insert(LEADER_ANNOTATION.into(), written(&theirs));
+        kept.metadata
+            .annotations
+            .as_mut()
+            .unwrap()
+            .insert(LEADER_ANNOTATION.into(), written(&theirs));
         assert_eq!(read(&kept), theirs);
     }
     let digest = object.metadata.annotations.as_ref().unwrap()[TIMES_ANNOTATION]
@@ -133,7 +139,12 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
         &digest,
         &format!("1999-01-01T00:00:00Z 1999-01-01T00:00:00Z {digest}"),
     ] {
-        object.metadata.annotations.as_mut().unwrap().insert(TIMES_ANNOTATION.into(), garbage.to_owned());
+        object
+            .metadata
+            .annotations
+            .as_mut()
+            .unwrap()
+            .insert(TIMES_ANNOTATION.into(), garbage.to_owned());
         assert_eq!(read(&object).acquire_time, time("2026-01-02T03:04:05Z"));
     }
 }
@@ -195,7 +206,8 @@ fn taken_at(seen: impl IntoIterator<Item = (u64, String)>) -> Moment {
 
 #[test]
 fn a_holder_whose_record_cannot_be_read_is_alive_as_long_as_its_text_changes() {
-    // As the Python client writes it (kubernetes-client/python#1877): the duration is a string, and the time has no offset.
+    // As the Python client writes it (kubernetes-client/python#1877): the duration is a string, and
+    // the time has no offset.
     let python = |second: u64| {
         let time = format!("2026-01-02 03:04:{second:02}.678901");
         format!(
@@ -234,7 +246,8 @@ fn a_duration_under_another_name_is_a_lease_of_ours_from_the_last_change_of_any_
         )
     };
     assert_eq!(taken_at((0..=20).map(|n| (n * 2000, other(n)))), at_ms(40_000 + 3000));
-    let spaced = |n: u64| format!("{}{}", r#"{"holderIdentity":"o"}"#, " ".repeat(usize::from(n % 2 == 1)));
+    let spaced =
+        |n: u64| format!("{}{}", r#"{"holderIdentity":"o"}"#, " ".repeat(usize::from(n % 2 == 1)));
     assert_eq!(taken_at((0..=20).map(|n| (n * 2000, spaced(n)))), at_ms(40_000 + 5000));
 }
 
@@ -287,9 +300,13 @@ fn what_go_refuses_belongs_to_somebody_and_is_held_for_a_lease_of_ours_at_least(
 
 #[test]
 fn what_go_reads_is_read_as_go_reads_it() {
-    for free in
-        [None, Some("null"), Some("{}"), Some(" {} "), Some(r#"{"holderIdentity":null,"renewTime":null}"#)]
-    {
+    for free in [
+        None,
+        Some("null"),
+        Some("{}"),
+        Some(" {} "),
+        Some(r#"{"holderIdentity":null,"renewTime":null}"#),
+    ] {
         assert_eq!(Record { write_id: None, ..read(&object(free)) }, Record::default(), "{free:?}");
     }
     let holder = |text: &str| read(&object(Some(text))).holder;
@@ -303,7 +320,8 @@ fn what_go_reads_is_read_as_go_reads_it() {
     assert_eq!((record.renew_time, record.lease_duration_seconds), (None, i32::MAX));
     assert_eq!(record.leader_transitions, i32::MIN);
     // Any fraction, any offset.
-    let record = read(&object(Some(r#"{"holderIdentity":"x","renewTime":"2022-03-04T06:06:07.5+01:00"}"#)));
+    let record =
+        read(&object(Some(r#"{"holderIdentity":"x","renewTime":"2022-03-04T06:06:07.5+01:00"}"#)));
     assert_eq!((record.holder.as_str(), record.renew_time), ("x", time("2022-03-04T05:06:07.5Z")));
 }
 

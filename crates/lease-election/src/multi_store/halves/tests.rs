@@ -1,4 +1,5 @@
-//! What two halves say: together what both say, and nobody's where they differ; every change of one changes the whole.
+//! What two halves say: together what both say, and nobody's where they differ; every change of one
+//! changes the whole.
 
 use super::*;
 
@@ -34,9 +35,10 @@ fn one_half_of_a_write_is_not_that_write_whatever_the_other_says() {
         half("x", 3, record("", 1, Some("b.1"))),
         half("x", 3, record("a", 5, None)),
     ] {
-        for (primary, secondary) in
-            [(half("p", 9, ours.clone()), other.clone()), (other.clone(), half("s", 9, ours.clone()))]
-        {
+        for (primary, secondary) in [
+            (half("p", 9, ours.clone()), other.clone()),
+            (other.clone(), half("s", 9, ours.clone())),
+        ] {
             let both = together(primary, secondary);
             assert_ne!(both, ours, "with {other:?}");
             assert!(!both.is_free(), "a half that is held is held: {other:?}");
@@ -62,10 +64,14 @@ fn halves_that_disagree_are_nobodys_and_free_only_where_both_are() {
 
 #[test]
 fn the_longer_duration_counts_and_none_is_a_lease_of_ones_own() {
-    for (one, other, both) in [(5, 9, 9), (9, 5, 9), (0, 9, 15), (30, -1, 30), (0, 0, 15), (i32::MIN, 7, 15)]
+    for (one, other, both) in
+        [(5, 9, 9), (9, 5, 9), (0, 9, 15), (30, -1, 30), (0, 0, 15), (i32::MIN, 7, 15)]
     {
         let primary = half("p", 1, record("a", one, None));
-        assert_eq!(together(primary, half("s", 2, record("b", other, None))).lease_duration_seconds, both);
+        assert_eq!(
+            together(primary, half("s", 2, record("b", other, None))).lease_duration_seconds,
+            both
+        );
     }
     assert_eq!(together(half("p", 1, record("a", 0, None)), None).lease_duration_seconds, 15);
 }
@@ -100,7 +106,10 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
     let (before, ours) = (record("a", 5, Some("a.6")), record("a", 5, Some("a.7")));
     let attempt = Attempt {
         record: ours.clone(),
-        halves: Halves { primary: half("p", 3, before.clone()), secondary: half("s", 4, before.clone()) },
+        halves: Halves {
+            primary: half("p", 3, before.clone()),
+            secondary: half("s", 4, before.clone()),
+        },
         before: before.clone(),
         first: Half::Primary,
         tries: 0,
@@ -108,9 +117,17 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
     let attempts = VecDeque::from([attempt]);
     let seen = |primary, secondary| Halves { primary, secondary }.record(15, &attempts);
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 4, before.clone())), before);
-    assert_eq!(seen(half("p", 3, before.clone()), half("s", 6, ours.clone())), before, "events out of order");
+    assert_eq!(
+        seen(half("p", 3, before.clone()), half("s", 6, ours.clone())),
+        before,
+        "events out of order"
+    );
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 5, before.clone())), before, "a label");
-    assert_eq!(seen(half("p", 5, ours.clone()), half("s", 6, ours.clone())), ours, "made after all");
+    assert_eq!(
+        seen(half("p", 5, ours.clone()), half("s", 6, ours.clone())),
+        ours,
+        "made after all"
+    );
     // client-go took it, and kept our mark.
     let theirs = record("go", 5, Some("a.7"));
     assert_eq!(seen(half("p", 5, theirs), half("s", 4, before.clone())).holder, UNKNOWN_HOLDER);
@@ -127,11 +144,16 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
 
 #[test]
 fn versions_are_joined_and_split() {
-    let both =
-        Halves { primary: half("p", 9, Record::default()), secondary: half("s", 10, Record::default()) };
+    let both = Halves {
+        primary: half("p", 9, Record::default()),
+        secondary: half("s", 10, Record::default()),
+    };
     let version = both.version(&Gone::default()).unwrap().unwrap();
     assert_eq!(version, Version::new("p+s", "9+10"));
-    assert_eq!(split(&version), Some([Some(Version::new("p", "9")), Some(Version::new("s", "10"))]));
+    assert_eq!(
+        split(&version),
+        Some([Some(Version::new("p", "9")), Some(Version::new("s", "10"))])
+    );
     let one = Halves { primary: None, ..both.clone() };
     let version = one.version(&Gone::default()).unwrap().unwrap();
     assert_eq!(version, Version::new("+s", "0+10"));
@@ -167,8 +189,10 @@ fn v10_a_half_that_went_is_held_for_a_lease_at_least_until_it_was_waited_for() {
     ] {
         for missing in [Half::Primary, Half::Secondary] {
             let (mut gone, mut none) = (Gone::default(), VecDeque::new());
-            let mut halves =
-                Halves { primary: half("p", 1, there.clone()), secondary: half("s", 2, there.clone()) };
+            let mut halves = Halves {
+                primary: half("p", 1, there.clone()),
+                secondary: half("s", 2, there.clone()),
+            };
             *halves.half(missing) = half("x", 3, last.clone());
             gone.see(&halves, &mut none);
             assert_eq!(halves.withheld(15, &gone), None, "both are there");
@@ -180,10 +204,15 @@ fn v10_a_half_that_went_is_held_for_a_lease_at_least_until_it_was_waited_for() {
             assert!(held.lease_duration_seconds >= 15.max(last.lease_duration_seconds));
             assert_ne!(held, there);
             gone.see(&halves, &mut none);
-            assert_eq!((halves.withheld(15, &gone), halves.version(&gone)), (Some(held.clone()), version));
+            assert_eq!(
+                (halves.withheld(15, &gone), halves.version(&gone)),
+                (Some(held.clone()), version)
+            );
             // The same goes again.
-            let again =
-                Halves { primary: half("p", 1, there.clone()), secondary: half("s", 2, last.clone()) };
+            let again = Halves {
+                primary: half("p", 1, there.clone()),
+                secondary: half("s", 2, last.clone()),
+            };
             gone.see(&again, &mut none);
             gone.see(&halves, &mut none);
             assert_ne!(halves.withheld(15, &gone), Some(held));
@@ -203,7 +232,8 @@ fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
         first: Half::Primary,
         tries: 0,
     };
-    let there = |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
+    let there =
+        |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
     let left = |states: &[Halves], attempt: Attempt| {
         let (mut gone, mut attempts) = (Gone::default(), VecDeque::from([attempt]));
         states.iter().for_each(|halves| gone.see(halves, &mut attempts));

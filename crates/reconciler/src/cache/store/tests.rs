@@ -44,7 +44,10 @@ fn list(store: &mut Store<ConfigMap>, objects: &[(&str, u32, u64)]) -> Result<Ve
     for (name, uid, version) in objects {
         relist.object(store, entering(object(name, *uid, *version)));
     }
-    store.commit(relist, false).map(|changes| shown(&changes)).map_err(|(backwards, _)| backwards.objects)
+    store
+        .commit(relist, false)
+        .map(|changes| shown(&changes))
+        .map_err(|(backwards, _)| backwards.objects)
 }
 
 fn identity(object: &ConfigMap) -> String {
@@ -62,7 +65,11 @@ fn shown(changes: &[Change<ConfigMap>]) -> Vec<String> {
         ChangeKind::Appeared => format!("+{}", identity(change.new.as_ref().unwrap())),
         ChangeKind::Vanished => format!("-{}", identity(change.old.as_ref().unwrap())),
         ChangeKind::Changed => {
-            format!("{}>{}", identity(change.old.as_ref().unwrap()), identity(change.new.as_ref().unwrap()))
+            format!(
+                "{}>{}",
+                identity(change.old.as_ref().unwrap()),
+                identity(change.new.as_ref().unwrap())
+            )
         }
     };
     changes.iter().map(show).collect()
@@ -87,7 +94,11 @@ fn another_uid_is_a_deletion_and_an_appearance() {
     apply(&mut store, "a", 1, 5);
     assert_eq!(apply(&mut store, "a", 2, 7), ["-a.u1.5", "+a.u2.7"]);
     assert!(apply(&mut store, "a", 1, 6).is_empty(), "the earlier object does not come back");
-    assert_eq!(apply(&mut store, "a", 9, 7), ["-a.u2.7", "+a.u9.7"], "one version is no proof of one object");
+    assert_eq!(
+        apply(&mut store, "a", 9, 7),
+        ["-a.u2.7", "+a.u9.7"],
+        "one version is no proof of one object"
+    );
     assert_eq!(apply(&mut store, "a", 2, 7), ["-a.u9.7", "+a.u2.7"]);
     assert_eq!(list(&mut store, &[("a", 3, 9)]), Ok(vec!["-a.u2.7".into(), "+a.u3.9".into()]));
 }
@@ -226,7 +237,8 @@ fn step() -> impl Strategy<Value = Step> {
 
 type State = BTreeMap<usize, (u32, u64)>;
 
-/// An event: the object's name, its uid and version unless it is gone, its uid and the event's version.
+/// An event: the object's name, its uid and version unless it is gone, its uid and the event's
+/// version.
 type Told = (usize, Option<(u32, u64)>, (u32, u64));
 
 /// A server that remembers all its states, the events between them, and how far the watch has come.
@@ -273,9 +285,9 @@ impl Server {
 proptest! {
     #![proptest_config(ProptestConfig::default())]
 
-    /// Whatever the watch delivers, repeats or misses, and whatever a lagging server lists: what subscribers
-    /// hear adds up to what is held, nothing goes back in time within a uid, not even over a deletion, and
-    /// after a list of the present the cache is the present.
+    /// Whatever the watch delivers, repeats or misses, and whatever a lagging server lists: what
+    /// subscribers hear adds up to what is held, nothing goes back in time within a uid, not even
+    /// over a deletion, and after a list of the present the cache is the present.
     #[test]
     fn histories_converge_and_never_go_back(steps in prop::collection::vec(step(), 1..60)) {
         let mut server = Server::default();
@@ -323,8 +335,8 @@ proptest! {
                     }
                 }
                 Step::Repeat(back) => {
-                    // Events of objects that are still there: a ghost would need a server that repeats an
-                    // object after its deletion, and then the deletion.
+                    // Events of objects that are still there: a ghost would need a server that
+                    // repeats an object after its deletion, and then the deletion.
                     let from = server.watched.saturating_sub(back);
                     for event in &server.events[from..server.watched] {
                         let uid = format!("u{}", event.2.0);

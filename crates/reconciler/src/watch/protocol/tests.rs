@@ -46,7 +46,11 @@ fn a_watch_that_is_always_closed_at_once_is_opened_later_and_later() {
         .map(|_| u64::try_from(protocol.ended(false, Duration::ZERO, 0).as_millis()).unwrap())
         .collect();
     assert_eq!(pauses, [125, 250, 500, 1000, 2000, 4000, 8000, 15000, 15000]);
-    assert_eq!(protocol.ended(false, SHORT_WATCH, 0), Duration::ZERO, "a quiet watch is no failure");
+    assert_eq!(
+        protocol.ended(false, SHORT_WATCH, 0),
+        Duration::ZERO,
+        "a quiet watch is no failure"
+    );
 }
 
 #[test]
@@ -104,7 +108,10 @@ fn an_expired_version_lists_at_once_the_first_time_and_later_with_pauses() {
     assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
     assert!(next_is_list(&protocol));
     protocol.listed("8".into());
-    assert!(protocol.failed(Fault::Expired, 0) > Duration::ZERO, "no progress since: do not list in a loop");
+    assert!(
+        protocol.failed(Fault::Expired, 0) > Duration::ZERO,
+        "no progress since: do not list in a loop"
+    );
     protocol.listed("9".into());
     protocol.stood(SHORT_WATCH);
     protocol.progressed(None);
@@ -138,14 +145,19 @@ fn the_time_a_busy_server_asks_for_is_kept_within_bounds() {
 fn a_list_that_goes_backwards_is_believed_only_when_it_insists() {
     let mut protocol = watching("7");
     protocol.progressed(Some("10"));
-    assert!(protocol.is_backwards("9") && !protocol.is_backwards("10") && !protocol.is_backwards("x"));
+    assert!(
+        protocol.is_backwards("9") && !protocol.is_backwards("10") && !protocol.is_backwards("x")
+    );
     protocol.restart();
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
     assert_eq!(protocol.listed_backwards(0), OnBackwards::Believe);
     protocol.listed("3".into());
     assert!(!protocol.is_backwards("3"));
-    assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)), "the count starts anew");
+    assert!(
+        matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)),
+        "the count starts anew"
+    );
 }
 
 #[test]

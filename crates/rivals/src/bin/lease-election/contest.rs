@@ -1,5 +1,5 @@
-//! Contests: candidates of ours that want one Lease of the real API server, each with a runtime, connections and counts of its own, as a
-//! process would have them.
+//! Contests: candidates of ours that want one Lease of the real API server, each with a runtime,
+//! connections and counts of its own, as a process would have them.
 #![expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 
 use std::sync::Arc;
@@ -68,10 +68,16 @@ struct Contest {
 
 impl Contest {
     /// With so many candidates, all of which watch; the first one to lead.
-    fn begin(cluster: &kube::Config, lease: &str, fast: bool, candidates: usize) -> Result<(Self, usize)> {
+    fn begin(
+        cluster: &kube::Config,
+        lease: &str,
+        fast: bool,
+        candidates: usize,
+    ) -> Result<(Self, usize)> {
         let (tell, told) = channel();
         let (cluster, lease) = (cluster.clone(), lease.to_owned());
-        let mut contest = Self { cluster, lease, fast, started: 0, candidates: Vec::new(), tell, told };
+        let mut contest =
+            Self { cluster, lease, fast, started: 0, candidates: Vec::new(), tell, told };
         for _ in 0..candidates {
             contest.start()?;
         }
@@ -83,7 +89,8 @@ impl Contest {
     fn start(&mut self) -> Result<()> {
         let number = self.started;
         self.started += 1;
-        let config = Config::builder(NAMESPACE, &self.lease).identity(format!("{}-{number}", self.lease));
+        let config =
+            Config::builder(NAMESPACE, &self.lease).identity(format!("{}-{number}", self.lease));
         let config = if self.fast { config.fast() } else { config }.build()?;
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let requests = Arc::new(Requests::default());
@@ -135,7 +142,9 @@ impl Contest {
 
     fn take(&mut self, number: usize) -> Result<Candidate> {
         let at = self.candidates.iter().position(|candidate| candidate.number == number);
-        Ok(self.candidates.remove(at.with_context(|| format!("{} has no candidate {number}", self.lease))?))
+        Ok(self
+            .candidates
+            .remove(at.with_context(|| format!("{} has no candidate {number}", self.lease))?))
     }
 
     fn writes(&self) -> u64 {
@@ -171,12 +180,13 @@ pub(crate) fn hand_overs(cluster: &kube::Config, count: usize) -> Result<Vec<f64
     Ok(took)
 }
 
-/// Seconds from the crash of the leader to the start of the next one's work, at 5 s / 1 s, on so many Leases so often; the crashes are
-/// spread evenly over the time between two renewals.
+/// Seconds from the crash of the leader to the start of the next one's work, at 5 s / 1 s, on so
+/// many Leases so often; the crashes are spread evenly over the time between two renewals.
 pub(crate) fn crashes(cluster: &kube::Config, leases: usize, each: usize) -> Result<Vec<f64>> {
     let all = leases * each;
     let run = |lease: usize| -> Result<Vec<f64>> {
-        let (mut contest, mut leader) = Contest::begin(cluster, &format!("ours-crash-{lease}"), true, 3)?;
+        let (mut contest, mut leader) =
+            Contest::begin(cluster, &format!("ours-crash-{lease}"), true, 3)?;
         let mut took = Vec::new();
         for crash in 0..each {
             contest.await_watching()?;
@@ -219,7 +229,8 @@ pub(crate) struct Hourly {
 pub(crate) fn requests(cluster: &kube::Config, span: Duration) -> Result<Hourly> {
     let (contest, leader) = Contest::begin(cluster, "ours-requests", true, 3)?;
     pause(Duration::from_secs(3));
-    let counts = || contest.candidates.iter().map(|candidate| candidate.requests.all()).collect::<Vec<_>>();
+    let counts =
+        || contest.candidates.iter().map(|candidate| candidate.requests.all()).collect::<Vec<_>>();
     let (before, since) = (counts(), BootClock.now());
     pause(span);
     let (after, hours) = (counts(), BootClock.now().since(since).as_secs_f64() / 3600.0);

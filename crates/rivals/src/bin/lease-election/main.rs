@@ -1,5 +1,5 @@
-//! lease-election beside client-go's elector on the real API server, and a thousand electors on the embedded one: what the gates of
-//! `gates.toml` are about.
+//! lease-election beside client-go's elector on the real API server, and a thousand electors on the
+//! embedded one: what the gates of `gates.toml` are about.
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program for the command line")]
 
 mod contest;
@@ -43,7 +43,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Serve {
-    /// Serves on loopback until its standard input ends: the program starts itself so, in a process of its own
+    /// Serves on loopback until its standard input ends: the program starts itself so, in a process
+    /// of its own
     Serve,
 }
 
@@ -60,7 +61,8 @@ fn main() -> Result<()> {
     if wanted(&["lateness"]) {
         thousand::run()?;
     }
-    let beside = ["hand_over", "hand_over_p50", "hand_over_p95", "crash", "requests", "standby_requests"];
+    let beside =
+        ["hand_over", "hand_over_p50", "hand_over_p95", "crash", "requests", "standby_requests"];
     let of_ours = ["crash", "crash_mean", "crash_max", "herd_take_overs", "herd_writes"];
     if wanted(&beside) || wanted(&of_ours) {
         on_the_real_server(&cli, wanted(&beside), wanted(&of_ours))?;
@@ -86,8 +88,8 @@ fn real() -> Result<ControlPlane> {
 fn cluster(plane: &ControlPlane) -> Result<kube::Config> {
     let file = Kubeconfig::from_yaml(&plane.kubeconfig("admin")?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut cluster =
-        runtime.block_on(kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()))?;
+    let mut cluster = runtime
+        .block_on(kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()))?;
     // One that the environment names has no way to this machine's loopback.
     cluster.proxy_url = None;
     Ok(cluster)
@@ -96,10 +98,14 @@ fn cluster(plane: &ControlPlane) -> Result<kube::Config> {
 fn on_the_real_server(cli: &Cli, beside: bool, of_ours: bool) -> Result<()> {
     let plane = real()?;
     let cluster = cluster(&plane)?;
-    // Counts are taken while the rest is measured: they do not depend on what else the machine does.
+    // Counts are taken while the rest is measured: they do not depend on what else the machine
+    // does.
     let counting = if beside {
         let (cluster, span) = (cluster.clone(), Duration::from_secs(cli.count_for));
-        Some((ClientGo::start(&plane, cli)?, thread::spawn(move || contest::requests(&cluster, span))))
+        Some((
+            ClientGo::start(&plane, cli)?,
+            thread::spawn(move || contest::requests(&cluster, span)),
+        ))
     } else {
         None
     };
@@ -137,7 +143,10 @@ fn on_the_real_server(cli: &Cli, beside: bool, of_ours: bool) -> Result<()> {
         measured("hand_over_p95", p95);
         measured("hand_over", theirs.mean / ours_mean);
         if !crashes.is_empty() {
-            eprintln!("crash: of client-go, mean {:.1} s, max {:.1} s", theirs.crash, theirs.crash_max);
+            eprintln!(
+                "crash: of client-go, mean {:.1} s, max {:.1} s",
+                theirs.crash, theirs.crash_max
+            );
             measured("crash", theirs.crash / mean(&crashes));
         }
         eprintln!(
@@ -159,7 +168,8 @@ fn mean(values: &[f64]) -> f64 {
 /// The program with client-go's elector, at work.
 struct ClientGo(Child);
 
-/// What it measured: hand-overs in milliseconds, from a crash to the next leader in seconds, requests an hour.
+/// What it measured: hand-overs in milliseconds, from a crash to the next leader in seconds,
+/// requests an hour.
 struct Theirs {
     mean: f64,
     p50: f64,
@@ -192,7 +202,8 @@ impl ClientGo {
         ensure!(self.0.wait()?.success(), "the peer failed");
         let numbers = |name: &str| -> Result<Vec<f64>> {
             let line = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-            let line = line.with_context(|| format!("the peer said nothing of {name}: {said:?}"))?;
+            let line =
+                line.with_context(|| format!("the peer said nothing of {name}: {said:?}"))?;
             line.split(' ').map(|number| number.parse().context("no number")).collect()
         };
         let told = (&numbers("hand_over")?[..], &numbers("crash")?[..], &numbers("requests")?[..]);

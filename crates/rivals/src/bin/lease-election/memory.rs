@@ -1,5 +1,6 @@
-//! What an elector holds in memory, without the server and the connections to it: a thousand on an embedded server in this process, less
-//! what such a server holds after the same writes with as many watches and no electors.
+//! What an elector holds in memory, without the server and the connections to it: a thousand on an
+//! embedded server in this process, less what such a server holds after the same writes with as
+//! many watches and no electors.
 #![expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 
 use std::time::Duration;
@@ -7,7 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use embedded_apiserver::EmbeddedApiServer;
 use http_body_util::{BodyExt, Empty};
-use lease_election::{BootClock, Clock as _, Config, KubeLeaseStore, LeaderElector, LeaseStore, Record};
+use lease_election::{
+    BootClock, Clock as _, Config, KubeLeaseStore, LeaderElector, LeaseStore, Record,
+};
 use rivals::{measured, median};
 use tokio::runtime::Builder;
 use tower::ServiceExt;
@@ -73,7 +76,8 @@ fn electors() -> Result<(f64, u64)> {
     Ok((held, renewals))
 }
 
-/// Bytes of a server with as many Leases, each written so often and watched by nobody who understands it.
+/// Bytes of a server with as many Leases, each written so often and watched by nobody who
+/// understands it.
 fn watches(writes: u64) -> Result<usize> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let before = allocated();

@@ -1,5 +1,5 @@
-//! A thousand electors in one process, each the leader of a Lease of its own on the embedded server, which is a process of its own: whether
-//! they renew on time.
+//! A thousand electors in one process, each the leader of a Lease of its own on the embedded
+//! server, which is a process of its own: whether they renew on time.
 #![expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -11,8 +11,8 @@ use anyhow::{Context, Result, ensure};
 use async_trait::async_trait;
 use embedded_apiserver::EmbeddedApiServer;
 use lease_election::{
-    BootClock, Clock as _, Config, KubeLeaseStore, LeaderElector, LeaseEvents, LeaseStore, Moment, Record,
-    StoreError, StoredLease, Version,
+    BootClock, Clock as _, Config, KubeLeaseStore, LeaderElector, LeaseEvents, LeaseStore, Moment,
+    Record, StoreError, StoredLease, Version,
 };
 use rivals::measured;
 use tokio::runtime::Builder;
@@ -125,7 +125,8 @@ fn electors(url: &str) -> Result<()> {
                 .await;
         });
         stores.push(elector);
-        // One after the other, so that their connections are as many as they need and not as many as a burst does.
+        // One after the other, so that their connections are as many as they need and not as many
+        // as a burst does.
         pause(BETWEEN);
     }
     drop(entered);

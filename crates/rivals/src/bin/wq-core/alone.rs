@@ -22,23 +22,33 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let shared: Vec<Arc<str>> = names.iter().map(|name| Arc::from(name.as_str())).collect();
     let mut ratios = Vec::new();
 
-    ratios.push(bench.beside_client_go("ping", &format!("ping-int64 {KEYS} {ITEMS}"), || ping(&few))?);
-    ratios.push(bench.beside_client_go("burst_1k", &format!("burst-int64 {KEYS} {ITEMS}"), || {
-        burst(&WorkQueue::new(), &few, ITEMS)
-    })?);
+    ratios.push(
+        bench.beside_client_go("ping", &format!("ping-int64 {KEYS} {ITEMS}"), || ping(&few))?,
+    );
+    ratios.push(bench.beside_client_go(
+        "burst_1k",
+        &format!("burst-int64 {KEYS} {ITEMS}"),
+        || burst(&WorkQueue::new(), &few, ITEMS),
+    )?);
     let many = integers(100_000);
-    ratios.push(bench.beside_client_go("burst_100k", &format!("burst-int64 100000 {ITEMS}"), || {
-        burst(&WorkQueue::new(), &many, ITEMS)
-    })?);
+    ratios.push(bench.beside_client_go(
+        "burst_100k",
+        &format!("burst-int64 100000 {ITEMS}"),
+        || burst(&WorkQueue::new(), &many, ITEMS),
+    )?);
     if bench.wants("million_fresh") || bench.wants("million_reused") {
         let million = integers(MILLION);
-        ratios.push(bench.beside_client_go("million_fresh", &format!("fresh-int64 {MILLION}"), || {
-            burst(&WorkQueue::new(), &million, MILLION)
-        })?);
+        ratios.push(bench.beside_client_go(
+            "million_fresh",
+            &format!("fresh-int64 {MILLION}"),
+            || burst(&WorkQueue::new(), &million, MILLION),
+        )?);
         let queue = WorkQueue::new();
-        ratios.push(bench.beside_client_go("million_reused", &format!("reused-int64 {MILLION}"), || {
-            burst(&queue, &million, MILLION)
-        })?);
+        ratios.push(bench.beside_client_go(
+            "million_reused",
+            &format!("reused-int64 {MILLION}"),
+            || burst(&queue, &million, MILLION),
+        )?);
     }
     ratios.push(bench.beside_client_go(
         "strings_cloned",
@@ -58,29 +68,44 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
             || burst(&WorkQueue::new(), &million, MILLION),
         )?);
     }
-    ratios.push(bench.beside_client_go("duplicates", &format!("duplicates-int64 {KEYS} {ITEMS}"), || {
-        duplicates(&WorkQueue::new(), &few, |queue, key| queue.add(*key))
-    })?);
+    ratios.push(bench.beside_client_go(
+        "duplicates",
+        &format!("duplicates-int64 {KEYS} {ITEMS}"),
+        || duplicates(&WorkQueue::new(), &few, |queue, key| queue.add(*key)),
+    )?);
     ratios.push(bench.beside_client_go(
         "duplicate_strings",
         &format!("duplicates-string {KEYS} {ITEMS}"),
-        || duplicates(&WorkQueue::<String>::new(), &names, |queue, key| queue.add_ref(key.as_str())),
+        || {
+            duplicates(&WorkQueue::<String>::new(), &names, |queue, key| {
+                queue.add_ref(key.as_str())
+            })
+        },
     )?);
     ratios.push(bench.beside_client_go("readd", &format!("readd-int64 {KEYS} {ITEMS}"), || {
         readd(&WorkQueue::new(), &few, |queue, key| queue.add(*key))
     })?);
-    ratios.push(bench.beside_client_go("readd_strings", &format!("readd-string {KEYS} {ITEMS}"), || {
-        readd(&WorkQueue::<String>::new(), &names, |queue, key| queue.add_ref(key.as_str()))
-    })?);
+    ratios.push(bench.beside_client_go(
+        "readd_strings",
+        &format!("readd-string {KEYS} {ITEMS}"),
+        || readd(&WorkQueue::<String>::new(), &names, |queue, key| queue.add_ref(key.as_str())),
+    )?);
     mean(&ratios);
 
     let mut registry = Registry::default();
     let metrics = QueueMetrics::register(&mut registry);
-    bench.beside_client_go("prometheus", &format!("burst-int64-prometheus {KEYS} {ITEMS}"), || {
-        let queue = WorkQueue::builder().name("measured").observer(metrics.observer("measured")).build()?;
-        metrics.watch(&queue);
-        burst(&queue, &few, ITEMS)
-    })?;
+    bench.beside_client_go(
+        "prometheus",
+        &format!("burst-int64-prometheus {KEYS} {ITEMS}"),
+        || {
+            let queue = WorkQueue::builder()
+                .name("measured")
+                .observer(metrics.observer("measured"))
+                .build()?;
+            metrics.watch(&queue);
+            burst(&queue, &few, ITEMS)
+        },
+    )?;
     Ok(())
 }
 
@@ -116,7 +141,11 @@ fn ping(keys: &[u64]) -> Result<f64> {
 }
 
 /// Adds all keys, then takes them all, again and again.
-pub(crate) fn burst<T: Clone + Hash + Eq>(queue: &WorkQueue<T>, keys: &[T], items: usize) -> Result<f64> {
+pub(crate) fn burst<T: Clone + Hash + Eq>(
+    queue: &WorkQueue<T>,
+    keys: &[T],
+    items: usize,
+) -> Result<f64> {
     let times = (items / keys.len()).max(1);
     alone(times * keys.len(), || {
         for _ in 0..times {
@@ -173,7 +202,8 @@ pub(crate) fn readd<T: Clone>(
     })
 }
 
-/// Counts, as the least that an observer can do. Times are told to it, as to all that say nothing else, or not.
+/// Counts, as the least that an observer can do. Times are told to it, as to all that say nothing
+/// else, or not.
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     events: AtomicU64,

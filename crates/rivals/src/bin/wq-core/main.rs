@@ -1,4 +1,5 @@
-//! wq-core beside client-go's work queue, and beside itself: what its gates in `gates.toml` are about.
+//! wq-core beside client-go's work queue, and beside itself: what its gates in `gates.toml` are
+//! about.
 
 use anyhow::Result;
 use rivals::Bench;

@@ -1,4 +1,5 @@
-//! Ways of ours beside each other: what fusing, batching, cancelling and observing cost; and beside the locks that they take.
+//! Ways of ours beside each other: what fusing, batching, cancelling and observing cost; and beside
+//! the locks that they take.
 
 use std::hint::black_box;
 use std::pin::pin;
@@ -23,8 +24,14 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     bench.beside_itself("fused", "apart", || fused(&keys, false), separate)?;
     bench.beside_itself("batched", "apart", || fused(&keys, true), separate)?;
     for (name, is_timed) in [("observed", true), ("observed_untimed", false)] {
-        let observed = || WorkQueue::builder().observer(Arc::new(Counting::timed(is_timed))).build();
-        bench.beside_itself(name, "not observed", || burst(&observed()?, &keys, ITEMS), separate)?;
+        let observed =
+            || WorkQueue::builder().observer(Arc::new(Counting::timed(is_timed))).build();
+        bench.beside_itself(
+            name,
+            "not observed",
+            || burst(&observed()?, &keys, ITEMS),
+            separate,
+        )?;
     }
     // What the three looks at the clock take of it.
     bench.beside_itself("observed_clock", "not observed", clocks, separate)?;
@@ -32,7 +39,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     beside_locks(bench)
 }
 
-/// No gates: how near the fastest operations are to what their locks take, which is the least that a queue of one mutex can do.
+/// No gates: how near the fastest operations are to what their locks take, which is the least that
+/// a queue of one mutex can do.
 fn beside_locks(bench: &Bench) -> Result<()> {
     let keys = integers(1000);
     // Of ten adds one is followed by a get and a done.
@@ -50,10 +58,16 @@ fn beside_locks(bench: &Bench) -> Result<()> {
         || locks(3, 0),
     )?;
     // The task counts what is left, too.
-    bench.beside_itself("waiting_tasks_1_locks", "3 locks and a count", || waiting(1), || locks(3, 1))
+    bench.beside_itself(
+        "waiting_tasks_1_locks",
+        "3 locks and a count",
+        || waiting(1),
+        || locks(3, 1),
+    )
 }
 
-/// Locks a mutex so many times with nothing under it, and counts so many times: nanoseconds for all of them together.
+/// Locks a mutex so many times with nothing under it, and counts so many times: nanoseconds for all
+/// of them together.
 fn locks(locks: usize, counts: usize) -> Result<f64> {
     let (mutex, counter) = (Mutex::new(0_u64), AtomicUsize::new(0));
     alone(ITEMS, || {

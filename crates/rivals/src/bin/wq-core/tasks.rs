@@ -24,7 +24,8 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
 
 /// A thousand tasks wait for items, which come in bursts of a thousand: nanoseconds an item.
 pub(crate) fn waiting(cpus: usize) -> Result<f64> {
-    let mut builder = if cpus == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let mut builder =
+        if cpus == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if cpus > 1 {
         builder.worker_threads(cpus);
     }

@@ -12,16 +12,26 @@ const ITEMS: usize = 500_000;
 pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     for count in [1, 2, 4] {
         let gate = format!("contended_{count}");
-        bench.beside_client_go(&gate, &format!("contended-int64 {count} {count} {ITEMS}"), || {
-            contended(count, true).map(|round| round.each)
-        })?;
+        bench.beside_client_go(
+            &gate,
+            &format!("contended-int64 {count} {count} {ITEMS}"),
+            || contended(count, true).map(|round| round.each),
+        )?;
     }
     latency(bench, "add_p99", 2, true, 0.99, 1000.0)?;
     latency(bench, "add_p999_of_16", 16, false, 0.999, 1_000_000.0)
 }
 
-/// Measures the slowest adds of so many producers: the median of the rounds, in a unit of so many nanoseconds.
-fn latency(bench: &Bench, gate: &str, count: usize, pinned: bool, share: f64, unit: f64) -> Result<()> {
+/// Measures the slowest adds of so many producers: the median of the rounds, in a unit of so many
+/// nanoseconds.
+fn latency(
+    bench: &Bench,
+    gate: &str,
+    count: usize,
+    pinned: bool,
+    share: f64,
+    unit: f64,
+) -> Result<()> {
     if !bench.wants(gate) {
         return Ok(());
     }
@@ -49,11 +59,12 @@ struct Round {
     spans: Vec<u32>,
 }
 
-/// As many producers as consumers, each on a thread of its own; all items are distinct. Pinned, each processor has as
-/// many of both.
+/// As many producers as consumers, each on a thread of its own; all items are distinct. Pinned,
+/// each processor has as many of both.
 fn contended(count: usize, pinned: bool) -> Result<Round> {
-    // Few enough that the clock is not what is measured. A prime, so that it divides no producer's share: first adds, in whose
-    // middle every second thread is interrupted, are not among them more often than others.
+    // Few enough that the clock is not what is measured. A prime, so that it divides no producer's
+    // share: first adds, in whose middle every second thread is interrupted, are not among them
+    // more often than others.
     const SAMPLE: usize = 101;
     let queue = WorkQueue::new();
     let processors = thread::available_parallelism()?.get();
@@ -74,7 +85,8 @@ fn contended(count: usize, pinned: bool) -> Result<Round> {
                             let before = now();
                             queue.add(item);
                             spans.push(
-                                u32::try_from(now().duration_since(before).as_nanos()).unwrap_or(u32::MAX),
+                                u32::try_from(now().duration_since(before).as_nanos())
+                                    .unwrap_or(u32::MAX),
                             );
                         } else {
                             queue.add(item);

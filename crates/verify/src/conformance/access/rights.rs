@@ -8,7 +8,8 @@ pub(super) fn creating() -> Vec<Case> {
         "A PUT or an apply of what is not there answers 403 to who may not create that name.",
         async |t| {
             const LEASES: &str = "coordination.k8s.io";
-            grant(t, "bob", json!([rule(&["update", "patch", "get"], LEASES, &["leases"])])).await?;
+            grant(t, "bob", json!([rule(&["update", "patch", "get"], LEASES, &["leases"])]))
+                .await?;
             let mut named = rule(&["create"], LEASES, &["leases"]);
             named["resourceNames"] = json!(["put", "applied"]);
             let may = json!([named, rule(&["update", "patch"], LEASES, &["leases"])]);
@@ -69,8 +70,7 @@ pub(super) fn escalation() -> Vec<Case> {
                         t.own("bob")
                     ),
                 )?;
-                let held =
-                    json!({ "metadata": { "name": "held" }, "rules": [rule(&["get"], "", &["configmaps"])] });
+                let held = json!({ "metadata": { "name": "held" }, "rules": [rule(&["get"], "", &["configmaps"])] });
                 by(t, "bob", Method::POST, &roles, &held).await?.is(201)?;
                 Ok(())
             },
@@ -87,8 +87,7 @@ pub(super) fn escalation() -> Vec<Case> {
                 let bound = binding(&name, "ClusterRole", &name, bob);
                 make(t, &format!("{RBAC}/clusterrolebindings"), bound).await?;
                 until_known(t, "bob", &create).await?;
-                let more =
-                    json!({ "metadata": { "name": "more" }, "rules": [rule(&["get"], "", &["secrets"])] });
+                let more = json!({ "metadata": { "name": "more" }, "rules": [rule(&["get"], "", &["secrets"])] });
                 let path = format!("/apis/{GROUP}/v1/namespaces/{MISSING}/roles");
                 let answer = by(t, "bob", Method::POST, &path, &more).await?;
                 answer.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
@@ -99,20 +98,24 @@ pub(super) fn escalation() -> Vec<Case> {
             "an_update_of_a_role_is_checked_too",
             "A Role cannot be changed to grant more than its writer holds, but its labels may not be either where it already does.",
             async |t| {
-                grant(t, "bob", json!([rule(&["get", "update", "patch"], GROUP, &["roles"])])).await?;
-                let strong =
-                    json!({ "metadata": { "name": "strong" }, "rules": [rule(&["get"], "", &["secrets"])] });
+                grant(t, "bob", json!([rule(&["get", "update", "patch"], GROUP, &["roles"])]))
+                    .await?;
+                let strong = json!({ "metadata": { "name": "strong" }, "rules": [rule(&["get"], "", &["secrets"])] });
                 make(t, &path(t, "roles", ""), strong).await?;
                 let headers = [("content-type", MERGE), (USER, &*t.own("bob"))];
                 let label = json!({ "metadata": { "labels": { "a": "b" } } }).to_string();
-                let refused = t.send(Method::PATCH, &path(t, "roles", "/strong"), &headers, label).await?;
+                let refused =
+                    t.send(Method::PATCH, &path(t, "roles", "/strong"), &headers, label).await?;
                 refused.says(
                     403,
                     "Forbidden",
                     "is attempting to grant RBAC permissions not currently held",
                 )?;
-                let owners = json!({ "metadata": { "finalizers": ["example.com/held"] } }).to_string();
-                t.send(Method::PATCH, &path(t, "roles", "/strong"), &headers, owners).await?.is(200)?;
+                let owners =
+                    json!({ "metadata": { "finalizers": ["example.com/held"] } }).to_string();
+                t.send(Method::PATCH, &path(t, "roles", "/strong"), &headers, owners)
+                    .await?
+                    .is(200)?;
                 Ok(())
             },
         ),
@@ -121,7 +124,8 @@ pub(super) fn escalation() -> Vec<Case> {
             "Who may escalate roles may write any rules into them.",
             async |t| {
                 grant(t, "bob", json!([rule(&["create", "escalate"], GROUP, &["roles"])])).await?;
-                let any = json!({ "metadata": { "name": "any" }, "rules": [rule(&["*"], "*", &["*"])] });
+                let any =
+                    json!({ "metadata": { "name": "any" }, "rules": [rule(&["*"], "*", &["*"])] });
                 by(t, "bob", Method::POST, &path(t, "roles", ""), &any).await?.is(201)?;
                 Ok(())
             },
@@ -146,26 +150,35 @@ pub(super) fn escalation() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("bind_lifts_the_check_of_bindings", "Who may bind a role may give it to anybody.", async |t| {
-            let mut bind = rule(&["bind"], GROUP, &["clusterroles"]);
-            bind["resourceNames"] = json!(["cluster-admin"]);
-            grant(t, "bob", json!([rule(&["create"], GROUP, &["rolebindings"]), bind.clone()])).await?;
-            until_known(t, "bob", &bind).await?;
-            let subjects = json!([user_subject("anybody")]);
-            let bindings = path(t, "rolebindings", "");
-            let to_admin = binding("b", "ClusterRole", "cluster-admin", subjects.clone());
-            by(t, "bob", Method::POST, &bindings, &to_admin).await?.is(201)?;
-            let to_edit = binding("c", "ClusterRole", "system:monitoring", subjects);
-            by(t, "bob", Method::POST, &bindings, &to_edit).await?.refused(403, "Forbidden")?;
-            Ok(())
-        }),
+        case(
+            "bind_lifts_the_check_of_bindings",
+            "Who may bind a role may give it to anybody.",
+            async |t| {
+                let mut bind = rule(&["bind"], GROUP, &["clusterroles"]);
+                bind["resourceNames"] = json!(["cluster-admin"]);
+                grant(t, "bob", json!([rule(&["create"], GROUP, &["rolebindings"]), bind.clone()]))
+                    .await?;
+                until_known(t, "bob", &bind).await?;
+                let subjects = json!([user_subject("anybody")]);
+                let bindings = path(t, "rolebindings", "");
+                let to_admin = binding("b", "ClusterRole", "cluster-admin", subjects.clone());
+                by(t, "bob", Method::POST, &bindings, &to_admin).await?.is(201)?;
+                let to_edit = binding("c", "ClusterRole", "system:monitoring", subjects);
+                by(t, "bob", Method::POST, &bindings, &to_edit).await?.refused(403, "Forbidden")?;
+                Ok(())
+            },
+        ),
         case(
             "a_binding_to_a_missing_role_is_404_for_who_may_not_bind",
             "Who may not bind everything gets 404 for a binding to a role that does not exist; an administrator may make it.",
             async |t| {
                 grant(t, "bob", json!([rule(&["create"], GROUP, &["rolebindings"])])).await?;
-                let lost =
-                    binding("lost", "ClusterRole", "not-there-at-all", json!([user_subject("anybody")]));
+                let lost = binding(
+                    "lost",
+                    "ClusterRole",
+                    "not-there-at-all",
+                    json!([user_subject("anybody")]),
+                );
                 let bindings = path(t, "rolebindings", "");
                 by(t, "bob", Method::POST, &bindings, &lost).await?.says(
                     404,
@@ -197,7 +210,10 @@ pub(super) fn impersonation() -> Vec<Case> {
             "Impersonate-Group, -Uid or -Extra without Impersonate-User answers 400.",
             async |t| {
                 for (name, said) in [
-                    ("impersonate-group", "Groups:[]string{\"x\"}, Extra:map[string][]string(nil)}"),
+                    (
+                        "impersonate-group",
+                        "Groups:[]string{\"x\"}, Extra:map[string][]string(nil)}",
+                    ),
                     ("impersonate-uid", "UID:\"x\", Groups:[]string(nil)"),
                     ("impersonate-extra-a", "Extra:map[string][]string{\"a\":[]string{\"x\"}}}"),
                 ] {
@@ -238,8 +254,11 @@ pub(super) fn impersonation() -> Vec<Case> {
             async move |t| {
                 let headers = [JSON, (USER, "system:serviceaccount:ns:sa")];
                 let said = t.send(Method::POST, review, &headers, "{}").await?.is(201)?;
-                let groups =
-                    json!(["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]);
+                let groups = json!([
+                    "system:serviceaccounts",
+                    "system:serviceaccounts:ns",
+                    "system:authenticated"
+                ]);
                 same("its groups", &said["status"]["userInfo"]["groups"], &groups)
             },
         ),

@@ -10,7 +10,10 @@ pub(super) fn refusals() -> Vec<Case> {
             async |t| {
                 let answer = t.patch(&t.maps("/a"), APPLY, &map(json!({}))).await?;
                 let status = answer.invalid(&["FieldValueRequired fieldManager"])?;
-                has(&status, json!({ "details": { "group": "meta.k8s.io", "kind": "PatchOptions" } }))
+                has(
+                    &status,
+                    json!({ "details": { "group": "meta.k8s.io", "kind": "PatchOptions" } }),
+                )
             },
         ),
         case(
@@ -21,22 +24,37 @@ pub(super) fn refusals() -> Vec<Case> {
                 answer.invalid(&["FieldValueTooLong fieldManager"]).map(drop)
             },
         ),
-        case("another_name_is_400", "An apply whose name is not the path's answers 400.", async |t| {
-            let answer = apply(t, "m", &with(json!({ "name": "b" }))).await?;
-            let message = "the name of the object (b) does not match the name on the URL (a)";
-            answer.says(400, "BadRequest", message).map(drop)
-        }),
-        case("no_name_is_400", "An apply of a missing object without a name answers 400.", async |t| {
-            let object = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-            apply(t, "m", &object).await?.says(400, "BadRequest", "name must be provided").map(drop)
-        }),
+        case(
+            "another_name_is_400",
+            "An apply whose name is not the path's answers 400.",
+            async |t| {
+                let answer = apply(t, "m", &with(json!({ "name": "b" }))).await?;
+                let message = "the name of the object (b) does not match the name on the URL (a)";
+                answer.says(400, "BadRequest", message).map(drop)
+            },
+        ),
+        case(
+            "no_name_is_400",
+            "An apply of a missing object without a name answers 400.",
+            async |t| {
+                let object = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
+                apply(t, "m", &object)
+                    .await?
+                    .says(400, "BadRequest", "name must be provided")
+                    .map(drop)
+            },
+        ),
         case(
             "an_existing_object_needs_no_name",
             "An apply to an object that is there may leave its name out.",
             async |t| {
                 t.map("a", "v").await?;
-                let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "l": "w" } });
-                has(&apply(t, "m", &object).await?.is(200)?, json!({ "data": { "k": "v", "l": "w" } }))
+                let object =
+                    json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "l": "w" } });
+                has(
+                    &apply(t, "m", &object).await?.is(200)?,
+                    json!({ "data": { "k": "v", "l": "w" } }),
+                )
             },
         ),
         case(
@@ -44,7 +62,9 @@ pub(super) fn refusals() -> Vec<Case> {
             "An apply whose namespace is not the path's answers 400.",
             async |t| {
                 let answer = apply(t, "m", &with(json!({ "namespace": "default" }))).await?;
-                answer.says(400, "BadRequest", "does not match the namespace sent on the request").map(drop)
+                answer
+                    .says(400, "BadRequest", "does not match the namespace sent on the request")
+                    .map(drop)
             },
         ),
         case(
@@ -70,7 +90,9 @@ pub(super) fn refusals() -> Vec<Case> {
                 let mut object = map(json!({}));
                 object["apiVersion"] = "apps/v1".into();
                 let answer = apply(t, "m", &object).await?;
-                answer.says(400, "BadRequest", "invalid object type: apps/v1, Kind=ConfigMap").map(drop)
+                answer
+                    .says(400, "BadRequest", "invalid object type: apps/v1, Kind=ConfigMap")
+                    .map(drop)
             },
         ),
         case(
@@ -95,24 +117,32 @@ pub(super) fn refusals() -> Vec<Case> {
                 t.patch(&path, APPLY, &object).await?.refused(500, "").map(drop)
             },
         ),
-        case("a_wrong_type_is_500", "An apply of a wrong type answers 500 and names the field.", async |t| {
-            let status = apply(t, "m", &map(json!({ "k": 1 }))).await?.refused(500, "")?;
-            let message = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.k: expected string, got \
+        case(
+            "a_wrong_type_is_500",
+            "An apply of a wrong type answers 500 and names the field.",
+            async |t| {
+                let status = apply(t, "m", &map(json!({ "k": 1 }))).await?.refused(500, "")?;
+                let message = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.k: expected string, got \
                            &value.valueUnstructured{Value:1}";
-            same("message", text(&status, "/message"), message)
-        }),
-        case("several_wrong_types_are_all_told", "An apply of several wrong types names each.", async |t| {
-            let mut object = map(json!({ "k": "v" }));
-            object["immutable"] = "yes".into();
-            object["metadata"]["generation"] = "one".into();
-            let status = apply(t, "m", &object).await?.refused(500, "")?;
-            let message = text(&status, "/message");
-            let told = [
-                ".immutable: expected boolean, got &{yes}",
-                ".metadata.generation: expected numeric (int or float), got string",
-            ];
-            holds("both are told", told.iter().all(|told| message.contains(told)))
-        }),
+                same("message", text(&status, "/message"), message)
+            },
+        ),
+        case(
+            "several_wrong_types_are_all_told",
+            "An apply of several wrong types names each.",
+            async |t| {
+                let mut object = map(json!({ "k": "v" }));
+                object["immutable"] = "yes".into();
+                object["metadata"]["generation"] = "one".into();
+                let status = apply(t, "m", &object).await?.refused(500, "")?;
+                let message = text(&status, "/message");
+                let told = [
+                    ".immutable: expected boolean, got &{yes}",
+                    ".metadata.generation: expected numeric (int or float), got string",
+                ];
+                holds("both are told", told.iter().all(|told| message.contains(told)))
+            },
+        ),
         case(
             "an_invalid_object_is_422",
             "An apply that makes an invalid object answers 422 with causes.",
@@ -126,28 +156,39 @@ pub(super) fn refusals() -> Vec<Case> {
             "An apply with a uid of an object that is not there answers 409.",
             async |t| {
                 let answer = apply(t, "m", &with(json!({ "uid": "abc" }))).await?;
-                answer.says(409, "Conflict", "uid mismatch: the provided object specified uid abc").map(drop)
+                answer
+                    .says(409, "Conflict", "uid mismatch: the provided object specified uid abc")
+                    .map(drop)
             },
         ),
-        case("another_uid_is_422", "An apply with another uid than the object's answers 422.", async |t| {
-            t.map("a", "v").await?;
-            let answer = apply(t, "m", &with(json!({ "uid": "abc" }))).await?;
-            answer.invalid(&["FieldValueInvalid metadata.uid"]).map(drop)
-        }),
+        case(
+            "another_uid_is_422",
+            "An apply with another uid than the object's answers 422.",
+            async |t| {
+                t.map("a", "v").await?;
+                let answer = apply(t, "m", &with(json!({ "uid": "abc" }))).await?;
+                answer.invalid(&["FieldValueInvalid metadata.uid"]).map(drop)
+            },
+        ),
         case(
             "a_missing_namespace_is_404",
             "An apply in a namespace that is not there answers 404.",
             async |t| {
                 let path = "/api/v1/namespaces/nowhere/configmaps/a?fieldManager=m";
-                let status = t.patch(path, APPLY, &map(json!({}))).await?.refused(404, "NotFound")?;
+                let status =
+                    t.patch(path, APPLY, &map(json!({}))).await?.refused(404, "NotFound")?;
                 has(&status, json!({ "details": { "kind": "namespaces", "name": "nowhere" } }))
             },
         ),
-        case("cbor_is_415", "An apply in CBOR answers 415: it is switched off by default.", async |t| {
-            let media = "application/apply-patch+cbor";
-            let answer = t.patch(&t.maps("/a?fieldManager=m"), media, &map(json!({}))).await?;
-            answer.says(415, "UnsupportedMediaType", "415: Unsupported Media Type").map(drop)
-        }),
+        case(
+            "cbor_is_415",
+            "An apply in CBOR answers 415: it is switched off by default.",
+            async |t| {
+                let media = "application/apply-patch+cbor";
+                let answer = t.patch(&t.maps("/a?fieldManager=m"), media, &map(json!({}))).await?;
+                answer.says(415, "UnsupportedMediaType", "415: Unsupported Media Type").map(drop)
+            },
+        ),
     ]
 }
 
@@ -156,12 +197,14 @@ pub(super) fn bodies() -> Vec<Case> {
     vec![
         case("yaml_is_applied", "The body of an apply may be YAML.", async |t| {
             let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: \"1\"\n  l: |\n    x\n    y\n";
-            let made = t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?.is(201)?;
+            let made =
+                t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?.is(201)?;
             same("data", made["data"].clone(), json!({ "k": "1", "l": "x\ny\n" }))
         }),
         case("what_is_no_yaml_is_400", "A body that is no YAML answers 400.", async |t| {
             for body in ["{", "a: b: c", "\"x"] {
-                let answer = t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
+                let answer =
+                    t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
                 answer.says(
                     400,
                     "BadRequest",
@@ -175,12 +218,17 @@ pub(super) fn bodies() -> Vec<Case> {
             "A body that is a list, a text or a number answers 400.",
             async |t| {
                 for (body, sort) in [("[]", "array"), ("\"x\"", "string"), ("5", "number")] {
-                    let answer = t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
+                    let answer =
+                        t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
                     let message = format!(
                         "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {sort} into \
                      Go value of type map[string]interface {{}}"
                     );
-                    same("message", text(&answer.refused(400, "BadRequest")?, "/message"), &*message)?;
+                    same(
+                        "message",
+                        text(&answer.refused(400, "BadRequest")?, "/message"),
+                        &*message,
+                    )?;
                 }
                 Ok(())
             },
@@ -190,7 +238,8 @@ pub(super) fn bodies() -> Vec<Case> {
             "An empty body, or null, answers 400: it is of no kind.",
             async |t| {
                 for body in ["", "null"] {
-                    let answer = t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
+                    let answer =
+                        t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
                     answer.says(400, "BadRequest", "invalid object type: /, Kind=")?;
                 }
                 Ok(())
@@ -206,7 +255,8 @@ pub(super) fn bodies() -> Vec<Case> {
                 let answer = t.send(Method::PATCH, &strict, &MEDIA, body).await?;
                 answer.says(400, "BadRequest", "error strict decoding YAML: ")?;
                 answer.says(400, "BadRequest", "key \"k\" already set in map")?;
-                let made = t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
+                let made =
+                    t.send(Method::PATCH, &t.maps("/a?fieldManager=m"), &MEDIA, body).await?;
                 same(
                     "warnings",
                     made.warnings(),

@@ -15,7 +15,11 @@ pub(super) fn lists() -> Vec<Case> {
                 });
                 let answer = t.patch(&t.core("pods", "/p?fieldManager=m"), APPLY, &config).await?;
                 let status = answer.refused(409, "Conflict")?;
-                same("fields", causes(&status), vec![".spec.containers[name=\"c\"].image".to_owned()])?;
+                same(
+                    "fields",
+                    causes(&status),
+                    vec![".spec.containers[name=\"c\"].image".to_owned()],
+                )?;
                 let path = t.core("pods", "/p?fieldManager=m&force=true");
                 let forced = t.patch(&path, APPLY, &config).await?.is(200)?;
                 let key = "k:{\"name\":\"c\"}";
@@ -31,8 +35,10 @@ pub(super) fn lists() -> Vec<Case> {
                     "apiVersion": "v1", "kind": "Service", "metadata": { "name": "s" },
                     "spec": { "ports": [{ "port": 80 }] },
                 });
-                let made =
-                    t.patch(&t.core("services", "/s?fieldManager=m"), APPLY, &config).await?.is(201)?;
+                let made = t
+                    .patch(&t.core("services", "/s?fieldManager=m"), APPLY, &config)
+                    .await?
+                    .is(201)?;
                 let key = "k:{\"port\":80,\"protocol\":\"TCP\"}";
                 same(
                     "fields",
@@ -51,10 +57,16 @@ pub(super) fn lists() -> Vec<Case> {
                         "spec": { "ports": [{ "port": 80 }], "selector": selector },
                     })
                 };
-                let path = |manager: &str| t.core("services", &format!("/s?fieldManager={manager}"));
+                let path =
+                    |manager: &str| t.core("services", &format!("/s?fieldManager={manager}"));
                 t.patch(&path("m"), APPLY, &config(json!({ "a": "b" }))).await?.is(201)?;
-                let answer = t.patch(&path("n"), APPLY, &config(json!({ "a": "b", "c": "d" }))).await?;
-                same("fields", causes(&answer.refused(409, "Conflict")?), vec![".spec.selector".to_owned()])
+                let answer =
+                    t.patch(&path("n"), APPLY, &config(json!({ "a": "b", "c": "d" }))).await?;
+                same(
+                    "fields",
+                    causes(&answer.refused(409, "Conflict")?),
+                    vec![".spec.selector".to_owned()],
+                )
             },
         ),
         case(
@@ -64,9 +76,13 @@ pub(super) fn lists() -> Vec<Case> {
                 apply(t, "m", &with(json!({ "finalizers": ["example.com/a", "example.com/b"] })))
                     .await?
                     .is(201)?;
-                let both = apply(t, "n", &with(json!({ "finalizers": ["example.com/c", "example.com/a"] })))
-                    .await?
-                    .is(200)?;
+                let both = apply(
+                    t,
+                    "n",
+                    &with(json!({ "finalizers": ["example.com/c", "example.com/a"] })),
+                )
+                .await?
+                .is(200)?;
                 let all = json!(["example.com/b", "example.com/c", "example.com/a"]);
                 let order = both["metadata"]["finalizers"].clone();
                 same("in the end", order.as_array().map(Vec::len), all.as_array().map(Vec::len))?;
@@ -91,7 +107,8 @@ pub(super) fn lists() -> Vec<Case> {
                         { "apiVersion": "v1", "kind": "ConfigMap", "name": uid, "uid": uid },
                     ] }))
                 };
-                // The owners are in another namespace for all the server knows: nobody collects what has one.
+                // The owners are in another namespace for all the server knows: nobody collects
+                // what has one.
                 let dry = |manager: &str| t.maps(&format!("/a?fieldManager={manager}&dryRun=All"));
                 t.map("a", "v").await?;
                 let one = t.patch(&dry("m"), APPLY, &reference("u-1")).await?.is(200)?;
@@ -156,7 +173,9 @@ pub(super) fn custom() -> Vec<Case> {
                 )
                 .await?
                 .is(201)?;
-                track(t, "n", json!({ "ports": [{ "port": 80, "protocol": "UDP" }] })).await?.is(200)?;
+                track(t, "n", json!({ "ports": [{ "port": 80, "protocol": "UDP" }] }))
+                    .await?
+                    .is(200)?;
                 let left = track(
                     t,
                     "m",
@@ -186,7 +205,9 @@ pub(super) fn custom() -> Vec<Case> {
             "an_atomic_list_is_one_field",
             "Lists that are atomic, or say nothing, are one field: another value conflicts as a whole.",
             async |t| {
-                track(t, "m", json!({ "atomicList": ["a"], "plainList": [{ "a": "b" }] })).await?.is(201)?;
+                track(t, "m", json!({ "atomicList": ["a"], "plainList": [{ "a": "b" }] }))
+                    .await?
+                    .is(201)?;
                 let config = json!({ "atomicList": ["a", "b"], "plainList": [{ "a": "c" }] });
                 let status = track(t, "n", config.clone()).await?.refused(409, "Conflict")?;
                 let expected = [".spec.atomicList", ".spec.plainList"].map(str::to_owned).to_vec();
@@ -199,9 +220,12 @@ pub(super) fn custom() -> Vec<Case> {
             "a_custom_atomic_map_is_one_field",
             "A map that is atomic is replaced as a whole; one that is not is merged.",
             async |t| {
-                track(t, "m", json!({ "atomicMap": { "a": "b" }, "map": { "a": "b" } })).await?.is(201)?;
-                let status =
-                    track(t, "n", json!({ "atomicMap": { "c": "d" } })).await?.refused(409, "Conflict")?;
+                track(t, "m", json!({ "atomicMap": { "a": "b" }, "map": { "a": "b" } }))
+                    .await?
+                    .is(201)?;
+                let status = track(t, "n", json!({ "atomicMap": { "c": "d" } }))
+                    .await?
+                    .refused(409, "Conflict")?;
                 same("fields", causes(&status), vec![".spec.atomicMap".to_owned()])?;
                 let config = json!({ "atomicMap": { "c": "d" }, "map": { "c": "d" } });
                 let forced = track_by_force(t, "n", config).await?.is(200)?;
@@ -213,7 +237,8 @@ pub(super) fn custom() -> Vec<Case> {
             "members_are_owned_one_by_one",
             "Members of an object with a schema are fields of their own; an empty map is one.",
             async |t| {
-                let made = track(t, "m", json!({ "members": { "a": "1" }, "map": {} })).await?.is(201)?;
+                let made =
+                    track(t, "m", json!({ "members": { "a": "1" }, "map": {} })).await?.is(201)?;
                 same(
                     "fields",
                     fields(&made, "m"),
@@ -227,11 +252,17 @@ pub(super) fn custom() -> Vec<Case> {
             "what_has_no_schema_is_owned_by_member",
             "Below x-kubernetes-preserve-unknown-fields objects are owned member by member, and lists as a whole.",
             async |t| {
-                let made = track(t, "m", json!({ "open": { "x": { "y": [{ "z": 1 }] } } })).await?.is(201)?;
+                let made = track(t, "m", json!({ "open": { "x": { "y": [{ "z": 1 }] } } }))
+                    .await?
+                    .is(201)?;
                 let owned = json!({ "f:spec": { "f:open": { "f:x": { ".": {}, "f:y": {} } } } });
                 same("fields", fields(&made, "m"), owned)?;
                 let both = track(t, "n", json!({ "open": { "x": { "w": 2 } } })).await?.is(200)?;
-                same("open", both["spec"]["open"].clone(), json!({ "x": { "y": [{ "z": 1 }], "w": 2 } }))
+                same(
+                    "open",
+                    both["spec"]["open"].clone(),
+                    json!({ "x": { "y": [{ "z": 1 }], "w": 2 } }),
+                )
             },
         ),
         case(
@@ -257,7 +288,8 @@ pub(super) fn custom() -> Vec<Case> {
             "What may be a number or a text conflicts, and is taken, like any other field.",
             async |t| {
                 track(t, "m", json!({ "either": 5 })).await?.is(201)?;
-                let status = track(t, "n", json!({ "either": "5" })).await?.refused(409, "Conflict")?;
+                let status =
+                    track(t, "n", json!({ "either": "5" })).await?.refused(409, "Conflict")?;
                 same("fields", causes(&status), vec![".spec.either".to_owned()])?;
                 let forced = track_by_force(t, "n", json!({ "either": "5" })).await?.is(200)?;
                 same("either", forced["spec"]["either"].clone(), json!("5"))
@@ -267,7 +299,8 @@ pub(super) fn custom() -> Vec<Case> {
             "an_undeclared_member_is_500",
             "An apply of a member that a definition has not answers 500 and names its path.",
             async |t| {
-                let status = track(t, "m", json!({ "members": { "c": 1 } })).await?.refused(500, "")?;
+                let status =
+                    track(t, "m", json!({ "members": { "c": 1 } })).await?.refused(500, "")?;
                 let part = "Kind=Tracker): .spec.members.c: field not declared in schema";
                 holds("it is said", text(&status, "/message").ends_with(part))
             },
@@ -281,7 +314,10 @@ pub(super) fn custom() -> Vec<Case> {
                 object["apiVersion"] = format!("{GROUP}/v2").into();
                 let path = t.trackers("/a?fieldManager=m").replace("/v1/", "/v2/");
                 let second = t.patch(&path, APPLY, &object).await?.is(200)?;
-                has(&second["metadata"]["managedFields"][0], json!({ "apiVersion": format!("{GROUP}/v2") }))?;
+                has(
+                    &second["metadata"]["managedFields"][0],
+                    json!({ "apiVersion": format!("{GROUP}/v2") }),
+                )?;
                 same("fields", fields(&second, "m"), json!({ "f:spec": { ".": {}, "f:set": {} } }))
             },
         ),
@@ -313,8 +349,10 @@ pub(super) fn subresources() -> Vec<Case> {
                 track(t, "m", json!({ "map": { "a": "b" } })).await?.is(201)?;
                 let mut object = tracker("a", json!({ "map": { "a": "changed" } }));
                 object["status"] = json!({ "phase": "Ready" });
-                let applied =
-                    t.patch(&t.trackers("/a/status?fieldManager=s"), APPLY, &object).await?.is(200)?;
+                let applied = t
+                    .patch(&t.trackers("/a/status?fieldManager=s"), APPLY, &object)
+                    .await?
+                    .is(200)?;
                 same("spec", applied["spec"].clone(), json!({ "map": { "a": "b" } }))?;
                 same("owners", owners(&applied), "m Apply, s Apply status")?;
                 same("fields", fields(&applied, "s"), json!({ "f:status": { "f:phase": {} } }))
@@ -346,7 +384,8 @@ pub(super) fn subresources() -> Vec<Case> {
             async |t| {
                 let mut object = tracker("a", json!({ "map": { "a": "b" } }));
                 object["status"] = json!({ "phase": "Ready" });
-                let made = t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                let made =
+                    t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
                 has(&made, json!({ "status": null }))?;
                 same("fields", fields(&made, "m"), json!({ "f:spec": { "f:map": { "f:a": {} } } }))
             },
@@ -356,7 +395,8 @@ pub(super) fn subresources() -> Vec<Case> {
             "An apply to the status of an object that is not there answers 404 and creates nothing.",
             async |t| {
                 let object = tracker("a", json!({}));
-                let answer = t.patch(&t.trackers("/a/status?fieldManager=s"), APPLY, &object).await?;
+                let answer =
+                    t.patch(&t.trackers("/a/status?fieldManager=s"), APPLY, &object).await?;
                 answer.refused(404, "NotFound").map(drop)
             },
         ),
@@ -369,10 +409,11 @@ pub(super) fn subresources() -> Vec<Case> {
                     "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p", "labels": { "a": "b" } },
                     "spec": { "priority": 5 }, "status": { "message": "m" },
                 });
-                let applied =
-                    t.patch(&t.core("pods", "/p/status?fieldManager=s"), APPLY, &config).await?.is(200)?;
-                let owned =
-                    json!({ "f:metadata": { "f:labels": { "f:a": {} } }, "f:status": { "f:message": {} } });
+                let applied = t
+                    .patch(&t.core("pods", "/p/status?fieldManager=s"), APPLY, &config)
+                    .await?
+                    .is(200)?;
+                let owned = json!({ "f:metadata": { "f:labels": { "f:a": {} } }, "f:status": { "f:message": {} } });
                 same("fields", fields(&applied, "s"), owned)
             },
         ),
@@ -416,7 +457,11 @@ pub(super) fn kubectl() -> Vec<Case> {
                 client_side(t, json!({ "k": "1", "l": "1" })).await?;
                 update(t, "u", json!({ "data": { "l": "2" } })).await?.is(200)?;
                 let answer = apply(t, "kubectl", &map(json!({ "k": "3", "l": "3" }))).await?;
-                same("fields", causes(&answer.refused(409, "Conflict")?), vec![".data.l".to_owned()])
+                same(
+                    "fields",
+                    causes(&answer.refused(409, "Conflict")?),
+                    vec![".data.l".to_owned()],
+                )
             },
         ),
         case(
@@ -426,8 +471,10 @@ pub(super) fn kubectl() -> Vec<Case> {
                 client_side(t, json!({ "k": "1" })).await?;
                 let config = map(json!({ "k": "2" }));
                 let applied = apply(t, "kubectl", &config).await?.is(200)?;
-                let last =
-                    applied["metadata"]["annotations"][LAST_APPLIED].as_str().unwrap_or_default().to_owned();
+                let last = applied["metadata"]["annotations"][LAST_APPLIED]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned();
                 same("annotation", last, format!("{config}\n"))
             },
         ),
@@ -439,8 +486,7 @@ pub(super) fn kubectl() -> Vec<Case> {
                 made["metadata"]["managedFields"] = json!([]);
                 t.put(&t.maps("/a"), &made).await?.is(200)?;
                 let answer = apply(t, "m", &map(json!({ "k": "w" }))).await?;
-                let message =
-                    "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .data.k";
+                let message = "Apply failed with 1 conflict: conflict with \"before-first-apply\" using v1: .data.k";
                 same("message", text(&answer.refused(409, "Conflict")?, "/message"), message)?;
                 let applied = apply(t, "m", &map(json!({ "l": "w" }))).await?.is(200)?;
                 same("owners", owners(&applied), "m Apply, before-first-apply Update")

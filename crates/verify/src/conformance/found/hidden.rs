@@ -26,9 +26,15 @@ pub(super) fn cases() -> Vec<Case> {
                 t.settled(&t.widgets("")).await?;
                 let same_again = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
                 same("the version after that", version(&same_again), version(&left_out))?;
-                let to_status =
-                    t.patch(&t.widgets("/a/status?fieldManager=n"), APPLY, &object).await?.is(200)?;
-                same("the version after an apply to the status", version(&to_status), version(&left_out))?;
+                let to_status = t
+                    .patch(&t.widgets("/a/status?fieldManager=n"), APPLY, &object)
+                    .await?
+                    .is(200)?;
+                same(
+                    "the version after an apply to the status",
+                    version(&to_status),
+                    version(&left_out),
+                )?;
                 let once = t.patch(&path, APPLY, &object).await?.is(200)?;
                 t.settled(&t.widgets("")).await?;
                 let twice = t.patch(&path, APPLY, &object).await?.is(200)?;
@@ -42,18 +48,29 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.make(&t.trackers(""), tracker("a", json!({}))).await?;
                 let path = t.trackers("/a/status");
-                let refused = t.merge(&path, json!({ "kind": "X", "status": { "phase": 1 } })).await?;
-                let status =
-                    refused.says(422, "Invalid", &format!("X.{GROUP} \"a\" is invalid: status.phase"))?;
+                let refused =
+                    t.merge(&path, json!({ "kind": "X", "status": { "phase": 1 } })).await?;
+                let status = refused.says(
+                    422,
+                    "Invalid",
+                    &format!("X.{GROUP} \"a\" is invalid: status.phase"),
+                )?;
                 has(&status, json!({ "details": { "kind": "X", "group": GROUP, "name": "a" } }))?;
-                let done =
-                    t.merge(&path, json!({ "kind": "X", "status": { "phase": "a" } })).await?.is(200)?;
+                let done = t
+                    .merge(&path, json!({ "kind": "X", "status": { "phase": "a" } }))
+                    .await?
+                    .is(200)?;
                 has(&done, json!({ "kind": "Tracker", "status": { "phase": "a" } }))?;
                 holds("nobody owns it", done["metadata"]["managedFields"].is_null())?;
-                let other = json!({ "apiVersion": "other.example.com/v1", "status": { "phase": 1 } });
+                let other =
+                    json!({ "apiVersion": "other.example.com/v1", "status": { "phase": 1 } });
                 let refused = t.merge(&path, other).await?;
                 refused
-                    .says(422, "Invalid", "Tracker.other.example.com \"a\" is invalid: status.phase")
+                    .says(
+                        422,
+                        "Invalid",
+                        "Tracker.other.example.com \"a\" is invalid: status.phase",
+                    )
                     .map(drop)
             },
         ),
@@ -98,8 +115,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let service = json!({ "metadata": { "name": "a" }, "spec": { "ports": [null] } });
                 let answer = t.post(&t.core("services", ""), &service).await?;
-                let causes =
-                    ["FieldValueInvalid spec.ports[0].port", "FieldValueInvalid spec.ports[0].targetPort"];
+                let causes = [
+                    "FieldValueInvalid spec.ports[0].port",
+                    "FieldValueInvalid spec.ports[0].targetPort",
+                ];
                 answer.invalid(&causes).map(drop)
             },
         ),
@@ -210,11 +229,15 @@ pub(super) fn cases() -> Vec<Case> {
             "A list with the field selector metadata.name of nothing, a limit and a version is read at that version.",
             async |t| {
                 let first = t.map("a", "v").await?;
-                let first =
-                    t.get(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?.is(200)?;
+                let first = t
+                    .get(&t.maps(&format!("?resourceVersion={}", version(&first))))
+                    .await?
+                    .is(200)?;
                 t.map("b", "v").await?;
-                let rest =
-                    format!("?fieldSelector=metadata.name%3D&limit=1&resourceVersion={}", version(&first));
+                let rest = format!(
+                    "?fieldSelector=metadata.name%3D&limit=1&resourceVersion={}",
+                    version(&first)
+                );
                 let list = t.send(Method::GET, &t.maps(&rest), &[], "").await?.is(200)?;
                 same("the version", version(&list), version(&first))
             },
@@ -229,7 +252,8 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&t.widgets(""), object.clone()).await?;
                 t.delete(&t.widgets("/a")).await?.is(200)?;
                 object["metadata"] = json!({ "name": "a", "labels": {} });
-                let applied = t.patch(&t.widgets("/a?fieldManager=m"), APPLY, &object).await?.is(200)?;
+                let applied =
+                    t.patch(&t.widgets("/a?fieldManager=m"), APPLY, &object).await?.is(200)?;
                 t.settled(&t.widgets("")).await?;
                 let again = t.delete(&t.widgets("/a")).await?.is(200)?;
                 holds("it is another version", number(&again) > number(&applied))?;
@@ -246,7 +270,8 @@ pub(super) fn cases() -> Vec<Case> {
                 let mut object = widget("a", json!({}));
                 object["apiVersion"] = json!(format!("{GROUP}/v2"));
                 object["metadata"]["labels"] = json!({});
-                let made = t.patch(&t.widgets_v2("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                let made =
+                    t.patch(&t.widgets_v2("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
                 t.settled(&t.widgets_v2("")).await?;
                 for path in [t.widgets_v2("/a"), t.widgets_v2("/a/status")] {
                     let same_again = t.merge(&path, json!({})).await?.is(200)?;

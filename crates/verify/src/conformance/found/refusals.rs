@@ -32,7 +32,9 @@ pub(super) fn cases() -> Vec<Case> {
             "A custom object that says to be of another group is refused without a warning of unknown members, one of \
              another version of its own group with it.",
             async |t| {
-                for (version, warnings) in [("other.example.com/v1", 0), ("conformance.example.com/v9", 1)] {
+                for (version, warnings) in
+                    [("other.example.com/v1", 0), ("conformance.example.com/v9", 1)]
+                {
                     let mut object = tracker("a", json!({ "extra": "x" }));
                     object["apiVersion"] = json!(version);
                     let answer = t.post(&t.trackers(""), &object).await?;
@@ -49,11 +51,19 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 let ignored = t.maps("/a?fieldValidation=Ignore");
-                t.patch(&ignored, MERGE, &json!(-1)).await?.says(400, "BadRequest", "Invalid JSON Patch")?;
+                t.patch(&ignored, MERGE, &json!(-1)).await?.says(
+                    400,
+                    "BadRequest",
+                    "Invalid JSON Patch",
+                )?;
                 let part = "json: cannot unmarshal array into Go value of type struct";
                 t.patch(&ignored, MERGE, &json!(["x"])).await?.says(422, "Invalid", part)?;
-                let part = "error decoding patch: json: cannot unmarshal number into Go value of type map";
-                t.patch(&t.maps("/a"), MERGE, &json!(-1)).await?.says(400, "BadRequest", part).map(drop)
+                let part =
+                    "error decoding patch: json: cannot unmarshal number into Go value of type map";
+                t.patch(&t.maps("/a"), MERGE, &json!(-1))
+                    .await?
+                    .says(400, "BadRequest", part)
+                    .map(drop)
             },
         ),
         case(
@@ -71,13 +81,15 @@ pub(super) fn cases() -> Vec<Case> {
             "A Deployment with a time that is none, sent to a Scale, is told of the time; one in order, that it is no Scale.",
             async |t| {
                 let path = t.of_group("apps/v1", "deployments", "/a/scale");
-                let sent =
-                    |metadata| json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata });
+                let sent = |metadata| json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata });
                 let time = sent(json!({ "name": "a", "creationTimestamp": {} }));
                 let part = "cannot be handled as a Scale: json: cannot unmarshal object";
                 t.put(&path, &time).await?.says(400, "BadRequest", part)?;
                 let part = "converting (v1.Deployment) to (autoscaling.Scale): unknown conversion";
-                t.put(&path, &sent(json!({ "name": "a" }))).await?.says(400, "BadRequest", part).map(drop)
+                t.put(&path, &sent(json!({ "name": "a" })))
+                    .await?
+                    .says(400, "BadRequest", part)
+                    .map(drop)
             },
         ),
         case(
@@ -183,9 +195,13 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "propagationPolicy": "Background", "preconditions": wanted, "dryRun": dry_run })
                 };
                 t.delete_with(&t.widgets("/a"), options(&["All"])).await?.is(200)?;
-                let why =
-                    format!("ResourceVersion in precondition: , ResourceVersion in object meta: {seen}");
-                t.delete_with(&t.widgets("/a"), options(&[])).await?.says(409, "Conflict", &why).map(drop)
+                let why = format!(
+                    "ResourceVersion in precondition: , ResourceVersion in object meta: {seen}"
+                );
+                t.delete_with(&t.widgets("/a"), options(&[]))
+                    .await?
+                    .says(409, "Conflict", &why)
+                    .map(drop)
             },
         ),
         case(
@@ -209,7 +225,11 @@ pub(super) fn cases() -> Vec<Case> {
                     },
                 });
                 let answer = t.post(path, &object).await?;
-                answer.says(422, "Invalid", "spec.versions: Invalid value: null: must have exactly one")?;
+                answer.says(
+                    422,
+                    "Invalid",
+                    "spec.versions: Invalid value: null: must have exactly one",
+                )?;
                 object["spec"]["versions"] = json!([]);
                 let answer = t.post(path, &object).await?;
                 answer

@@ -1,4 +1,5 @@
-//! What random calls found of members of wrong types, of what an object says to be, and of the owners of such.
+//! What random calls found of members of wrong types, of what an object says to be, and of the
+//! owners of such.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -30,16 +31,18 @@ fn decoding() -> Vec<Case> {
                 let path = t.widgets("?dryRun=All&fieldValidation=Strict");
                 let bad = json!({ "deletionGracePeriodSeconds": {} });
                 for version in ["", "a/"] {
-                    let object = json!({ "apiVersion": version, "kind": "Widget", "metadata": bad });
+                    let object =
+                        json!({ "apiVersion": version, "kind": "Widget", "metadata": bad });
                     let why = "Widget in version \"\" cannot be handled as a Widget: json: cannot unmarshal";
                     t.post(&path, &object).await?.says(400, "BadRequest", why)?;
-                    let object = json!({ "apiVersion": version, "kind": "Widget", "metadata": { "x": 1 } });
+                    let object =
+                        json!({ "apiVersion": version, "kind": "Widget", "metadata": { "x": 1 } });
                     let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
                     t.post(&path, &object).await?.says(400, "BadRequest", why)?;
                 }
-                let other =
-                    json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Other", "metadata": { "x": 1 } });
-                let why = "Other in version \"v1\" cannot be handled as a Other: strict decoding error";
+                let other = json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Other", "metadata": { "x": 1 } });
+                let why =
+                    "Other in version \"v1\" cannot be handled as a Other: strict decoding error";
                 t.post(&path, &other).await?.says(400, "BadRequest", why).map(drop)
             },
         ),
@@ -50,8 +53,7 @@ fn decoding() -> Vec<Case> {
                 let mut object = widget("a", json!({}));
                 object["apiVersion"] = Value::Null;
                 let answer = t.post(&t.widgets(""), &object).await?;
-                let part =
-                    "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil>";
+                let part = "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil>";
                 answer.says(400, "BadRequest", part).map(drop)
             },
         ),
@@ -75,7 +77,11 @@ fn decoding() -> Vec<Case> {
                 object["spec"]["renewTime"] = "y".into();
                 let answer = t.post(&t.leases(""), &object).await?;
                 answer
-                    .says(400, "BadRequest", "parsing time \"y\" as \"2006-01-02T15:04:05.000000Z07:00\"")
+                    .says(
+                        400,
+                        "BadRequest",
+                        "parsing time \"y\" as \"2006-01-02T15:04:05.000000Z07:00\"",
+                    )
                     .map(drop)
             },
         ),
@@ -105,7 +111,10 @@ fn decoding() -> Vec<Case> {
                 let answer = t.post(&t.widgets(""), &with("extra", Value::Null)).await?;
                 answer.is(201)?;
                 let part = "unknown field \\\"metadata.extra\\\"";
-                holds("it is warned of", answer.warnings().iter().any(|warning| warning.contains(part)))
+                holds(
+                    "it is warned of",
+                    answer.warnings().iter().any(|warning| warning.contains(part)),
+                )
             },
         ),
         case(
@@ -121,8 +130,7 @@ fn decoding() -> Vec<Case> {
             "A custom object with a deletionTimestamp that is no time answers 400 in the words of Go's parser.",
             async |t| {
                 let answer = t.post(&t.widgets(""), &with("deletionTimestamp", "x".into())).await?;
-                let part =
-                    "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
+                let part = "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
                 answer.says(400, "BadRequest", part).map(drop)
             },
         ),
@@ -139,11 +147,13 @@ fn decoding() -> Vec<Case> {
             "bytes_may_be_numbers",
             "Data of a Secret may be a list of numbers up to 255, which are its bytes.",
             async |t| {
-                let secret = |data: Value| json!({ "metadata": { "name": "a" }, "data": { "k": data } });
+                let secret =
+                    |data: Value| json!({ "metadata": { "name": "a" }, "data": { "k": data } });
                 let made = t.make(&t.core("secrets", ""), secret(json!([1, 2, null]))).await?;
                 has(&made, json!({ "data": { "k": "AQIA" } }))?;
                 let answer = t.post(&t.core("secrets", ""), &secret(json!([256]))).await?;
-                let part = "cannot unmarshal number 256 into Go struct field Secret.data of type uint8";
+                let part =
+                    "cannot unmarshal number 256 into Go struct field Secret.data of type uint8";
                 answer.says(400, "BadRequest", part).map(drop)
             },
         ),
@@ -186,7 +196,9 @@ fn decoding() -> Vec<Case> {
             "The name of an invalid object is shown as Go quotes it.",
             async |t| {
                 let answer = t.post(&t.widgets(""), &widget("a\n", json!({}))).await?;
-                answer.says(422, "Invalid", "Widget.conformance.example.com \"a\\n\" is invalid").map(drop)
+                answer
+                    .says(422, "Invalid", "Widget.conformance.example.com \"a\\n\" is invalid")
+                    .map(drop)
             },
         ),
     ]
@@ -205,7 +217,8 @@ fn kinds() -> Vec<Case> {
             "A patch of 2 to 2.0 in a custom object counts a generation, though 2 is what is stored.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({ "size": 2 }))).await?;
-                let patched = t.merge(&t.widgets("/a"), json!({ "spec": { "size": 2.0 } })).await?.is(200)?;
+                let patched =
+                    t.merge(&t.widgets("/a"), json!({ "spec": { "size": 2.0 } })).await?.is(200)?;
                 has(&patched, json!({ "metadata": { "generation": 2 }, "spec": { "size": 2 } }))
             },
         ),
@@ -213,8 +226,7 @@ fn kinds() -> Vec<Case> {
             "a_list_may_stand_for_a_text_of_a_format",
             "Where a schema has a text with a format a list is taken, and an apply to such an object answers 500.",
             async |t| {
-                let of_bytes =
-                    "formats.bytes: expected string, got &value.valueUnstructured{Value:[]interface {}{}}";
+                let of_bytes = "formats.bytes: expected string, got &value.valueUnstructured{Value:[]interface {}{}}";
                 for (name, spec, why) in [
                     ("a", json!({ "when": [] }), "when: expected any scalar, got &{[]}"),
                     ("b", json!({ "formats": { "bytes": [] } }), of_bytes),
@@ -266,8 +278,7 @@ fn kinds() -> Vec<Case> {
             async |t| {
                 let mut object = map("b", "v");
                 object["metadata"]["namespace"] = "other".into();
-                let part =
-                    "the namespace of the provided object does not match the namespace sent on the request";
+                let part = "the namespace of the provided object does not match the namespace sent on the request";
                 t.put(&t.maps("/a"), &object).await?.says(400, "BadRequest", part)?;
                 t.map("a", "v").await?;
                 let patch = json!({ "metadata": { "name": "b", "namespace": "other" } });
@@ -304,7 +315,8 @@ fn kinds() -> Vec<Case> {
             "A patch of the status of a custom object that changes its kind changes nothing.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                let same_kind = t.merge(&t.widgets("/a/status"), json!({ "kind": "x" })).await?.is(200)?;
+                let same_kind =
+                    t.merge(&t.widgets("/a/status"), json!({ "kind": "x" })).await?.is(200)?;
                 has(&same_kind, json!({ "kind": "Widget" }))
             },
         ),
@@ -383,7 +395,8 @@ fn owners() -> Vec<Case> {
                 object["apiVersion"] = "conformance.example.com/v2".into();
                 object["metadata"] = json!({ "name": "a", "resourceVersion": version(&made) });
                 let new = t.put(&t.widgets_v2("/a/status"), &object).await?.is(200)?;
-                let fields = &new["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"];
+                let fields =
+                    &new["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"];
                 holds("they are owned", fields["f:l"].is_object())
             },
         ),
@@ -417,7 +430,8 @@ fn owners() -> Vec<Case> {
                 object["metadata"]["labels"] = json!({ "l": "x" });
                 let made = t.make(&t.trackers(""), object).await?;
                 holds("there is an owner", made["metadata"]["managedFields"].is_array())?;
-                let new = t.merge(&t.trackers("/a/status"), json!({ "spec": "x" })).await?.is(200)?;
+                let new =
+                    t.merge(&t.trackers("/a/status"), json!({ "spec": "x" })).await?.is(200)?;
                 same("the owners", &new["metadata"]["managedFields"], &Value::Null)
             },
         ),
@@ -429,8 +443,11 @@ fn owners() -> Vec<Case> {
                 let config = json!({
                     "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": { "k": "dg" },
                 });
-                let answer = t.patch(&t.core("secrets", "/a?fieldManager=m"), APPLY, &config).await?;
-                answer.says(500, "", "failed to convert new object (/a; /v1, Kind=Secret)").map(drop)
+                let answer =
+                    t.patch(&t.core("secrets", "/a?fieldManager=m"), APPLY, &config).await?;
+                answer
+                    .says(500, "", "failed to convert new object (/a; /v1, Kind=Secret)")
+                    .map(drop)
             },
         ),
     ]
@@ -445,7 +462,8 @@ fn reads() -> Vec<Case> {
                 for name in ["a", "b"] {
                     t.map(name, "v").await?;
                 }
-                let list = t.get(&t.maps("?fieldSelector=metadata.name%3Da&limit=1")).await?.is(200)?;
+                let list =
+                    t.get(&t.maps("?fieldSelector=metadata.name%3Da&limit=1")).await?.is(200)?;
                 same("the token", &list["metadata"]["continue"], &Value::Null)
             },
         ),
@@ -458,7 +476,9 @@ fn reads() -> Vec<Case> {
                 let page = t.get(&t.maps("?labelSelector=l%3Dx&limit=1")).await?.is(200)?;
                 let token = text(&page, "/metadata/continue");
                 holds("there is a token", !token.is_empty())?;
-                let rest = t.get(&t.maps(&format!("?labelSelector=l%3Dx&limit=1&continue={token}"))).await?;
+                let rest = t
+                    .get(&t.maps(&format!("?labelSelector=l%3Dx&limit=1&continue={token}")))
+                    .await?;
                 same("what follows", names(&rest.is(200)?), "")
             },
         ),
@@ -474,7 +494,8 @@ fn reads() -> Vec<Case> {
                 answer.says(400, "BadRequest", "invalid continue token")?;
                 let page = t.get(&t.maps("?limit=1")).await?.is(200)?;
                 let token = text(&page, "/metadata/continue");
-                let list = t.get(&t.maps(&format!("?continue={token}&{by_name}"))).await?.is(200)?;
+                let list =
+                    t.get(&t.maps(&format!("?continue={token}&{by_name}"))).await?.is(200)?;
                 same("the names", names(&list), "")
             },
         ),
@@ -520,8 +541,10 @@ fn deletes() -> Vec<Case> {
             "A DELETE of an Event of events.k8s.io whose precondition does not hold answers 409 without a group.",
             async |t| {
                 t.make(&t.core("events", ""), old_event("a", &t.namespace)).await?;
-                let wanted = json!({ "preconditions": { "uid": "00000000-0000-4000-8000-000000000009" } });
-                let status = t.delete_with(&t.new_events("/a"), wanted).await?.refused(409, "Conflict")?;
+                let wanted =
+                    json!({ "preconditions": { "uid": "00000000-0000-4000-8000-000000000009" } });
+                let status =
+                    t.delete_with(&t.new_events("/a"), wanted).await?.refused(409, "Conflict")?;
                 same("the group", &status["details"]["group"], &Value::Null)
             },
         ),
@@ -543,7 +566,11 @@ fn deletes() -> Vec<Case> {
             async |t| {
                 let answer = t.delete_with(&t.maps("/a"), json!({ "dryRun": [null] })).await?;
                 answer
-                    .says(422, "Invalid", "dryRun: Unsupported value: [\"\"]: supported values: \"All\"")
+                    .says(
+                        422,
+                        "Invalid",
+                        "dryRun: Unsupported value: [\"\"]: supported values: \"All\"",
+                    )
                     .map(drop)
             },
         ),

@@ -1,4 +1,5 @@
-//! What is more than none: Go's zero time as a deletionTimestamp, a zero with a sign, bytes of null.
+//! What is more than none: Go's zero time as a deletionTimestamp, a zero with a sign, bytes of
+//! null.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -24,7 +25,10 @@ pub(super) fn cases() -> Vec<Case> {
                 t.merge(&t.maps("/a"), ending).await?.says(422, "Invalid", IMMUTABLE)?;
                 let end = |map: &mut Value| map["metadata"]["deletionTimestamp"] = ZERO.into();
                 t.replace(&t.maps("/a"), end).await?.says(422, "Invalid", IMMUTABLE)?;
-                apply(t, &t.maps("/a"), ending_map()).await?.says(422, "Invalid", IMMUTABLE).map(drop)
+                apply(t, &t.maps("/a"), ending_map())
+                    .await?
+                    .says(422, "Invalid", IMMUTABLE)
+                    .map(drop)
             },
         ),
         case(
@@ -39,7 +43,8 @@ pub(super) fn cases() -> Vec<Case> {
                     .says(422, "Invalid", IMMUTABLE)?;
                 let why = "object is being deleted: configmaps \"a\" already exists";
                 t.post(&t.maps(""), &map("a", "x")).await?.says(409, "AlreadyExists", why)?;
-                let again = json!({ "data": { "a": "y" }, "metadata": { "deletionTimestamp": ZERO } });
+                let again =
+                    json!({ "data": { "a": "y" }, "metadata": { "deletionTimestamp": ZERO } });
                 t.merge(&t.maps("/a"), again).await?.is(200)?;
                 t.get(&t.maps("/a")).await?.is(404)?;
                 let mut held = ending_map();
@@ -48,7 +53,8 @@ pub(super) fn cases() -> Vec<Case> {
                 t.delete(&t.maps("/a")).await?.is(200)?;
                 let left = t.get(&t.maps("/a")).await?.is(200)?;
                 same("a time", left["metadata"]["deletionTimestamp"].is_string(), false)?;
-                let released = json!({ "metadata": { "deletionTimestamp": ZERO, "finalizers": null } });
+                let released =
+                    json!({ "metadata": { "deletionTimestamp": ZERO, "finalizers": null } });
                 t.merge(&t.maps("/a"), released).await?.is(200)?;
                 t.get(&t.maps("/a")).await?.is(404).map(drop)
             },
@@ -63,7 +69,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let sent = t.merge(&t.widgets("/a"), ending).await?.is(200)?;
                 same("shown", sent["metadata"].get("deletionTimestamp"), None::<&Value>)?;
                 let owned = items(&sent, "/metadata/managedFields").iter();
-                let ends = |entry: &Value| !entry["fieldsV1"]["f:metadata"]["f:deletionTimestamp"].is_null();
+                let ends = |entry: &Value| {
+                    !entry["fieldsV1"]["f:metadata"]["f:deletionTimestamp"].is_null()
+                };
                 same("owners", owned.filter(|entry| ends(entry)).count(), 1)?;
                 let next = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
                 same("another version", version(&next) != version(&sent), true)
@@ -115,14 +123,18 @@ pub(super) fn cases() -> Vec<Case> {
                     let last = t.merge(&status, json!({})).await?.is(200)?;
                     same("a third version", version(&last) != version(&next), false)?;
                 }
-                let applied =
-                    apply(t, &t.widgets("/b"), widget("b", json!({ "size": -0.0 }))).await?.is(201)?;
+                let applied = apply(t, &t.widgets("/b"), widget("b", json!({ "size": -0.0 })))
+                    .await?
+                    .is(201)?;
                 let next = t.merge(&t.widgets("/b/status"), json!({})).await?.is(200)?;
                 same("another version", version(&next) != version(&applied), false)?;
                 let yaml = [("content-type", "application/yaml")];
                 let mut object = widget("b", json!({ "size": -0.0 }));
                 object["metadata"]["resourceVersion"] = version(&applied).into();
-                let sent = t.send(Method::PUT, &t.widgets("/b"), &yaml, object.to_string()).await?.is(200)?;
+                let sent = t
+                    .send(Method::PUT, &t.widgets("/b"), &yaml, object.to_string())
+                    .await?
+                    .is(200)?;
                 same("another version", version(&sent) != version(&applied), false)
             },
         ),
@@ -131,12 +143,15 @@ pub(super) fn cases() -> Vec<Case> {
             "A Secret or a binary ConfigMap with null for a value shows an empty text, and the next write makes a version.",
             async |t| {
                 for (path, part) in [(t.core("secrets", ""), "data"), (t.maps(""), "binaryData")] {
-                    let made =
-                        t.make(&path, json!({ "metadata": { "name": "a" }, part: { "k": null } })).await?;
+                    let made = t
+                        .make(&path, json!({ "metadata": { "name": "a" }, part: { "k": null } }))
+                        .await?;
                     same("shown", text(&made, &format!("/{part}/k")), "")?;
-                    let next = t.patch(&format!("{path}/a"), STRATEGIC, &json!({})).await?.is(200)?;
+                    let next =
+                        t.patch(&format!("{path}/a"), STRATEGIC, &json!({})).await?.is(200)?;
                     same("another version", version(&next) != version(&made), true)?;
-                    let last = t.patch(&format!("{path}/a"), STRATEGIC, &json!({})).await?.is(200)?;
+                    let last =
+                        t.patch(&format!("{path}/a"), STRATEGIC, &json!({})).await?.is(200)?;
                     same("a third version", version(&last) != version(&next), false)?;
                 }
                 Ok(())
@@ -150,7 +165,8 @@ pub(super) fn cases() -> Vec<Case> {
                     "metadata": { "labels": { "app": "a" } },
                     "spec": { "containers": [{ "image": "i", "name": "c" }], "terminationGracePeriodSeconds": -1 },
                 });
-                let spec = json!({ "selector": { "matchLabels": { "app": "a" } }, "template": pods });
+                let spec =
+                    json!({ "selector": { "matchLabels": { "app": "a" } }, "template": pods });
                 let path = |rest: &str| t.of_group("apps/v1", "deployments", rest);
                 t.make(&path(""), json!({ "metadata": { "name": "a" }, "spec": spec })).await?;
                 let of = async |metadata: Value| {

@@ -22,7 +22,8 @@ pub(super) fn cases() -> Vec<Case> {
                     "regarding": { "name": "q" }, "deprecatedSource": { "host": "h" },
                 });
                 let answer = t.merge(&t.new_events("/e"), patch).await?;
-                let fields = ["involvedObject", "message", "source", "count", "reportingController"];
+                let fields =
+                    ["involvedObject", "message", "source", "count", "reportingController"];
                 let status = answer.refused(422, "Invalid")?;
                 let causes = items(&status, "/details/causes");
                 let named: Vec<_> = causes.iter().map(|cause| text(cause, "/field")).collect();
@@ -38,7 +39,9 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.make(&t.new_events(""), new_event("e", &t.namespace)).await?;
                 let answer = t.merge(&t.new_events("/e"), json!({ "note": null })).await?;
-                answer.says(422, "Invalid", "message: Invalid value: \"\": field is immutable").map(drop)
+                answer
+                    .says(422, "Invalid", "message: Invalid value: \"\": field is immutable")
+                    .map(drop)
             },
         ),
         case(
@@ -65,7 +68,8 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&t.new_events(""), new_event("e", &t.namespace)).await?;
                 let path = t.new_events("/e");
                 let table = t.send(Method::GET, &path, &[("accept", TABLE)], "").await?.is(200)?;
-                let both = |cell: &Value| cell.as_str().is_some_and(|source| source.ends_with(", i"));
+                let both =
+                    |cell: &Value| cell.as_str().is_some_and(|source| source.ends_with(", i"));
                 holds("a cell has the instance", items(&table, "/rows/0/cells").iter().any(both))
             },
         ),
@@ -77,7 +81,8 @@ pub(super) fn cases() -> Vec<Case> {
                     t.make(&t.new_events(""), new_event(name, &t.namespace)).await?;
                 }
                 for list in [t.new_events(""), t.core("events", "")] {
-                    let page = t.get(&format!("{list}?limit=1&resourceVersion=0")).await?.is(200)?;
+                    let page =
+                        t.get(&format!("{list}?limit=1&resourceVersion=0")).await?.is(200)?;
                     same("how many", items(&page, "/items").len(), 1)?;
                     holds("there is more", !text(&page, "/metadata/continue").is_empty())?;
                 }
@@ -93,8 +98,11 @@ pub(super) fn cases() -> Vec<Case> {
                 event["metadata"]["generateName"] = "e-".into();
                 t.make(&t.new_events(""), event.clone()).await?;
                 let answer = t.post(&t.new_events(""), &event).await?;
-                let status =
-                    answer.says(409, "AlreadyExists", "events \"e\" already exists, the server was not")?;
+                let status = answer.says(
+                    409,
+                    "AlreadyExists",
+                    "events \"e\" already exists, the server was not",
+                )?;
                 holds("no group is named", status["details"]["group"].is_null())
             },
         ),

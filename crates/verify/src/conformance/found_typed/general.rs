@@ -40,7 +40,10 @@ pub(super) fn cases() -> Vec<Case> {
             "A JSON patch with an operation that is none answers 404 for what is not there.",
             async |t| {
                 let steps = json!([{ "op": "odd", "path": "x" }]);
-                t.patch(&all_jobs(t, "/a"), JSON_PATCH, &steps).await?.refused(404, "NotFound").map(drop)
+                t.patch(&all_jobs(t, "/a"), JSON_PATCH, &steps)
+                    .await?
+                    .refused(404, "NotFound")
+                    .map(drop)
             },
         ),
         case(
@@ -49,10 +52,12 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let account = json!({ "metadata": { "name": "a", "labels": { "l": "x" } } });
                 t.make(&t.core("serviceaccounts", ""), account).await?;
-                for (op, from, path) in [("copy", "", "/metadata/labels/m"), ("move", "/metadata/labels", "")]
+                for (op, from, path) in
+                    [("copy", "", "/metadata/labels/m"), ("move", "/metadata/labels", "")]
                 {
                     let steps = json!([{ "op": op, "from": from, "path": path }]);
-                    let answer = t.patch(&t.core("serviceaccounts", "/a"), JSON_PATCH, &steps).await?;
+                    let answer =
+                        t.patch(&t.core("serviceaccounts", "/a"), JSON_PATCH, &steps).await?;
                     let status = answer.refused(422, "Invalid")?;
                     same("the details", &status["details"], &json!({}))?;
                 }
@@ -66,7 +71,10 @@ pub(super) fn cases() -> Vec<Case> {
                 for name in ["a", "b"] {
                     t.make(&all_jobs(t, ""), job(name, false)).await?;
                 }
-                let list = t.get(&all_jobs(t, "?fieldSelector=metadata.name%3Da&limit=1")).await?.is(200)?;
+                let list = t
+                    .get(&all_jobs(t, "?fieldSelector=metadata.name%3Da&limit=1"))
+                    .await?
+                    .is(200)?;
                 same("the names", names(&list), "a")?;
                 same("the token", text(&list, "/metadata/continue"), "")
             },
@@ -77,7 +85,8 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let body = "{\"metadata\":{\"name\":\"a\"},\"extra\":1,\"extra\":2}";
                 let headers = [("content-type", "application/json")];
-                let answer = t.send(Method::POST, &t.core("serviceaccounts", ""), &headers, body).await?;
+                let answer =
+                    t.send(Method::POST, &t.core("serviceaccounts", ""), &headers, body).await?;
                 answer.is(201)?;
                 same(
                     "the warnings",
@@ -95,7 +104,10 @@ pub(super) fn cases() -> Vec<Case> {
                 same("the version", version(&tried), version(&made))?;
                 t.make(&t.core("pods", ""), pod("a")).await?;
                 let tried = t.delete(&t.core("pods", "/a?dryRun=All")).await?.is(200)?;
-                has(&tried, json!({ "metadata": { "deletionGracePeriodSeconds": 0, "generation": 2 } }))
+                has(
+                    &tried,
+                    json!({ "metadata": { "deletionGracePeriodSeconds": 0, "generation": 2 } }),
+                )
             },
         ),
         case(
@@ -127,8 +139,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let account = json!({
                     "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "a", "managedFields": ["x"] },
                 });
-                let answer =
-                    t.patch(&t.core("serviceaccounts", "/a?fieldManager=m"), APPLY, &account).await?;
+                let answer = t
+                    .patch(&t.core("serviceaccounts", "/a?fieldManager=m"), APPLY, &account)
+                    .await?;
                 answer.says(500, "", ".metadata.managedFields[0]: expected map, got &{x}").map(drop)
             },
         ),
@@ -149,10 +162,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let time = part("number into Go value of type string");
                 t.patch(&path, APPLY, &timed(json!(-1))).await?.says(500, "", &time)?;
                 t.patch(&path, STRATEGIC, &timed(json!(-1))).await?.says(422, "Invalid", &time)?;
-                let field =
-                    "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string";
+                let field = "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string";
                 t.merge(&path, timed(json!(-1))).await?.says(422, "Invalid", &part(field))?;
-                let surge = json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } });
+                let surge =
+                    json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } });
                 let number = part("bool into Go value of type int32");
                 t.patch(&path, STRATEGIC, &surge).await?.says(422, "Invalid", &number).map(drop)
             },
@@ -169,8 +182,9 @@ pub(super) fn cases() -> Vec<Case> {
                     .await?
                     .is(200)?;
                 let late = ["example.com/h", "example.com/g", "example.com/h", "example.com/f"];
-                let answer =
-                    t.merge(&all_jobs(t, "/a"), json!({ "metadata": { "finalizers": late } })).await?;
+                let answer = t
+                    .merge(&all_jobs(t, "/a"), json!({ "metadata": { "finalizers": late } }))
+                    .await?;
                 let added = "found new finalizers []string{\"example.com/g\", \"example.com/h\"}";
                 answer.says(422, "Invalid", added).map(drop)
             },
@@ -202,15 +216,19 @@ pub(super) fn cases() -> Vec<Case> {
              and a write to its status is not.",
             async |t| {
                 t.make(&all_jobs(t, ""), job("a", true)).await?;
-                let patch = json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000002" } });
+                let patch =
+                    json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000002" } });
                 let uid = "metadata.uid: Invalid value";
                 let answer = t.merge(&all_jobs(t, "/a"), patch.clone()).await?;
-                for part in
-                    [uid, "`selector` not auto-generated", "must be '00000000-0000-4000-8000-000000000002'"]
-                {
+                for part in [
+                    uid,
+                    "`selector` not auto-generated",
+                    "must be '00000000-0000-4000-8000-000000000002'",
+                ] {
                     answer.says(422, "Invalid", part)?;
                 }
-                let of_status = t.merge(&all_jobs(t, "/a/status"), patch).await?.says(422, "Invalid", uid)?;
+                let of_status =
+                    t.merge(&all_jobs(t, "/a/status"), patch).await?.says(422, "Invalid", uid)?;
                 holds("no more is said", !text(&of_status, "/message").contains("selector"))
             },
         ),

@@ -20,7 +20,10 @@ fn writes() -> Vec<Case> {
                 t.patch(&path, APPLY, &json!({ "kind": "x" })).await?.refused(404, "NotFound")?;
                 let path = sets(t, "/a/status?fieldManager=m");
                 t.patch(&path, APPLY, &json!({ "kind": "x" })).await?.refused(404, "NotFound")?;
-                t.patch(&sets(t, "/a/scale"), MERGE, &json!(0)).await?.refused(404, "NotFound").map(drop)
+                t.patch(&sets(t, "/a/scale"), MERGE, &json!(0))
+                    .await?
+                    .refused(404, "NotFound")
+                    .map(drop)
             },
         ),
         case(
@@ -39,7 +42,8 @@ fn writes() -> Vec<Case> {
             "PUT of a Scale with the uid of another object answers 409 in the words of the store.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "metadata": { "name": "a", "uid": "x" }, "spec": { "replicas": 2 } });
+                let scale =
+                    json!({ "metadata": { "name": "a", "uid": "x" }, "spec": { "replicas": 2 } });
                 let part = "Operation cannot be fulfilled on replicasets.apps \"a\": StorageError: invalid object, Code: 4";
                 t.put(&sets(t, "/a/scale"), &scale).await?.says(409, "Conflict", part).map(drop)
             },
@@ -49,7 +53,8 @@ fn writes() -> Vec<Case> {
             "A patch that gives a Scale another uid answers 409 in the words of the subresource.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let answer = t.merge(&sets(t, "/a/scale"), json!({ "metadata": { "uid": "x" } })).await?;
+                let answer =
+                    t.merge(&sets(t, "/a/scale"), json!({ "metadata": { "uid": "x" } })).await?;
                 let part = "Operation cannot be fulfilled on replicasets/scale.apps \"a\": Precondition failed: UID in \
                             precondition: x, UID in object meta: ";
                 answer.says(409, "Conflict", part).map(drop)
@@ -60,8 +65,7 @@ fn writes() -> Vec<Case> {
             "A Scale with another namespace than its path answers 400, in a PUT and in a patch.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let part =
-                    "the namespace of the provided object does not match the namespace sent on the request";
+                let part = "the namespace of the provided object does not match the namespace sent on the request";
                 let scale = json!({ "metadata": { "name": "a", "namespace": "other" } });
                 t.put(&sets(t, "/a/scale"), &scale).await?.says(400, "BadRequest", part)?;
                 t.merge(&sets(t, "/a/scale"), scale).await?.says(400, "BadRequest", part).map(drop)
@@ -72,7 +76,8 @@ fn writes() -> Vec<Case> {
             "Labels, finalizers and generation of a Scale are checked as any object's, though they are not stored.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let metadata = json!({ "labels": { "a b": "x" }, "finalizers": ["bad"], "generation": -1 });
+                let metadata =
+                    json!({ "labels": { "a b": "x" }, "finalizers": ["bad"], "generation": -1 });
                 let answer = t.merge(&sets(t, "/a/scale"), json!({ "metadata": metadata })).await?;
                 answer.invalid(&[
                     "FieldValueInvalid metadata.generation",
@@ -90,13 +95,15 @@ fn writes() -> Vec<Case> {
              same manager beside it, without a time.",
             async |t| {
                 t.make(&sets(t, "?fieldManager=m"), replica_set("a")).await?;
-                let scale =
-                    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "a" } });
+                let scale = json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "a" } });
                 t.patch(&sets(t, "/a/scale?fieldManager=n"), APPLY, &scale).await?.is(200)?;
                 let object = t.get(&sets(t, "/a")).await?.is(200)?;
                 let entries = items(&object, "/metadata/managedFields");
                 same("the entries", entries.len(), 2)?;
-                has(&entries[0], json!({ "manager": "m", "fieldsV1": { "f:spec": { "f:replicas": {} } } }))?;
+                has(
+                    &entries[0],
+                    json!({ "manager": "m", "fieldsV1": { "f:spec": { "f:replicas": {} } } }),
+                )?;
                 same("the time", text(&entries[0], "/time"), "")?;
                 same(
                     "the other one's replicas",
@@ -115,7 +122,8 @@ fn bodies() -> Vec<Case> {
             "PUT of a known kind to a scale answers 400: there is no conversion from one to the other.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
+                let map =
+                    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
                 let part = "ConfigMap in version \"v1\" cannot be handled as a Scale: converting (v1.ConfigMap) to \
                             (autoscaling.Scale): unknown conversion";
                 t.put(&sets(t, "/a/scale"), &map).await?.says(400, "BadRequest", part)?;
@@ -170,7 +178,8 @@ fn bodies() -> Vec<Case> {
             "PUT of a Scale that is refused for its replicas warns of an unknown member once.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "metadata": { "name": "a" }, "spec": { "replicas": -1, "foo": 1 } });
+                let scale =
+                    json!({ "metadata": { "name": "a" }, "spec": { "replicas": -1, "foo": 1 } });
                 let answer = t.put(&sets(t, "/a/scale"), &scale).await?;
                 answer.invalid(&["FieldValueInvalid spec.replicas"])?;
                 same("the warnings", answer.warnings().len(), 1)
@@ -183,7 +192,8 @@ fn bodies() -> Vec<Case> {
                 let mut odd = replica_set("a");
                 odd["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(-1);
                 t.make(&sets(t, ""), odd).await?;
-                let answer = t.merge(&sets(t, "/a/scale"), json!({ "spec": { "replicas": 2 } })).await?;
+                let answer =
+                    t.merge(&sets(t, "/a/scale"), json!({ "spec": { "replicas": 2 } })).await?;
                 answer.is(200)?;
                 same("the warnings", answer.warnings().len(), 1)
             },
@@ -194,7 +204,8 @@ fn bodies() -> Vec<Case> {
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
                 let table = t.get_as(&sets(t, "/a/scale"), TABLE).await?.is(200)?;
-                let columns = items(&table, "/columnDefinitions").iter().map(|column| text(column, "/name"));
+                let columns =
+                    items(&table, "/columnDefinitions").iter().map(|column| text(column, "/name"));
                 same(
                     "the columns",
                     columns.collect::<Vec<_>>(),

@@ -59,11 +59,15 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let (path, _) = lone_volume(t, "v").await?;
                 until(t, &path, json!({ "status": { "phase": "Available" } })).await?;
-                let object = with(claim("a", &t.class), "/spec/resources/requests/storage", json!("2Gi"));
+                let object =
+                    with(claim("a", &t.class), "/spec/resources/requests/storage", json!("2Gi"));
                 t.make(&t.claims(""), object).await?;
                 t.make(&t.claims(""), claim("b", &t.class)).await?;
                 until(t, &t.claims("/b"), json!({ "status": { "phase": "Bound" } })).await?;
-                has(&t.get(&t.claims("/a")).await?.is(200)?, json!({ "status": { "phase": "Pending" } }))
+                has(
+                    &t.get(&t.claims("/a")).await?.is(200)?,
+                    json!({ "status": { "phase": "Pending" } }),
+                )
             },
         ),
         case(
@@ -120,7 +124,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A larger size of a bound claim answers 403 where the class does not allow expansion.",
             async |t| {
                 let (claim, _) = bound(t).await?;
-                let patch = json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } });
+                let patch =
+                    json!({ "spec": { "resources": { "requests": { "storage": "2Gi" } } } });
                 t.merge(&claim, patch).await?.says(403, "Forbidden", "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")?;
                 Ok(())
             },

@@ -24,8 +24,13 @@ pub(super) fn cases() -> Vec<Case> {
             "a_claim_needs_access_modes_and_a_size",
             "A claim without access modes, or without a requested size, answers 422.",
             async |t| {
-                wrong_claim(t, "/spec/accessModes", Value::Null, &["FieldValueRequired spec.accessModes"])
-                    .await?;
+                wrong_claim(
+                    t,
+                    "/spec/accessModes",
+                    Value::Null,
+                    &["FieldValueRequired spec.accessModes"],
+                )
+                .await?;
                 wrong_claim(
                     t,
                     "/spec/resources",
@@ -37,7 +42,10 @@ pub(super) fn cases() -> Vec<Case> {
                     t,
                     "/spec",
                     Value::Null,
-                    &["FieldValueRequired spec.accessModes", "FieldValueRequired spec.resources[storage]"],
+                    &[
+                        "FieldValueRequired spec.accessModes",
+                        "FieldValueRequired spec.resources[storage]",
+                    ],
                 )
                 .await
             },
@@ -53,7 +61,8 @@ pub(super) fn cases() -> Vec<Case> {
                     &["FieldValueInvalid spec.resources[storage]"],
                 )
                 .await?;
-                let object = with(claim("a", &t.class), "/spec/resources/requests/storage", json!("x"));
+                let object =
+                    with(claim("a", &t.class), "/spec/resources/requests/storage", json!("x"));
                 t.post(&t.claims("?dryRun=All"), &object).await?.says(
                     400,
                     "BadRequest",
@@ -73,8 +82,13 @@ pub(super) fn cases() -> Vec<Case> {
                     &["FieldValueNotSupported spec.accessModes"],
                 )
                 .await?;
-                wrong_claim(t, "/spec/volumeMode", json!("Odd"), &["FieldValueNotSupported spec.volumeMode"])
-                    .await?;
+                wrong_claim(
+                    t,
+                    "/spec/volumeMode",
+                    json!("Odd"),
+                    &["FieldValueNotSupported spec.volumeMode"],
+                )
+                .await?;
                 wrong_claim(
                     t,
                     "/spec/storageClassName",
@@ -113,7 +127,8 @@ pub(super) fn cases() -> Vec<Case> {
             "A change of a claim's volume mode answers 422 about spec and volumeMode.",
             async |t| {
                 lone_claim(t, "a").await?;
-                let answer = t.merge(&t.claims("/a"), json!({ "spec": { "volumeMode": "Block" } })).await?;
+                let answer =
+                    t.merge(&t.claims("/a"), json!({ "spec": { "volumeMode": "Block" } })).await?;
                 answer.invalid(&["FieldValueForbidden spec", "FieldValueInvalid volumeMode"])?;
                 Ok(())
             },
@@ -124,31 +139,42 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 lone_claim(t, "a").await?;
                 let name = t.own("none");
-                let patched =
-                    t.merge(&t.claims("/a"), json!({ "spec": { "volumeName": name } })).await?.is(200)?;
+                let patched = t
+                    .merge(&t.claims("/a"), json!({ "spec": { "volumeName": name } }))
+                    .await?
+                    .is(200)?;
                 has(&patched, json!({ "spec": { "volumeName": name } }))?;
                 for value in [json!("other"), Value::Null] {
-                    let answer = t.merge(&t.claims("/a"), json!({ "spec": { "volumeName": value } })).await?;
+                    let answer = t
+                        .merge(&t.claims("/a"), json!({ "spec": { "volumeName": value } }))
+                        .await?;
                     answer.invalid(&["FieldValueForbidden spec"])?;
                 }
                 Ok(())
             },
         ),
-        case("a_claims_class_is_set_once", "A claim without a class can be given one, once.", async |t| {
-            let object = with(claim("a", ""), "/spec/storageClassName", Value::Null);
-            t.make(&t.claims(""), object).await?;
-            t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": t.class } })).await?.is(200)?;
-            t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": "other" } }))
-                .await?
-                .invalid(&["FieldValueForbidden spec"])?;
-            Ok(())
-        }),
+        case(
+            "a_claims_class_is_set_once",
+            "A claim without a class can be given one, once.",
+            async |t| {
+                let object = with(claim("a", ""), "/spec/storageClassName", Value::Null);
+                t.make(&t.claims(""), object).await?;
+                t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": t.class } }))
+                    .await?
+                    .is(200)?;
+                t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": "other" } }))
+                    .await?
+                    .invalid(&["FieldValueForbidden spec"])?;
+                Ok(())
+            },
+        ),
         case(
             "an_equal_size_is_no_change",
             "A size in another notation is the same size: it is no change of the spec.",
             async |t| {
                 lone_claim(t, "a").await?;
-                let patch = json!({ "spec": { "resources": { "requests": { "storage": "1024Mi" } } } });
+                let patch =
+                    json!({ "spec": { "resources": { "requests": { "storage": "1024Mi" } } } });
                 has(
                     &t.merge(&t.claims("/a"), patch).await?.is(200)?,
                     json!({ "spec": { "resources": { "requests": { "storage": "1Gi" } } } }),
@@ -169,7 +195,8 @@ pub(super) fn cases() -> Vec<Case> {
                     ("0.5Gi", "512Mi"),
                     ("1e3", "1e3"),
                 ] {
-                    let object = with(claim("a", &t.class), "/spec/resources/requests/storage", json!(sent));
+                    let object =
+                        with(claim("a", &t.class), "/spec/resources/requests/storage", json!(sent));
                     let made = t.post(&t.claims("?dryRun=All"), &object).await?.is(201)?;
                     same(sent, text(&made, "/spec/resources/requests/storage"), shown)?;
                 }
@@ -196,9 +223,14 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let object = with(claim("a", ""), "/spec/storageClassName", Value::Null);
                 t.make(&t.claims(""), object).await?;
-                t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": "" } })).await?.is(200)?;
+                t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": "" } }))
+                    .await?
+                    .is(200)?;
                 let other = json!({ "spec": { "storageClassName": t.class } });
-                t.merge(&t.claims("/a"), other).await?.invalid(&["FieldValueForbidden spec"]).map(drop)
+                t.merge(&t.claims("/a"), other)
+                    .await?
+                    .invalid(&["FieldValueForbidden spec"])
+                    .map(drop)
             },
         ),
         case(

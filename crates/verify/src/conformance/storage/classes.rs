@@ -9,10 +9,14 @@ use crate::conformance::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("a_class_has_defaults", "A new class deletes its volumes and binds at once.", async |t| {
-            let made = t.make(&t.classes(""), class(&t.own("c"))).await?;
-            has(&made, json!({ "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate" }))
-        }),
+        case(
+            "a_class_has_defaults",
+            "A new class deletes its volumes and binds at once.",
+            async |t| {
+                let made = t.make(&t.classes(""), class(&t.own("c"))).await?;
+                has(&made, json!({ "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate" }))
+            },
+        ),
         case(
             "a_class_is_checked",
             "A class without a provisioner, with an odd one, or with an unknown policy or mode answers 422.",
@@ -20,7 +24,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let name = t.own("c");
                 for (object, cause) in [
                     (named(&name), "FieldValueRequired provisioner"),
-                    (with(class(&name), "/provisioner", json!("a b")), "FieldValueInvalid provisioner"),
+                    (
+                        with(class(&name), "/provisioner", json!("a b")),
+                        "FieldValueInvalid provisioner",
+                    ),
                     (
                         with(class(&name), "/reclaimPolicy", json!("Recycle")),
                         "FieldValueNotSupported reclaimPolicy",
@@ -48,9 +55,14 @@ pub(super) fn cases() -> Vec<Case> {
                     (json!({ "reclaimPolicy": "Retain" }), "reclaimPolicy"),
                     (json!({ "volumeBindingMode": "WaitForFirstConsumer" }), "volumeBindingMode"),
                 ] {
-                    let status =
-                        t.merge(&path, patch).await?.invalid(&[&format!("FieldValueInvalid {field}")])?;
-                    holds("the message says so", text(&status, "/message").ends_with("field is immutable"))?;
+                    let status = t
+                        .merge(&path, patch)
+                        .await?
+                        .invalid(&[&format!("FieldValueInvalid {field}")])?;
+                    holds(
+                        "the message says so",
+                        text(&status, "/message").ends_with("field is immutable"),
+                    )?;
                 }
                 Ok(())
             },
@@ -62,7 +74,8 @@ pub(super) fn cases() -> Vec<Case> {
                 let name = t.own("c");
                 t.make(&t.classes(""), class(&name)).await?;
                 let path = t.classes(&format!("/{name}"));
-                let topologies = json!([{ "matchLabelExpressions": [{ "key": "k", "values": ["v"] }] }]);
+                let topologies =
+                    json!([{ "matchLabelExpressions": [{ "key": "k", "values": ["v"] }] }]);
                 for patch in [
                     json!({ "allowVolumeExpansion": true }),
                     json!({ "mountOptions": ["ro"] }),

@@ -41,11 +41,15 @@ pub(super) fn cases() -> Vec<Case> {
                 wrong_volume(t, "/spec/nodeAffinity", of_terms(json!([])), &[&no_terms]).await
             },
         ),
-        case("a_term_may_be_empty", "A term of a node affinity may have no rule at all.", async |t| {
-            let object = volume(&t.own("v"), &t.class);
-            let object = with(object, "/spec/nodeAffinity", of_terms(json!([{}])));
-            t.post(&t.volumes("?dryRun=All"), &object).await?.is(201).map(drop)
-        }),
+        case(
+            "a_term_may_be_empty",
+            "A term of a node affinity may have no rule at all.",
+            async |t| {
+                let object = volume(&t.own("v"), &t.class);
+                let object = with(object, "/spec/nodeAffinity", of_terms(json!([{}])));
+                t.post(&t.volumes("?dryRun=All"), &object).await?.is(201).map(drop)
+            },
+        ),
         case(
             "an_operator_says_how_many_values",
             "Rules on labels have values, one value or none by their operator, which is one of six.",
@@ -63,27 +67,36 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case("rules_are_on_labels", "Keys and values of rules on labels are those of labels.", async |t| {
-            for (key, value, cause) in
-                [("a b", "v", "FieldValueInvalid key"), ("k", "a b", "FieldValueInvalid values[0]")]
-            {
-                let rule = json!({ "key": key, "operator": "In", "values": [value] });
-                wrong_rule(t, "matchExpressions", rule, &[cause]).await?;
-            }
-            Ok(())
-        }),
-        case("rules_on_fields", "The only field that a rule may be on is one name of a node.", async |t| {
-            for (key, operator, values, cause) in [
-                ("k", "In", json!(["a"]), "FieldValueInvalid key"),
-                ("metadata.name", "In", json!(["a", "b"]), "FieldValueRequired values"),
-                ("metadata.name", "Exists", Value::Null, "FieldValueInvalid operator"),
-                ("metadata.name", "In", json!(["A"]), "FieldValueInvalid values[0]"),
-            ] {
-                let rule = json!({ "key": key, "operator": operator, "values": values });
-                wrong_rule(t, "matchFields", rule, &[cause]).await?;
-            }
-            Ok(())
-        }),
+        case(
+            "rules_are_on_labels",
+            "Keys and values of rules on labels are those of labels.",
+            async |t| {
+                for (key, value, cause) in [
+                    ("a b", "v", "FieldValueInvalid key"),
+                    ("k", "a b", "FieldValueInvalid values[0]"),
+                ] {
+                    let rule = json!({ "key": key, "operator": "In", "values": [value] });
+                    wrong_rule(t, "matchExpressions", rule, &[cause]).await?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "rules_on_fields",
+            "The only field that a rule may be on is one name of a node.",
+            async |t| {
+                for (key, operator, values, cause) in [
+                    ("k", "In", json!(["a"]), "FieldValueInvalid key"),
+                    ("metadata.name", "In", json!(["a", "b"]), "FieldValueRequired values"),
+                    ("metadata.name", "Exists", Value::Null, "FieldValueInvalid operator"),
+                    ("metadata.name", "In", json!(["A"]), "FieldValueInvalid values[0]"),
+                ] {
+                    let rule = json!({ "key": key, "operator": operator, "values": values });
+                    wrong_rule(t, "matchFields", rule, &[cause]).await?;
+                }
+                Ok(())
+            },
+        ),
         case(
             "a_node_affinity_is_shown_as_go_has_it",
             "A change of the node affinity answers 422 and shows it by Go's names.",
@@ -94,8 +107,10 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "spec": { "nodeAffinity": of_terms(json!([{ "matchExpressions": [rule] }])) } })
                 };
                 t.merge(&path, of_key("k")).await?.is(200)?;
-                let status =
-                    t.merge(&path, of_key("other")).await?.invalid(&["FieldValueInvalid nodeAffinity"])?;
+                let status = t
+                    .merge(&path, of_key("other"))
+                    .await?
+                    .invalid(&["FieldValueInvalid nodeAffinity"])?;
                 let shown = "{\"Required\":{\"NodeSelectorTerms\":[{\"MatchExpressions\":[{\"Key\":\"other\",\
                     \"Operator\":\"In\",\"Values\":[\"a\"]}],\"MatchFields\":null}]}}";
                 holds("it is shown", text(&status, "/message").contains(shown))
@@ -105,10 +120,10 @@ pub(super) fn cases() -> Vec<Case> {
             "topologies_differ",
             "No topology of a class is empty or there twice, in whatever order.",
             async |t| {
-                let rule =
-                    |values: Value| json!({ "matchLabelExpressions": [{ "key": "k", "values": values }] });
-                let cause =
-                    |at: usize| format!("FieldValueDuplicate allowedTopologies[{at}].matchLabelExpressions");
+                let rule = |values: Value| json!({ "matchLabelExpressions": [{ "key": "k", "values": values }] });
+                let cause = |at: usize| {
+                    format!("FieldValueDuplicate allowedTopologies[{at}].matchLabelExpressions")
+                };
                 wrong_topologies(t, json!([{}]), &cause(0)).await?;
                 let twice = json!([rule(json!(["a", "b"])), rule(json!(["b", "a"]))]);
                 wrong_topologies(t, twice, &cause(1)).await
@@ -120,8 +135,14 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let place = "allowedTopologies[0].matchLabelExpressions";
                 for (rules, cause) in [
-                    (json!([{ "key": "a b", "values": ["a"] }]), format!("FieldValueInvalid {place}[0].key")),
-                    (json!([{ "key": "k", "values": [] }]), format!("FieldValueRequired {place}[0].values")),
+                    (
+                        json!([{ "key": "a b", "values": ["a"] }]),
+                        format!("FieldValueInvalid {place}[0].key"),
+                    ),
+                    (
+                        json!([{ "key": "k", "values": [] }]),
+                        format!("FieldValueRequired {place}[0].values"),
+                    ),
                     (
                         json!([{ "key": "k", "values": ["a", "a"] }]),
                         format!("FieldValueDuplicate {place}[0].values[1]"),
@@ -131,7 +152,8 @@ pub(super) fn cases() -> Vec<Case> {
                         format!("FieldValueDuplicate {place}[1].key"),
                     ),
                 ] {
-                    wrong_topologies(t, json!([{ "matchLabelExpressions": rules }]), &cause).await?;
+                    wrong_topologies(t, json!([{ "matchLabelExpressions": rules }]), &cause)
+                        .await?;
                 }
                 Ok(())
             },

@@ -25,8 +25,13 @@ pub(super) fn cases() -> Vec<Case> {
             "a_volume_needs_modes_size_and_source",
             "A volume without access modes, capacity or a source answers 422.",
             async |t| {
-                wrong_volume(t, "/spec/accessModes", Value::Null, &["FieldValueRequired spec.accessModes"])
-                    .await?;
+                wrong_volume(
+                    t,
+                    "/spec/accessModes",
+                    Value::Null,
+                    &["FieldValueRequired spec.accessModes"],
+                )
+                .await?;
                 wrong_volume(
                     t,
                     "/spec/capacity",
@@ -61,8 +66,13 @@ pub(super) fn cases() -> Vec<Case> {
                     &["FieldValueInvalid spec.capacity[storage]"],
                 )
                 .await?;
-                wrong_volume(t, "/spec/capacity/cpu", json!("1"), &["FieldValueNotSupported spec.capacity"])
-                    .await
+                wrong_volume(
+                    t,
+                    "/spec/capacity/cpu",
+                    json!("1"),
+                    &["FieldValueNotSupported spec.capacity"],
+                )
+                .await
             },
         ),
         case(
@@ -111,15 +121,26 @@ pub(super) fn cases() -> Vec<Case> {
                     &["FieldValueForbidden spec.accessModes"],
                 )
                 .await?;
-                wrong_claim(t, "/spec/accessModes", modes, &["FieldValueForbidden spec.accessModes"]).await
+                wrong_claim(
+                    t,
+                    "/spec/accessModes",
+                    modes,
+                    &["FieldValueForbidden spec.accessModes"],
+                )
+                .await
             },
         ),
         case(
             "a_host_path_is_a_path",
             "A hostPath needs a path without `..`, and a type that is known.",
             async |t| {
-                wrong_volume(t, "/spec/hostPath/path", json!(""), &["FieldValueRequired spec.hostPath.path"])
-                    .await?;
+                wrong_volume(
+                    t,
+                    "/spec/hostPath/path",
+                    json!(""),
+                    &["FieldValueRequired spec.hostPath.path"],
+                )
+                .await?;
                 wrong_volume(
                     t,
                     "/spec/hostPath/path",
@@ -190,7 +211,9 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let (path, _) = lone_volume(t, "v").await?;
                 let affinity = |node: &str| json!({ "required": { "nodeSelectorTerms": [{ "matchExpressions": [{ "key": "k", "operator": "In", "values": [node] }] }] } });
-                t.merge(&path, json!({ "spec": { "nodeAffinity": affinity("a") } })).await?.is(200)?;
+                t.merge(&path, json!({ "spec": { "nodeAffinity": affinity("a") } }))
+                    .await?
+                    .is(200)?;
                 t.merge(&path, json!({ "spec": { "nodeAffinity": affinity("b") } }))
                     .await?
                     .invalid(&["FieldValueInvalid nodeAffinity"])?;

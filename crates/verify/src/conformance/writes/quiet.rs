@@ -22,7 +22,8 @@ pub(super) fn equal_writes() -> Vec<Case> {
             "A merge patch and a JSON patch that change nothing keep the resourceVersion.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let merged = t.merge(&t.maps("/a"), json!({ "data": { "k": "v" } })).await?.is(200)?;
+                let merged =
+                    t.merge(&t.maps("/a"), json!({ "data": { "k": "v" } })).await?.is(200)?;
                 same("version", version(&merged), version(&made))?;
                 let patch = json!([{ "op": "replace", "path": "/data/k", "value": "v" }]);
                 let patched = t.json_patch(&t.maps("/a"), patch).await?.is(200)?;
@@ -34,7 +35,8 @@ pub(super) fn equal_writes() -> Vec<Case> {
             "A write that changes nothing is not seen by a watch.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
+                let mut watch =
+                    t.watch(&t.maps(&format!("?resourceVersion={}", version(&made)))).await?;
                 t.put(&t.maps("/a"), &made).await?.is(200)?;
                 t.map("b", "v").await?;
                 watch.event("ADDED", "b").await.map(drop)
@@ -74,7 +76,8 @@ pub(super) fn equal_writes() -> Vec<Case> {
             "Writing empty labels, annotations or finalizers changes nothing on an object without them.",
             async |t| {
                 let made = t.map("a", "v").await?;
-                let patch = json!({ "metadata": { "labels": {}, "annotations": {}, "finalizers": [] } });
+                let patch =
+                    json!({ "metadata": { "labels": {}, "annotations": {}, "finalizers": [] } });
                 let patched = t.merge(&t.maps("/a"), patch).await?.is(200)?;
                 same("version", version(&patched), version(&made))
             },
@@ -104,8 +107,10 @@ pub(super) fn dry_runs() -> Vec<Case> {
                     &put,
                     json!({ "data": { "k": "w" }, "metadata": { "resourceVersion": version(&made) } }),
                 )?;
-                let patched =
-                    t.merge(&t.maps("/a?dryRun=All"), json!({ "data": { "k": "x" } })).await?.is(200)?;
+                let patched = t
+                    .merge(&t.maps("/a?dryRun=All"), json!({ "data": { "k": "x" } }))
+                    .await?
+                    .is(200)?;
                 has(
                     &patched,
                     json!({ "data": { "k": "x" }, "metadata": { "resourceVersion": version(&made) } }),
@@ -118,18 +123,24 @@ pub(super) fn dry_runs() -> Vec<Case> {
             "A dry run refuses what the write would: existing names, stale versions, invalid objects.",
             async |t| {
                 let mut made = t.map("a", "v").await?;
-                t.post(&t.maps("?dryRun=All"), &map("a", "v")).await?.refused(409, "AlreadyExists")?;
+                t.post(&t.maps("?dryRun=All"), &map("a", "v"))
+                    .await?
+                    .refused(409, "AlreadyExists")?;
                 made["metadata"]["resourceVersion"] = "1".into();
                 t.put(&t.maps("/a?dryRun=All"), &made).await?.refused(409, "Conflict")?;
                 t.post(&t.maps("?dryRun=All"), &map("A_", "v")).await?.refused(422, "Invalid")?;
                 Ok(())
             },
         ),
-        case("another_dry_run_is_422", "dryRun of another value than All answers 422 Invalid.", async |t| {
-            t.post(&t.maps("?dryRun=Some"), &named("a"))
-                .await?
-                .invalid(&["FieldValueNotSupported dryRun"])?;
-            Ok(())
-        }),
+        case(
+            "another_dry_run_is_422",
+            "dryRun of another value than All answers 422 Invalid.",
+            async |t| {
+                t.post(&t.maps("?dryRun=Some"), &named("a"))
+                    .await?
+                    .invalid(&["FieldValueNotSupported dryRun"])?;
+                Ok(())
+            },
+        ),
     ]
 }

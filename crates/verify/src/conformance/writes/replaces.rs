@@ -72,7 +72,10 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.merge(&t.maps("/a"), json!({ "data": { "k": "w" } })).await?.is(200)?;
-                has(&t.put(&t.maps("/a"), &map("a", "x")).await?.is(200)?, json!({ "data": { "k": "x" } }))?;
+                has(
+                    &t.put(&t.maps("/a"), &map("a", "x")).await?.is(200)?,
+                    json!({ "data": { "k": "x" } }),
+                )?;
                 let mut zero = map("a", "y");
                 zero["metadata"]["resourceVersion"] = "0".into();
                 has(&t.put(&t.maps("/a"), &zero).await?.is(200)?, json!({ "data": { "k": "y" } }))
@@ -98,7 +101,8 @@ pub(super) fn cases() -> Vec<Case> {
                     .put(&t.widgets("/a"), &widget("a", json!({})))
                     .await?
                     .invalid(&["FieldValueInvalid metadata.resourceVersion"])?;
-                let message = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
+                let message =
+                    "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
                 holds("the message says so", text(&status, "/message").contains(message))
                     .map_err(|why| format!("{why}: {status}"))
             },
@@ -164,7 +168,11 @@ pub(super) fn cases() -> Vec<Case> {
             async |t| {
                 let mut object = lease("a", "x");
                 object["metadata"]["uid"] = "00000000-0000-0000-0000-000000000000".into();
-                t.put(&t.leases("/a"), &object).await?.says(409, "Conflict", "UID in object meta: ")?;
+                t.put(&t.leases("/a"), &object).await?.says(
+                    409,
+                    "Conflict",
+                    "UID in object meta: ",
+                )?;
                 Ok(())
             },
         ),

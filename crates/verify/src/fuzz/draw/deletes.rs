@@ -10,11 +10,14 @@ impl Draw {
                 0 => json!({ "uid": format!("{{uid:{key}}}") }),
                 1 => json!({ "resourceVersion": format!("{{rv:{key}:{}}}", self.rng.u8(..2)) }),
                 2 => json!({ "uid": "00000000-0000-4000-8000-000000000009" }),
-                _ => json!({ "uid": format!("{{uid:{key}}}"), "resourceVersion": format!("{{rv:{key}:0}}") }),
+                _ => {
+                    json!({ "uid": format!("{{uid:{key}}}"), "resourceVersion": format!("{{rv:{key}:0}}") })
+                }
             };
         }
         if self.one_in(4) {
-            options["propagationPolicy"] = self.one(&["Background", "Foreground", "Orphan", "x"]).into();
+            options["propagationPolicy"] =
+                self.one(&["Background", "Foreground", "Orphan", "x"]).into();
         }
         if self.one_in(10) {
             options["orphanDependents"] = self.rng.bool().into();
@@ -30,8 +33,13 @@ impl Draw {
             options["apiVersion"] = self.one(&["v1", "x"]).into();
         }
         if self.one_in(20) {
-            let member =
-                self.one(&["extra", "preconditions", "gracePeriodSeconds", "propagationPolicy", "dryRun"]);
+            let member = self.one(&[
+                "extra",
+                "preconditions",
+                "gracePeriodSeconds",
+                "propagationPolicy",
+                "dryRun",
+            ]);
             options[member] = odd(&mut self.rng);
         }
         if options.as_object().is_some_and(|options| !options.is_empty()) || self.one_in(8) {

@@ -37,7 +37,8 @@ impl Draw {
                 object["apiVersion"] = kind.api_version.into();
                 object["kind"] = kind.kind.into();
                 object["metadata"] = self.metadata(kind, &name);
-                if !request.query.iter().any(|(name, _)| name == "fieldManager") && !self.one_in(15) {
+                if !request.query.iter().any(|(name, _)| name == "fieldManager") && !self.one_in(15)
+                {
                     self.add(&mut request, "fieldManager", &["m", "n", "o"]);
                 }
                 if self.one_in(3) {
@@ -52,7 +53,8 @@ impl Draw {
             self.fit(&mut body, kind, &rest);
         }
         request.media = Some(media);
-        request.body = if media == APPLY && self.one_in(4) { Body::Yaml(body) } else { Body::Json(body) };
+        request.body =
+            if media == APPLY && self.one_in(4) { Body::Yaml(body) } else { Body::Json(body) };
         request
     }
 
@@ -66,8 +68,13 @@ impl Draw {
         if self.one_in(30) {
             // More than 32 bits hold, which some numbers have, and others do not.
             let number = self.one(&[json!(4_294_967_297_i64), json!(-2_147_483_649_i64)]);
-            let member =
-                self.one(&["replicas", "minReadySeconds", "leaseTransitions", "parallelism", "size"]);
+            let member = self.one(&[
+                "replicas",
+                "minReadySeconds",
+                "leaseTransitions",
+                "parallelism",
+                "size",
+            ]);
             return json!({ "spec": { member: number }, "metadata": { "generation": number } });
         }
         let mut patch = json!({});
@@ -106,8 +113,10 @@ impl Draw {
         if self.one_in(10) && kind.kind == "Widget" {
             // Nulls within what is set.
             let member = self.one(&["list", "size", "new"]);
-            let value =
-                self.one(&[json!([{ "a": null, "b": { "c": null } }]), json!({ "a": [{ "b": null }] })]);
+            let value = self.one(&[
+                json!([{ "a": null, "b": { "c": null } }]),
+                json!({ "a": [{ "b": null }] }),
+            ]);
             patch["spec"] = json!({ member: value });
         }
         if self.one_in(40) {
@@ -156,7 +165,9 @@ impl Draw {
             let path = self.one(&paths);
             let value = match path {
                 "/metadata/labels" | "/data" | "/metadata/annotations" => json!({ "l": "x" }),
-                "/metadata/finalizers" => self.one(&[json!([]), json!(["example.com/f"]), json!(null)]),
+                "/metadata/finalizers" => {
+                    self.one(&[json!([]), json!(["example.com/f"]), json!(null)])
+                }
                 path if path.starts_with("/metadata/finalizers/") => {
                     self.one(&[json!("example.com/h"), json!("example.com/f")])
                 }
@@ -171,7 +182,8 @@ impl Draw {
                     json!(1e20),
                 ]),
             };
-            let op = self.one(&["add", "add", "replace", "remove", "test", "test", "copy", "move", "odd"]);
+            let op = self
+                .one(&["add", "add", "replace", "remove", "test", "test", "copy", "move", "odd"]);
             let mut operation = json!({ "op": op, "path": path });
             match op {
                 "add" | "replace" | "test" => operation["value"] = value,

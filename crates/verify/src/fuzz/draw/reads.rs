@@ -102,7 +102,8 @@ impl Draw {
                 .fields
                 .iter()
                 .flat_map(|field| {
-                    ["", "red", "Pending", "Opaque", "p", "ClusterIP"].map(|value| format!("{field}={value}"))
+                    ["", "red", "Pending", "Opaque", "p", "ClusterIP"]
+                        .map(|value| format!("{field}={value}"))
                 })
                 .collect();
             fields.extend(own.iter().map(String::as_str));
@@ -161,10 +162,12 @@ impl Draw {
             0 => {}
             1 => request.query.push(("resourceVersion".to_owned(), "0".to_owned())),
             2 => {
-                request
-                    .query
-                    .push(("sendInitialEvents".to_owned(), self.one(&["true", "true", "false"]).to_owned()));
-                let matched = self.one(&["NotOlderThan", "NotOlderThan", "NotOlderThan", "Exact", ""]);
+                request.query.push((
+                    "sendInitialEvents".to_owned(),
+                    self.one(&["true", "true", "false"]).to_owned(),
+                ));
+                let matched =
+                    self.one(&["NotOlderThan", "NotOlderThan", "NotOlderThan", "Exact", ""]);
                 request.query.push(("resourceVersionMatch".to_owned(), matched.to_owned()));
                 if self.one_in(3) {
                     let version = self.version_of(kind, "a");

@@ -105,7 +105,8 @@ pub(super) fn node(rng: &mut Rng) -> Value {
 }
 
 pub(super) fn node_status(rng: &mut Rng) -> Value {
-    let mut status = json!({ "capacity": { "cpu": one(rng, &["1", "1000m", "-1"]), "pods": "10" } });
+    let mut status =
+        json!({ "capacity": { "cpu": one(rng, &["1", "1000m", "-1"]), "pods": "10" } });
     if rng.bool() {
         let ready = json!({ "type": "Ready", "status": one(rng, &["True", "Unknown"]) });
         status["conditions"] = json!([ready]);

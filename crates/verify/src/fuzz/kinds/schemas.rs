@@ -36,13 +36,17 @@ pub(super) fn tracker(rng: &mut Rng) -> Value {
             ("plainList", &[json!([{ "a": "1" }]), json!([{ "a": "2" }, { "a": "3" }])]),
             ("atomicMap", &[json!({ "a": "1" }), json!({ "a": "2", "b": "1" })]),
             ("map", &[json!({ "a": "1" }), json!({ "b": "1" }), json!({ "a": "2", "b": "2" })]),
-            ("members", &[json!({ "a": "1" }), json!({ "b": "1" }), json!({ "b": "2" }), json!({})]),
+            (
+                "members",
+                &[json!({ "a": "1" }), json!({ "b": "1" }), json!({ "b": "2" }), json!({})],
+            ),
             ("open", &[json!({ "x": { "y": [1] } }), json!({ "x": 1 }), json!({})]),
             ("either", &[json!(1), json!("x")]),
             ("inner", &[json!({ "apiVersion": "v1", "kind": "X", "y": 1 })]),
         ],
     );
-    // One mistake at most: of several, an apply names the one that Go's map happens to come to first.
+    // One mistake at most: of several, an apply names the one that Go's map happens to come to
+    // first.
     if rng.u8(..8) == 0 {
         let mistakes = [
             ("unknown", json!(1)),
@@ -82,7 +86,8 @@ pub(super) fn tracker_status(rng: &mut Rng) -> Value {
 }
 
 pub(super) fn gear(rng: &mut Rng) -> Value {
-    let pairs = [json!({ "a": "x" }), json!({ "b": "x" }), json!({ "a": "x", "b": "y" }), json!({})];
+    let pairs =
+        [json!({ "a": "x" }), json!({ "b": "x" }), json!({ "a": "x", "b": "y" }), json!({})];
     let mut spec = some(
         rng,
         8,
@@ -90,7 +95,10 @@ pub(super) fn gear(rng: &mut Rng) -> Value {
             ("name", &[json!("abc"), json!("a"), json!("abcdef"), json!("A1")]),
             ("word", &[json!("abc"), json!("abcdef"), json!("ééééé")]),
             ("digit", &[json!("7"), json!("x"), json!("77")]),
-            ("size", &[json!(1), json!(10), json!(0), json!(11), json!(1.5), json!("1"), json!(2.0)]),
+            (
+                "size",
+                &[json!(1), json!(10), json!(0), json!(11), json!(1.5), json!("1"), json!(2.0)],
+            ),
             ("small", &[json!(1), json!(2_147_483_648_i64)]),
             ("ratio", &[json!(0.25), json!(0.3), json!(1), json!(0.5)]),
             ("mode", &[json!("fast"), json!("slow"), json!("odd")]),
@@ -123,9 +131,16 @@ pub(super) fn gear(rng: &mut Rng) -> Value {
             ("steps", &[json!([{}]), json!([{ "times": 2 }, {}])]),
             (
                 "open",
-                &[json!({ "n": 1, "x": 2 }), json!({ "n": "x" }), json!({ "inner": { "a": "x", "b": "y" } })],
+                &[
+                    json!({ "n": 1, "x": 2 }),
+                    json!({ "n": "x" }),
+                    json!({ "inner": { "a": "x", "b": "y" } }),
+                ],
             ),
-            ("embedded", &[json!({ "apiVersion": "v1", "kind": "X" }), json!({ "kind": "X" }), json!({})]),
+            (
+                "embedded",
+                &[json!({ "apiVersion": "v1", "kind": "X" }), json!({ "kind": "X" }), json!({})],
+            ),
             ("one", &pairs),
             ("some", &pairs),
             ("all", &pairs),

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::fuzz::kinds::one;
 
 pub(super) fn pod(rng: &mut Rng) -> Value {
-    let mut spec = json!({ "containers": [{ "name": "c", "image": one(rng, &["i", "j", "i:1"]) }] });
+    let mut spec =
+        json!({ "containers": [{ "name": "c", "image": one(rng, &["i", "j", "i:1"]) }] });
     match rng.u8(..12) {
         0 => spec["nodeName"] = "n".into(),
         1 => spec["restartPolicy"] = one(rng, &["Never", "OnFailure", "Odd"]).into(),
@@ -24,8 +25,10 @@ pub(super) fn pod_status(rng: &mut Rng) -> Value {
     let mut status = json!({ "phase": one(rng, &["Running", "Pending", "Succeeded"]) });
     if rng.bool() {
         let condition = |kind: &str, state: &str| json!({ "type": kind, "status": state });
-        status["conditions"] =
-            json!([condition("Ready", one(rng, &["True", "False"])), condition("example.com/c", "True")]);
+        status["conditions"] = json!([
+            condition("Ready", one(rng, &["True", "False"])),
+            condition("example.com/c", "True")
+        ]);
     }
     if rng.u8(..3) == 0 {
         status["podIP"] = one(rng, &["1.2.3.4", "x"]).into();

@@ -1,4 +1,5 @@
-//! What is under test: a manager with a cache of config maps and a controller, behind a link; and everything that it asked, saw and ran.
+//! What is under test: a manager with a cache of config maps and a controller, behind a link; and
+//! everything that it asked, saw and ran.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,8 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::client::{Body, ClientBuilder};
 use kube::{Client, Resource as _};
 use reconciler::{
-    Action, Cache, CacheConfig, Change, Controller, Manager, ObjectKey, Report, Request, reconcile_fn,
+    Action, Cache, CacheConfig, Change, Controller, Manager, ObjectKey, Report, Request,
+    reconcile_fn,
 };
 use serde_json::json;
 use tokio::sync::{Notify, oneshot};
@@ -144,7 +146,8 @@ impl Subject {
             .source(cache.trigger(move |change: &Change<ConfigMap>| {
                 let key = change.key();
                 if let Some(key) = &key {
-                    let (old, new) = (change.old.as_deref().map(seen), change.new.as_deref().map(seen));
+                    let (old, new) =
+                        (change.old.as_deref().map(seen), change.new.as_deref().map(seen));
                     told.lock().unwrap().changes.push((key.name().to_owned(), old, new));
                 }
                 key
@@ -181,13 +184,15 @@ impl Subject {
             if held == truth && current && truth.keys().all(|name| last.contains_key(name)) {
                 return;
             }
-            behind = format!("{} held, {} there, {:?}", held.len(), truth.len(), self.cache.status());
+            behind =
+                format!("{} held, {} there, {:?}", held.len(), truth.len(), self.cache.status());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("never settled: {what}: {behind}");
     }
 
-    /// Nothing went back in time: per name, versions only rise, and each change begins where the one before ended.
+    /// Nothing went back in time: per name, versions only rise, and each change begins where the
+    /// one before ended.
     pub(crate) fn assert_forwards(&self) {
         let mut known: BTreeMap<String, Seen> = BTreeMap::new();
         let mut newest: BTreeMap<String, u64> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! A contest: electors as processes of their own, each behind a link of its own, that want one Lease; and what the judge finds out about
-//! them from outside, by their acts.
+//! A contest: electors as processes of their own, each behind a link of its own, that want one
+//! Lease; and what the judge finds out about them from outside, by their acts.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -28,7 +28,8 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// A leader that its watch did not tell of a change knows it by now: its next renewal met a conflict, and a read told why.
+    /// A leader that its watch did not tell of a change knows it by now: its next renewal met a
+    /// conflict, and a read told why.
     pub(crate) fn notice(&self) -> Duration {
         self.renewal + 2 * self.request
     }
@@ -65,7 +66,12 @@ impl Said {
     /// The last of these that was said.
     fn last_of(&self, texts: &[&str]) -> Option<String> {
         let lines = self.lines.lock().unwrap();
-        lines.iter().rev().map(|(_, line)| line).find(|line| texts.contains(&line.as_str())).cloned()
+        lines
+            .iter()
+            .rev()
+            .map(|(_, line)| line)
+            .find(|line| texts.contains(&line.as_str()))
+            .cloned()
     }
 
     fn hear(&self, lease: &str, line: &str) -> Option<()> {
@@ -113,7 +119,8 @@ impl Said {
     fn terms(&self) -> Vec<Term> {
         let mut terms = self.terms.lock().unwrap().clone();
         for (term, number) in terms.iter_mut().zip(0..) {
-            term.valid_until = self.acts.last(number).map_or(term.began, |last| last.max(term.began));
+            term.valid_until =
+                self.acts.last(number).map_or(term.began, |last| last.max(term.began));
         }
         terms
     }
@@ -167,7 +174,11 @@ impl Candidate {
 
     pub(crate) fn await_end(mut self) {
         let ended = wait_for(SOON, || self.child.try_wait().unwrap());
-        assert!(ended.is_some_and(|status| status.success()), "{} ended {ended:?}", self.identity());
+        assert!(
+            ended.is_some_and(|status| status.success()),
+            "{} ended {ended:?}",
+            self.identity()
+        );
         assert!(self.said.has("ended"));
     }
 }
@@ -206,7 +217,11 @@ impl<'a> Contest<'a> {
     }
 
     /// One that is ordered otherwise, or whose link has a fault from the start.
-    pub(crate) fn start_with(&self, timing: Timing, change: impl FnOnce(&mut Orders, &Link)) -> Candidate {
+    pub(crate) fn start_with(
+        &self,
+        timing: Timing,
+        change: impl FnOnce(&mut Orders, &Link),
+    ) -> Candidate {
         let number = self.started.fetch_add(1, Ordering::SeqCst);
         let plain = self.place.kubeconfig("elector");
         let (link, server) = self.place.runtime.block_on(async {
@@ -263,7 +278,8 @@ impl<'a> Contest<'a> {
     ) -> (Candidate, Vec<Candidate>, Term) {
         let leader = self.start_with(timing, &change);
         let led = self.await_term("a first term", |_| true);
-        let others: Vec<Candidate> = (0..others).map(|_| self.start_with(timing, &change)).collect();
+        let others: Vec<Candidate> =
+            (0..others).map(|_| self.start_with(timing, &change)).collect();
         for candidate in others.iter().chain([&leader]) {
             candidate.await_watching();
         }
@@ -296,11 +312,13 @@ impl<'a> Contest<'a> {
             terms.sort_by(|one, other| one.fence.cmp(&other.fence));
             terms.into_iter().find(|term| fits(term))
         });
-        found.unwrap_or_else(|| panic!("{}: not within {SOON:?}: {what}; {}", self.lease, self.told()))
+        found.unwrap_or_else(|| {
+            panic!("{}: not within {SOON:?}: {what}; {}", self.lease, self.told())
+        })
     }
 
-    /// The next term of another. Who is to be replaced may have lost its lease, and taken it again, before the fault: on a machine that is
-    /// too busy to renew in time.
+    /// The next term of another. Who is to be replaced may have lost its lease, and taken it again,
+    /// before the fault: on a machine that is too busy to renew in time.
     pub(crate) fn await_another(&self, led: &Term) -> Term {
         let another = |term: &Term| term.fence > led.fence && term.identity != led.identity;
         self.await_term("the next term of another", another)
@@ -311,7 +329,9 @@ impl<'a> Contest<'a> {
     }
 
     pub(crate) fn await_over(&self, led: &Term) -> Term {
-        self.await_term("the end of the term", |term| term.fence == led.fence && term.over_by.is_some())
+        self.await_term("the end of the term", |term| {
+            term.fence == led.fence && term.over_by.is_some()
+        })
     }
 
     /// Somebody acts.
@@ -321,7 +341,8 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Looks on for a while: the term must not be taken from its leader, who may give it up only because no renewal got through in time.
+    /// Looks on for a while: the term must not be taken from its leader, who may give it up only
+    /// because no renewal got through in time.
     pub(crate) fn stays(&self, led: &Term, time: Duration) {
         for_a_time(time);
         let term = self.await_term("the term", |term| term.fence == led.fence);
@@ -333,11 +354,13 @@ impl<'a> Contest<'a> {
     pub(crate) fn verdict(&self) -> usize {
         let terms = self.terms();
         assert_exclusive(&terms, &self.history());
-        let broken =
-            |said: &Arc<Said>| said.lines.lock().unwrap().iter().any(|(_, line)| line.starts_with("broken"));
+        let broken = |said: &Arc<Said>| {
+            said.lines.lock().unwrap().iter().any(|(_, line)| line.starts_with("broken"))
+        };
         assert!(!self.all.lock().unwrap().iter().any(broken), "an act was not noted");
-        let dropped =
-            |said: &Arc<Said>| said.lines.lock().unwrap().iter().any(|(_, line)| line.ends_with("dropped"));
+        let dropped = |said: &Arc<Said>| {
+            said.lines.lock().unwrap().iter().any(|(_, line)| line.ends_with("dropped"))
+        };
         assert!(
             !self.all.lock().unwrap().iter().any(dropped),
             "work was dropped in its term: {}",
@@ -348,7 +371,9 @@ impl<'a> Contest<'a> {
 
     fn told(&self) -> String {
         let all = self.all.lock().unwrap();
-        all.iter().map(|said| format!("\n  {}: {:?}", said.identity, said.lines.lock().unwrap())).collect()
+        all.iter()
+            .map(|said| format!("\n  {}: {:?}", said.identity, said.lines.lock().unwrap()))
+            .collect()
     }
 }
 

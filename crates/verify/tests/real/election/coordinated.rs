@@ -1,5 +1,5 @@
-//! Coordinated election by kube-apiserver's own controller: who is chosen, how fast a lesser leader makes way, what a crash costs, and what happens
-//! where the API is not served.
+//! Coordinated election by kube-apiserver's own controller: who is chosen, how fast a lesser leader
+//! makes way, what a crash costs, and what happens where the API is not served.
 
 use std::time::Duration;
 
@@ -27,12 +27,21 @@ const ROUNDS: Duration = Duration::from_secs(12);
 const MAKES_WAY: Duration = Duration::from_secs(2);
 
 fn candidate(place: &Place, judge: &Judge, identity: &str, emulation: &str) -> Replica {
-    Replica::start_with(place.config("lease", identity).fast().build().unwrap(), judge, async |config| {
-        let cluster = config_of(place.kubeconfig(identity)).await;
-        let client = Client::try_from(cluster).unwrap();
-        let builder = place.config("lease", config.identity()).fast();
-        LeaderElector::coordinated(client, builder, &Coordination::new("1.9.0").emulating(emulation)).unwrap()
-    })
+    Replica::start_with(
+        place.config("lease", identity).fast().build().unwrap(),
+        judge,
+        async |config| {
+            let cluster = config_of(place.kubeconfig(identity)).await;
+            let client = Client::try_from(cluster).unwrap();
+            let builder = place.config("lease", config.identity()).fast();
+            LeaderElector::coordinated(
+                client,
+                builder,
+                &Coordination::new("1.9.0").emulating(emulation),
+            )
+            .unwrap()
+        },
+    )
 }
 
 fn spec(place: &Place) -> Option<LeaseSpec> {
@@ -62,7 +71,10 @@ fn the_servers_own_controller_elects_and_a_lesser_leader_makes_way_in_millisecon
     let began = now();
     let newer = candidate(&place, &judge, "newer", "1.5.0");
     let first = term_of(&judge, "newer", ROUNDS * 2, None);
-    figure(&format!("coordinated: the first leader, {:?} after its start", first.began.since(began)));
+    figure(&format!(
+        "coordinated: the first leader, {:?} after its start",
+        first.began.since(began)
+    ));
     assert_eq!(candidacy(&newer), Candidacy::Standing);
 
     // The better one comes.
@@ -73,7 +85,8 @@ fn the_servers_own_controller_elects_and_a_lesser_leader_makes_way_in_millisecon
         (noted || judge.leader("lease").is_some_and(|term| term.identity == "older")).then(now)
     });
     let second = term_of(&judge, "older", ROUNDS, None);
-    let told = judge.await_term("the note", SOON, |term| term.fence == first.fence && term.told.is_some());
+    let told =
+        judge.await_term("the note", SOON, |term| term.fence == first.fence && term.told.is_some());
     let (told, ending) = told.told.unwrap();
     assert_eq!(ending, Ending::StopRequested, "asked to make way within its term");
     figure(&format!(
@@ -112,7 +125,10 @@ fn the_servers_own_controller_elects_and_a_lesser_leader_makes_way_in_millisecon
     let crashed = now();
     older.crash();
     let fifth = term_of(&judge, "newer", ROUNDS * 2, Some(&fourth));
-    figure(&format!("coordinated: fail-over after a crash, 5 s leases: {:?}", fifth.began.since(crashed)));
+    figure(&format!(
+        "coordinated: fail-over after a crash, 5 s leases: {:?}",
+        fifth.began.since(crashed)
+    ));
     assert!(fifth.began.since(crashed) <= Duration::from_secs(5) + ROUNDS, "{fifth:?}");
     judge.assert_exclusive();
 }

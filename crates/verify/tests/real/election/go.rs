@@ -15,8 +15,9 @@ use super::judge::wait_for;
 /// The program, built once; nothing where there is no Go, which a CI machine must have.
 pub(crate) fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let build =
-        || verify::go::build("./election", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-election"));
+    let build = || {
+        verify::go::build("./election", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-election"))
+    };
     PROGRAM.get_or_init(build).as_deref()
 }
 

@@ -1,5 +1,5 @@
-//! The judge of an election: asks every guard at short intervals whether it is valid, and finds out if two ever were at once. All
-//! times are of one clock, the one that the electors use too.
+//! The judge of an election: asks every guard at short intervals whether it is valid, and finds out
+//! if two ever were at once. All times are of one clock, the one that the electors use too.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,8 @@ pub(crate) struct Term {
     pub(crate) fence: FenceToken,
     /// The work had the guard by then.
     pub(crate) began: Moment,
-    /// The guard was valid from `began` to here at least: the sending of the last question that it answered with yes.
+    /// The guard was valid from `began` to here at least: the sending of the last question that it
+    /// answered with yes.
     pub(crate) valid_until: Moment,
     /// The answer to the first question that it answered with no.
     pub(crate) over_by: Option<Moment>,
@@ -124,30 +125,44 @@ impl Judge {
 
     pub(crate) fn terms(&self, lease: &str) -> Vec<Term> {
         let state = self.state.lock().unwrap();
-        state.terms.iter().map(|watched| watched.term.clone()).filter(|term| term.lease == lease).collect()
+        state
+            .terms
+            .iter()
+            .map(|watched| watched.term.clone())
+            .filter(|term| term.lease == lease)
+            .collect()
     }
 
     /// The term that is valid now.
     pub(crate) fn leader(&self, lease: &str) -> Option<Term> {
         let state = self.state.lock().unwrap();
-        let valid = |watched: &&Watched| watched.term.lease == lease && watched.leadership.is_valid();
+        let valid =
+            |watched: &&Watched| watched.term.lease == lease && watched.leadership.is_valid();
         state.terms.iter().rev().find(valid).map(|watched| watched.term.clone())
     }
 
     /// Waits for a term for which `fits` holds.
-    pub(crate) fn await_term(&self, what: &str, longest: Duration, fits: impl Fn(&Term) -> bool) -> Term {
+    pub(crate) fn await_term(
+        &self,
+        what: &str,
+        longest: Duration,
+        fits: impl Fn(&Term) -> bool,
+    ) -> Term {
         let found = wait_for(longest, || {
             let state = self.state.lock().unwrap();
             state.terms.iter().map(|watched| &watched.term).find(|term| fits(term)).cloned()
         });
-        found.unwrap_or_else(|| panic!("not within {longest:?}: {what}; terms: {}", self.told_terms()))
+        found.unwrap_or_else(|| {
+            panic!("not within {longest:?}: {what}; terms: {}", self.told_terms())
+        })
     }
 
     /// Waits until some elector leads.
     pub(crate) fn await_leader(&self, lease: &str, longest: Duration) -> Term {
         let found = wait_for(longest, || self.leader(lease));
-        found
-            .unwrap_or_else(|| panic!("nobody leads {lease} after {longest:?}; terms: {}", self.told_terms()))
+        found.unwrap_or_else(|| {
+            panic!("nobody leads {lease} after {longest:?}; terms: {}", self.told_terms())
+        })
     }
 
     fn told_terms(&self) -> String {
@@ -155,8 +170,8 @@ impl Judge {
         state.terms.iter().map(|watched| format!("\n  {:?}", watched.term)).collect()
     }
 
-    /// No two guards of one lease were valid at once, none came back to life, later terms have greater fences, and none outlived the
-    /// news of another holder.
+    /// No two guards of one lease were valid at once, none came back to life, later terms have
+    /// greater fences, and none outlived the news of another holder.
     pub(crate) fn assert_exclusive(&self) {
         let state = self.state.lock().unwrap();
         assert!(state.revived.is_empty(), "valid again after their end: {:?}", state.revived);
@@ -180,8 +195,8 @@ impl Drop for Judge {
     }
 }
 
-/// The verdict on these terms, with what the server told meanwhile: no two of one lease were valid at once, later ones have greater
-/// fences, and none outlived the news of another holder.
+/// The verdict on these terms, with what the server told meanwhile: no two of one lease were valid
+/// at once, later ones have greater fences, and none outlived the news of another holder.
 pub(crate) fn assert_exclusive(terms: &[Term], told: &[Told]) {
     let mut leases: BTreeMap<&str, Vec<&Term>> = BTreeMap::new();
     for term in terms {
@@ -191,22 +206,28 @@ pub(crate) fn assert_exclusive(terms: &[Term], told: &[Told]) {
         terms.sort_by_key(|term| term.began);
         for pair in terms.windows(2) {
             let [before, after] = pair else { continue };
-            assert!(before.fence < after.fence, "a later term has a smaller fence: {before:?} {after:?}");
+            assert!(
+                before.fence < after.fence,
+                "a later term has a smaller fence: {before:?} {after:?}"
+            );
         }
         for (number, before) in terms.iter().enumerate() {
             for after in &terms[number + 1..] {
-                assert!(before.valid_until <= after.began, "two guards were valid: {before:?} {after:?}");
+                assert!(
+                    before.valid_until <= after.began,
+                    "two guards were valid: {before:?} {after:?}"
+                );
             }
         }
     }
     for told in told.iter().filter(|told| !told.holder.is_empty()) {
         // The judge may be told late of what was there before the term.
-        let is_newer =
-            |term: &Term| term.fence.resource_version.parse().is_ok_and(|begun: u64| told.version > begun);
-        for term in terms
-            .iter()
-            .filter(|term| term.lease == told.lease && term.identity != told.holder && is_newer(term))
-        {
+        let is_newer = |term: &Term| {
+            term.fence.resource_version.parse().is_ok_and(|begun: u64| told.version > begun)
+        };
+        for term in terms.iter().filter(|term| {
+            term.lease == told.lease && term.identity != told.holder && is_newer(term)
+        }) {
             assert!(
                 told.at <= term.began || term.valid_until <= told.at.after(LAG),
                 "valid although another holds the lease: {term:?} {told:?}"

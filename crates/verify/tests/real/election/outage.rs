@@ -7,7 +7,8 @@ use lease_election::Ending;
 
 use crate::figure::figure;
 
-/// Everything that can become of the API server and of its etcd, while electors with short and with usual leases are at work.
+/// Everything that can become of the API server and of its etcd, while electors with short and with
+/// usual leases are at work.
 #[test]
 fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let Some(mut plane) = verify::real::own(control_plane::ControlPlane::builder()) else { return };
@@ -16,7 +17,9 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     place.watch(&judge, "quick");
     place.watch(&judge, "usual");
     let mut quick: Vec<Replica> = ["a", "b", "c"]
-        .map(|name| place.start(&judge, name, place.config("quick", &format!("quick-{name}")).fast()))
+        .map(|name| {
+            place.start(&judge, name, place.config("quick", &format!("quick-{name}")).fast())
+        })
         .into();
     let mut usual: Vec<Replica> = ["a", "b"]
         .map(|name| place.start(&judge, name, place.config("usual", &format!("usual-{name}"))))
@@ -47,8 +50,9 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let stopped = now();
     let old = take(&mut usual, &after.1.identity);
     old.stopper().stop();
-    let next =
-        judge.await_term("a successor", SOON, |term| term.lease == "usual" && term.fence > after.1.fence);
+    let next = judge.await_term("a successor", SOON, |term| {
+        term.lease == "usual" && term.fence > after.1.fence
+    });
     let took = next.began.since(stopped);
     figure(&format!("election: hand-over after the restart: {took:?}"));
     assert!(took <= HAND_OVER, "the standby's watch did not come back: {took:?}");
@@ -59,7 +63,8 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let stopped = now();
     plane.stop_api_server();
     for_a_time(7000 * MS);
-    let over = judge.await_term("the end", SOON, |term| term.fence == led.fence && term.over_by.is_some());
+    let over =
+        judge.await_term("the end", SOON, |term| term.fence == led.fence && term.over_by.is_some());
     let over_by = over.over_by.unwrap();
     assert!(over_by.since(stopped) <= hold + 200 * MS, "{over:?}");
     assert!(judge.leader("quick").is_none(), "nobody can have been elected");
@@ -76,13 +81,15 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     judge.await_leader("usual", SOON);
     all_watch(&quick, &usual);
 
-    // etcd stands still: writes hang, and some are applied when it goes on, long after their senders gave up.
+    // etcd stands still: writes hang, and some are applied when it goes on, long after their
+    // senders gave up.
     let led = judge.await_leader("quick", SOON);
     let before = unknown(&quick);
     let paused = now();
     let pause = plane.pause_etcd().unwrap();
     for_a_time(8000 * MS);
-    let over = judge.await_term("the end", SOON, |term| term.fence == led.fence && term.over_by.is_some());
+    let over =
+        judge.await_term("the end", SOON, |term| term.fence == led.fence && term.over_by.is_some());
     assert!(over.over_by.unwrap().since(paused) <= hold + 200 * MS, "{over:?}");
     assert!(judge.leader("quick").is_none(), "nobody can have been elected");
     drop(pause);
@@ -113,8 +120,9 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let old = take(&mut quick, &settled.identity);
     let stopped = now();
     old.stopper().stop();
-    let next =
-        judge.await_term("a successor", SOON, |term| term.lease == "quick" && term.fence > settled.fence);
+    let next = judge.await_term("a successor", SOON, |term| {
+        term.lease == "quick" && term.fence > settled.fence
+    });
     assert!(next.began.since(stopped) <= HAND_OVER, "{:?}", next.began.since(stopped));
     judge.assert_exclusive();
 }

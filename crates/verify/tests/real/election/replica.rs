@@ -1,4 +1,5 @@
-//! One elector as a process would have it: a runtime, connections and a token of its own. And the cluster of those that want one Lease.
+//! One elector as a process would have it: a runtime, connections and a token of its own. And the
+//! cluster of those that want one Lease.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -27,7 +28,8 @@ pub(crate) fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// A namespace of its own, with service accounts that may do what an elector needs and nothing else.
+/// A namespace of its own, with service accounts that may do what an elector needs and nothing
+/// else.
 pub(crate) struct Place {
     pub(crate) namespace: String,
     pub(crate) admin: kube::Client,
@@ -124,7 +126,10 @@ impl Place {
 
     /// Lets the judge hear what the server says of a Lease, from now on.
     pub(crate) fn watch(&self, judge: &Judge, lease: &'static str) {
-        self.watch_those(judge, watcher::Config::default().fields(&format!("metadata.name={lease}")));
+        self.watch_those(
+            judge,
+            watcher::Config::default().fields(&format!("metadata.name={lease}")),
+        );
     }
 
     /// Lets the judge hear what the server says of all Leases of this place, from now on.

@@ -1,5 +1,5 @@
-//! Rounds: every scenario at once, each on a Lease and with processes of its own, again and again; and between them the API server ends and
-//! etcd stands still under all Leases.
+//! Rounds: every scenario at once, each on a Lease and with processes of its own, again and again;
+//! and between them the API server ends and etcd stands still under all Leases.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,7 +13,8 @@ use super::replica::Place;
 use super::scenarios::SCENARIOS;
 use crate::figure::figure;
 
-/// Rounds of all scenarios, if `ELECTION_ROUNDS` says nothing else; `ELECTION_SCENARIO` plays those alone whose names contain it.
+/// Rounds of all scenarios, if `ELECTION_ROUNDS` says nothing else; `ELECTION_SCENARIO` plays those
+/// alone whose names contain it.
 const ROUNDS: usize = 12;
 /// After so many rounds the server itself is at fault.
 const BLOCK: usize = 4;
@@ -26,7 +27,8 @@ fn processes_never_act_at_once_whatever_becomes_of_them_and_their_links() {
     let Some(mut plane) = verify::real::own(control_plane::ControlPlane::builder()) else { return };
     let rounds = std::env::var("ELECTION_ROUNDS").map_or(ROUNDS, |count| count.parse().unwrap());
     let wanted = std::env::var("ELECTION_SCENARIO").unwrap_or_default();
-    let scenarios: Vec<_> = SCENARIOS.into_iter().filter(|(name, _)| name.contains(&wanted)).collect();
+    let scenarios: Vec<_> =
+        SCENARIOS.into_iter().filter(|(name, _)| name.contains(&wanted)).collect();
     let place = Place::new(&plane, "election-rounds", &["elector"]);
     let judge = Judge::new();
     place.watch_all(&judge);
@@ -36,7 +38,8 @@ fn processes_never_act_at_once_whatever_becomes_of_them_and_their_links() {
         let those = first..rounds.min(first + BLOCK);
         std::thread::scope(|scope| {
             for (name, scenario) in scenarios.iter().copied() {
-                let (place, judge, terms, times, those) = (&place, &judge, &terms, &times, those.clone());
+                let (place, judge, terms, times, those) =
+                    (&place, &judge, &terms, &times, those.clone());
                 scope.spawn(move || {
                     for round in those {
                         let contest = Contest::new(place, judge, format!("{name}-{round}"));
@@ -53,8 +56,11 @@ fn processes_never_act_at_once_whatever_becomes_of_them_and_their_links() {
         let contests: Vec<Contest<'_>> = (0..timings.len())
             .map(|number| Contest::new(&place, &judge, format!("server-{first}-{number}")))
             .collect();
-        let crowds: Vec<(Candidate, Vec<Candidate>, Term)> =
-            contests.iter().zip(timings).map(|(contest, timing)| contest.crowd(timing, 1)).collect();
+        let crowds: Vec<(Candidate, Vec<Candidate>, Term)> = contests
+            .iter()
+            .zip(timings)
+            .map(|(contest, timing)| contest.crowd(timing, 1))
+            .collect();
         plane.restart_api_server().unwrap();
         let back = now();
         await_leaders(&contests, back, "API server back", &times);
@@ -98,7 +104,12 @@ fn processes_never_act_at_once_whatever_becomes_of_them_and_their_links() {
 }
 
 /// Somebody acts on each lease again; how long that took.
-fn await_leaders(contests: &[Contest<'_>], back: lease_election::Moment, what: &'static str, times: &Times) {
+fn await_leaders(
+    contests: &[Contest<'_>],
+    back: lease_election::Moment,
+    what: &'static str,
+    times: &Times,
+) {
     for contest in contests {
         let leader = contest.await_leader();
         let took = leader.began.max(back).since(back);
@@ -127,5 +138,8 @@ fn the_judge_sees_two_that_act_at_once() {
             loss: None,
         }
     };
-    assert_exclusive(&[term("a", "9", 1, 10), term("b", "10", 10, 20), term("c", "11", 19, 20)], &[]);
+    assert_exclusive(
+        &[term("a", "9", 1, 10), term("b", "10", 10, 20), term("c", "11", 19, 20)],
+        &[],
+    );
 }

@@ -1,5 +1,5 @@
-//! Scenarios: what broke two leaders loose elsewhere, each by the name that it was measured under, on electors as processes. Each says how
-//! long after its fault the next one led, if one was to.
+//! Scenarios: what broke two leaders loose elsewhere, each by the name that it was measured under,
+//! on electors as processes. Each says how long after its fault the next one led, if one was to.
 
 use std::time::Duration;
 
@@ -38,7 +38,8 @@ fn api(contest: &Contest<'_>) -> Api<Lease> {
     Api::namespaced(contest.place.admin.clone(), &contest.place.namespace)
 }
 
-/// Stopped in its tracks, replaced, asked to end, and only then let go on: it must not give back what is another's.
+/// Stopped in its tracks, replaced, asked to end, and only then let go on: it must not give back
+/// what is another's.
 fn pauseterm(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let since = now();
@@ -65,8 +66,8 @@ fn heal(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     Some(next.began.since(since))
 }
 
-/// Cut off for good: both ways, or only the one or the other. In every second round its last renewal is answered late, by more than it has
-/// to stop in.
+/// Cut off for good: both ways, or only the one or the other. In every second round its last
+/// renewal is answered late, by more than it has to stop in.
 fn blackhole(round: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let late = round % 2 == 1;
@@ -89,7 +90,8 @@ fn blackhole(round: usize, contest: &Contest<'_>) -> Option<Duration> {
     Some(next.began.since(since))
 }
 
-/// Cut off until its term is nearly over; then the server hears it, and its release, and no answer comes.
+/// Cut off until its term is nearly over; then the server hears it, and its release, and no answer
+/// comes.
 fn slowrelease(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let since = now();
@@ -144,7 +146,8 @@ fn healthy(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     None
 }
 
-/// The Lease is deleted under its leader, which in some rounds does not hear of it: those that saw it wait until its lease has run out.
+/// The Lease is deleted under its leader, which in some rounds does not hear of it: those that saw
+/// it wait until its lease has run out.
 fn delete(round: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (leader, _others, _) = contest.crowd(SHORT, 2);
     let led = contest.await_leader();
@@ -153,7 +156,11 @@ fn delete(round: usize, contest: &Contest<'_>) -> Option<Duration> {
     if deaf {
         leader.link.stall();
     }
-    contest.place.runtime.block_on(api(contest).delete(&contest.lease, &DeleteParams::default())).unwrap();
+    contest
+        .place
+        .runtime
+        .block_on(api(contest).delete(&contest.lease, &DeleteParams::default()))
+        .unwrap();
     let deleted = now();
     let over = contest.await_over(&led);
     assert!(deaf || over.valid_until.since(deleted) < SHORT.notice(), "{over:?}");
@@ -165,7 +172,8 @@ fn delete(round: usize, contest: &Contest<'_>) -> Option<Duration> {
 /// Two processes with one identity.
 fn sameid(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let same = format!("{}-twin", contest.lease);
-    let (first, _others, led) = contest.crowd_with(SHORT, 1, |orders, _| orders.identity.clone_from(&same));
+    let (first, _others, led) =
+        contest.crowd_with(SHORT, 1, |orders, _| orders.identity.clone_from(&same));
     contest.stays(&led, 1000 * MS);
     let since = now();
     first.kill();
@@ -203,8 +211,9 @@ fn mixed(_: usize, contest: &Contest<'_>) -> Option<Duration> {
 /// Asked to end while the Lease that it made is there and the answer is not.
 fn stranded(round: usize, contest: &Contest<'_>) -> Option<Duration> {
     let old = contest.start_with(SHORT, |_, link| link.delay(Duration::ZERO, 150 * MS));
-    let made =
-        wait_for(SOON, || contest.history().iter().any(|told| told.holder == old.identity()).then_some(()));
+    let made = wait_for(SOON, || {
+        contest.history().iter().any(|told| told.holder == old.identity()).then_some(())
+    });
     assert!(made.is_some(), "{}: nobody makes the Lease", contest.lease);
     old.link.hold_replies();
     let since = now();
@@ -225,13 +234,17 @@ fn foreign(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let led = contest.await_leader();
     let since = now();
     let patch = Patch::Merge(json!({ "spec": { "holderIdentity": "stranger" } }));
-    let patching = async { api(contest).patch(&contest.lease, &PatchParams::default(), &patch).await };
+    let patching =
+        async { api(contest).patch(&contest.lease, &PatchParams::default(), &patch).await };
     contest.place.runtime.block_on(patching).unwrap();
     let patched = now();
     let over = contest.await_over(&led);
     assert!(over.valid_until.since(patched) < SHORT.notice(), "{over:?}");
     let next = contest.await_next(&led);
-    assert!(next.began.since(since) >= SHORT.lease, "the stranger's lease was not waited for: {next:?}");
+    assert!(
+        next.began.since(since) >= SHORT.lease,
+        "the stranger's lease was not waited for: {next:?}"
+    );
     Some(next.began.since(since))
 }
 

@@ -1,4 +1,5 @@
-//! Candidates of client-go and ours on one Lease: they take turns and exclude each other, whoever comes first and however it ends.
+//! Candidates of client-go and ours on one Lease: they take turns and exclude each other, whoever
+//! comes first and however it ends.
 
 use std::path::Path;
 use std::time::Duration;
@@ -82,7 +83,11 @@ fn candidates_of_client_go_and_ours_take_turns_and_exclude_each_other() {
                 theirs.push((began, stopped));
                 let led = contest.await_term("ours", |term| term.identity == next.identity());
                 took[usize::from(crash)].push(led.began.since(ended));
-                assert!(led.began.since(ended) <= limit + HAND_OVER, "{:?}", led.began.since(ended));
+                assert!(
+                    led.began.since(ended) <= limit + HAND_OVER,
+                    "{:?}",
+                    led.began.since(ended)
+                );
                 Side::Ours(next)
             }
             Side::Ours(old) => {
@@ -131,9 +136,9 @@ fn candidates_of_client_go_and_ours_take_turns_and_exclude_each_other() {
     ));
 }
 
-/// Where client-go alone breaks the rule: it was stopped in its tracks, its lease ran out, ours led, and then it goes on for a whole
-/// RenewDeadline (V7), and may give back a lease that is not its own (V1). Ours had waited as it should, and its term ends at once when
-/// its Lease is emptied.
+/// Where client-go alone breaks the rule: it was stopped in its tracks, its lease ran out, ours
+/// led, and then it goes on for a whole RenewDeadline (V7), and may give back a lease that is not
+/// its own (V1). Ours had waited as it should, and its term ends at once when its Lease is emptied.
 #[test]
 fn client_go_that_was_paused_acts_beside_ours_and_cannot_make_two_of_ours_lead() {
     let (Some(plane), Some(program)) = (verify::real::shared(), go::program()) else { return };
@@ -149,7 +154,10 @@ fn client_go_that_was_paused_acts_beside_ours_and_cannot_make_two_of_ours_lead()
     let paused = now();
     old.pause();
     let led = contest.await_term("ours", |_| true);
-    assert!(led.began.since(paused) >= LEASE.saturating_sub(2 * RETRY_PERIOD), "taken too early: {led:?}");
+    assert!(
+        led.began.since(paused) >= LEASE.saturating_sub(2 * RETRY_PERIOD),
+        "taken too early: {led:?}"
+    );
     for_a_time(500 * MS);
     let resumed = now();
     old.resume();

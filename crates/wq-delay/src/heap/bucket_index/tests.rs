@@ -26,7 +26,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Where buckets begin is skewed: how far is it to the first of them, and to another behind the last?
+/// Where buckets begin is skewed: how far is it to the first of them, and to another behind the
+/// last?
 fn distances() -> impl Strategy<Value = (u64, u64)> {
     let distance = || prop::sample::select(vec![0, 1, 1000, 1 << 40, u64::MAX / 4, u64::MAX]);
     (distance(), distance())
