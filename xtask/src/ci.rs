@@ -1,12 +1,13 @@
 //! `cargo xtask ci`: runs the picked stages, each to its end even when an earlier one failed, and
 //! says what became of them.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::process::{Again, Deadline, end_with_us};
+use crate::process::{Again, Deadline, forward_signals};
 use crate::stage::{Stage, pick};
 use crate::stages::STAGES;
 use crate::times::Times;
@@ -35,10 +36,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?.with_effort(options.effort);
     let mut times = Times::load(workspace.target_dir());
     if options.list {
-        list(&times);
+        list(&times)?;
         return Ok(());
     }
-    end_with_us()?;
+    forward_signals()?;
     let mut rows = Vec::new();
     for stage in &stages {
         rows.push(play(stage, &workspace, &mut times));
@@ -62,7 +63,7 @@ enum Outcome {
 
 fn play(stage: &Stage, workspace: &Workspace, times: &mut Times) -> Row {
     let name = stage.name;
-    println!("stage {name}: {}", stage.asks);
+    println!("stage {name}: {}", stage.question);
     let (start, limit) = (now(), stage.limit(workspace.effort()));
     let outcome = match stage.tools.iter().find(|tool| !(tool.is_installed)(workspace.root())) {
         Some(tool) if is_ci() => {
@@ -121,12 +122,14 @@ fn conclude(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-fn list(times: &Times) {
-    println!("{:<18} {:<15} {:>9}  asks", "stage", "runs with", "last here");
+fn list(times: &Times) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{:<18} {:<15} {:>9}  question", "stage", "runs with", "last here")?;
     for stage in STAGES {
         let last = times.last(stage.name).map_or_else(|| "-".to_owned(), seconds);
-        println!("{:<18} {:<15} {last:>9}  {}", stage.name, stage.place(), stage.asks);
+        writeln!(out, "{:<18} {:<15} {last:>9}  {}", stage.name, stage.place(), stage.question)?;
     }
+    Ok(())
 }
 
 /// Whether a missing tool is an error.

@@ -58,8 +58,8 @@ pub(crate) fn run(command: Command, deadline: Deadline) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command to its end. What has not ended at the deadline is killed, with all that it
-/// started, and fails.
+/// Runs the command to its end. At the deadline it is killed with its whole process group, and has
+/// failed.
 pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus> {
     let shown = shown(&command);
     match status_in_time(command, deadline)? {
@@ -93,28 +93,27 @@ pub(crate) fn output_in_time(
 
 struct Started {
     child: Child,
-    /// Away from a terminal it leads a group of its own, which is listed as running while this
-    /// lives.
-    group: Option<Running>,
+    /// Listed as running while this lives.
+    _group: Running,
 }
 
 fn start(mut command: Command) -> Result<Started> {
-    let leads_group = lead_a_group(&mut command);
+    lead_a_group(&mut command);
     let child = command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))?;
-    let group = leads_group.then(|| Running::new(&child));
-    Ok(Started { child, group })
+    let group = Running::new(&child);
+    Ok(Started { child, _group: group })
 }
 
 fn wait(started: &mut Started, deadline: Deadline) -> io::Result<Option<ExitStatus>> {
     let status = started.child.wait_timeout(deadline.remaining())?;
     if status.is_none() {
-        kill(&mut started.child, started.group.is_some());
+        kill(&mut started.child);
         let _ = started.child.wait();
     }
     Ok(status)
 }
 
-/// The groups of the commands that run now, for [`end_with_us`].
+/// The groups of the commands that run now, for [`forward_signals`].
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 /// While this lives, the child's group is one that runs.
@@ -137,10 +136,9 @@ fn running() -> MutexGuard<'static, Vec<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From here on a signal that ends this process is passed on first: a command that leads a group
-/// hears none by itself. At a terminal it leads none: Ctrl-C reaches it there, but a SIGTERM that
-/// is sent to this process alone does not.
-pub(crate) fn end_with_us() -> Result<()> {
+/// From here on a signal that ends this process (Ctrl-C, a termination, a hang-up) ends the groups
+/// of its commands first: by themselves they hear of none.
+pub(crate) fn forward_signals() -> Result<()> {
     ctrlc::set_handler(|| {
         #[cfg(unix)]
         for group in running().iter() {
@@ -172,34 +170,24 @@ pub(crate) fn is_installed(program: &str, version: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Away from a terminal the command leads a process group, which can be killed as a whole. At a
-/// terminal it stays in ours, so that Ctrl-C reaches it.
+/// The command leads a process group, which can be killed as a whole.
 #[cfg(unix)]
-fn lead_a_group(command: &mut Command) -> bool {
-    use std::io::IsTerminal as _;
+fn lead_a_group(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
 
-    let alone = !io::stdin().is_terminal();
-    if alone {
-        command.process_group(0);
-    }
-    alone
+    command.process_group(0);
 }
 
 #[cfg(not(unix))]
-fn lead_a_group(_: &mut Command) -> bool {
-    false
-}
+fn lead_a_group(_: &mut Command) {}
 
-fn kill(child: &mut Child, leads_group: bool) {
+fn kill(child: &mut Child) {
     #[cfg(unix)]
-    if leads_group
-        && let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
         && rustix::process::kill_process_group(group, rustix::process::Signal::KILL).is_ok()
     {
         return;
     }
-    let _ = leads_group;
     let _ = child.kill();
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Stage {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// The question it answers.
-    pub(crate) asks: &'static str,
+    pub(crate) question: &'static str,
     pub(crate) tier: Tier,
     /// What it needs beside the toolchain.
     pub(crate) tools: &'static [Tool],
@@ -33,11 +33,11 @@ impl Stage {
     pub(crate) const fn new(
         tier: Tier,
         name: &'static str,
-        asks: &'static str,
+        question: &'static str,
         usual: u32,
         run: Run,
     ) -> Self {
-        Self { name, asks, tier, tools: &[], usual, run }
+        Self { name, question, tier, tools: &[], usual, run }
     }
 
     /// Needs these tools beside the toolchain.

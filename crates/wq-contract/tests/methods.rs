@@ -32,14 +32,18 @@ fn no_queue_grows_another_method_unseen() {
 
 /// The public methods in the `impl` blocks of a type, as rustfmt writes them.
 fn methods_of(queue: &str, text: &str) -> Vec<String> {
-    let mut is_inside = false;
     let mut methods = Vec::new();
+    let mut header = String::new();
     for line in text.lines() {
-        if line.starts_with("impl") {
-            is_inside = !line.contains(" for ") && line.contains(&format!(" {queue}<"));
-        } else if line.starts_with('}') {
-            is_inside = false;
+        if line.starts_with("impl") || line.starts_with('}') {
+            header.clear();
         }
+        if !header.ends_with('{') {
+            header.push_str(line);
+        }
+        let is_inside = header.starts_with("impl")
+            && !header.contains(" for ")
+            && header.contains(&format!(" {queue}<"));
         let public = line.strip_prefix("    pub ").map(|rest| rest.trim_start_matches("const "));
         if is_inside && let Some(name) = public.and_then(|rest| rest.strip_prefix("fn ")) {
             methods.extend(name.split(['<', '(']).next().map(str::to_owned));

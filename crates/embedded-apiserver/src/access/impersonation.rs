@@ -59,7 +59,7 @@ pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<
             |asked: &&Attributes<'_>| !core.access.decide(&core.store, &asker, asked).is_allowed();
         match questions.iter().find(decide) {
             Some(refused) => {
-                drop(first_refusal.get_or_insert_with(|| refused.clone().into_owned()))
+                first_refusal.get_or_insert_with(|| refused.clone().into_owned());
             }
             None => {
                 // Only now: a way that was tried in vain used nothing.

@@ -271,7 +271,7 @@ fn obey_directives(
         match item.get(DIRECTIVE) {
             None => kept.push(item),
             Some(directive) if directive == "delete" => {
-                drop(deleted.insert(identity(&item, Some(key))?))
+                deleted.insert(identity(&item, Some(key))?);
             }
             Some(directive) if directive == "replace" => replaces = true,
             Some(directive) if directive == "merge" => {

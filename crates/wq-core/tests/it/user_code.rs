@@ -139,6 +139,6 @@ fn an_item_whose_drop_panics_costs_the_next_item_at_most() {
     let guard = queue.try_get().unwrap();
     assert!(panics(|| guard.done_and_get().map(ProcessingGuard::done).is_ok()));
     assert_eq!(queue.counts().in_flight, 0);
-    assert!(!(queue.counts().queued == 0));
+    assert_ne!(queue.counts().queued, 0);
     assert_eq!(queue.try_get().unwrap().item().0, 3);
 }

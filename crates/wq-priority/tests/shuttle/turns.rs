@@ -60,7 +60,7 @@ pub(crate) fn the_lowest_and_the_quiet() {
         assert!(waited[0] <= longest, "the lowest lets {} go first", waited[0]);
         // Each of the two other groups has one turn. And three items are of other priorities.
         assert!(waited[1] <= 2 + 3, "the quiet one lets {} go first", waited[1]);
-        if !(came[0] && came[1]) && (queue.counts().queued == 0) {
+        if !(came[0] && came[1]) && queue.counts().queued == 0 {
             thread::yield_now();
         }
     }

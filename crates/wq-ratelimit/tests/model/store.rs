@@ -231,7 +231,7 @@ proptest! {
             };
             guard.finish(outcome).unwrap();
             counted += u32::from(way != 2);
-            while (queue.counts().queued == 0) {
+            while queue.counts().queued == 0 {
                 timer.advance(seconds(step).min(queue.deadline(&0).unwrap() - timer.now()));
                 let other = 1 + length % 3;
                 queue.add_rate_limited(other);
