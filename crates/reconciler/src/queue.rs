@@ -167,12 +167,14 @@ impl<K: Key> Held<K> {
         self.guard.done();
     }
 
-    /// Does not run the key before this time is over.
-    pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration) {
+    /// Does not run the key before this time is over. Returns the key if the queue has been stopped.
+    pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration) -> Option<K> {
         let Self { guard } = self;
+        let key = guard.item().clone();
         // First, so that the key is never nowhere.
-        queue.inner.add_after_with(guard.item().clone(), by, guard.order().clone());
+        let added = queue.inner.add_after_with(key.clone(), by, guard.order().clone());
         guard.done();
+        (!added.is_accepted()).then_some(key)
     }
 
     /// Ends the run.

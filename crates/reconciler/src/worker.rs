@@ -50,18 +50,20 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             work.returned.lock().push(held.key().clone());
             continue;
         }
+        let running = Running::begin(&work, held.key().clone());
         match work.admission(&held) {
             Admission::Run => {}
             Admission::Postpone(by) => {
-                held.postpone(&work.queue, by);
+                work.returned.lock().extend(held.postpone(&work.queue, by));
+                running.end();
                 continue;
             }
             Admission::Leave => {
                 held.leave();
+                running.end();
                 continue;
             }
         }
-        let running = Running::begin(&work, held.key().clone());
         work.parked.remove(held.key());
         let attempt = held.attempt();
         let cancellation = work.term.stopping.child_token();
