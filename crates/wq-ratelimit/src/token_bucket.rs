@@ -80,11 +80,17 @@ impl TokenBucket {
     /// in another call, the token's instant stays the same and the wait is longer.
     #[inline]
     pub fn reserve(&self, now: Instant) -> Duration {
-        let Bucket { rate, start, full_at } = &*self.shared;
-        let start = *start.get_or_init(|| now);
-        let before_start = start.saturating_duration_since(now);
-        let now =
-            u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
+        let start = *self.shared.start.get_or_init(|| now);
+        match now.checked_duration_since(start) {
+            Some(since) => self.take(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)),
+            None => self.take(0).saturating_add(start.saturating_duration_since(now)),
+        }
+    }
+
+    /// Takes a token at this time after the start, in nanoseconds.
+    #[inline]
+    fn take(&self, now: u64) -> Duration {
+        let Bucket { rate, full_at, .. } = &*self.shared;
         let mut held = full_at.load(Ordering::Relaxed);
         loop {
             let (next, wait) = rate.take(held, now);
@@ -94,7 +100,7 @@ impl TokenBucket {
             }
             // Relaxed: no other memory depends on this number.
             match full_at.compare_exchange_weak(held, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return wait.saturating_add(before_start),
+                Ok(_) => return wait,
                 Err(current) => held = current,
             }
         }
