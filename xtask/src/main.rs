@@ -28,7 +28,6 @@ mod times;
 mod ci;
 mod control_plane;
 mod record_openapi;
-mod bench;
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
@@ -72,9 +71,6 @@ enum Command {
         /// Crates whose gates are measured; all that have some when none is named
         crates: Vec<String>,
     },
-    /// Run the benches in criterion; keep what they measure under a name, or compare with what was
-    /// kept
-    Bench(bench::Options),
     /// Play every schedule of small scenarios, or of those with a name (stages `loom` and `terms`
     /// of `ci`)
     Loom(loom::Options),
@@ -89,7 +85,6 @@ fn main() -> ExitCode {
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),
         Command::Gates { crates } => gates::run(&crates),
-        Command::Bench(options) => bench::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::Shuttle(options) => searches::run_shuttle(&options),
     };
