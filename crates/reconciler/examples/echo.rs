@@ -1,5 +1,5 @@
-//! Copies the data of every config map labelled `echo=yes` into one called `<name>-echo`, against
-//! an API server in this process. Ends by itself.
+//! Copies the data of every config map with the label `echo=yes` into a config map named
+//! `<name>-echo`. Uses an API server in this process, and ends by itself.
 //!
 //! ```sh
 //! cargo run -p reconciler --example echo

@@ -1,11 +1,11 @@
-//! `Action`: what a reconcile that went well wants next.
+//! `Action`: the next step of a key after a successful reconcile.
 
 use std::time::Duration;
 
-/// What happens to a key after a reconcile that went well. Its count of failures is cleared in
+/// The next step of a key after a successful reconcile. The key's count of failures is cleared in
 /// either case.
 ///
-/// Each run's action replaces what an earlier run of the same key had asked for.
+/// Each run's action replaces the request of an earlier run of the same key.
 #[doc(alias = "Result")]
 #[doc(alias = "RequeueAfter")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,21 +15,20 @@ pub struct Action {
 }
 
 impl Action {
-    /// Run again when a source names the key again, not before.
+    /// Runs again only when a source names the key.
     pub fn await_change() -> Self {
         Self { requeue: None }
     }
 
-    /// Run again after this time, or sooner if a source names the key.
+    /// Runs again after this time, or sooner if a source names the key.
     ///
-    /// Below the controller's least interval
-    /// ([`Controller::min_requeue`](crate::Controller::min_requeue), 10 ms unless set) that
-    /// interval counts, so that a zero cannot make a hot loop.
+    /// A shorter time than [`Controller::min_requeue`](crate::Controller::min_requeue) (default 10
+    /// ms) is raised to it, so that a zero does not cause a hot loop.
     pub fn requeue(after: Duration) -> Self {
         Self { requeue: Some(after) }
     }
 
-    /// The time asked for; `None` for [`await_change`](Self::await_change).
+    /// Returns the requested time; `None` for [`await_change`](Self::await_change).
     pub fn requeue_after(&self) -> Option<Duration> {
         self.requeue
     }

@@ -1,5 +1,5 @@
-//! The admin server: `/metrics` in the text format of Prometheus, `/livez`, `/readyz`. What is
-//! written is in `collector`.
+//! The admin server: `/metrics` in the Prometheus text format, `/livez` and `/readyz`. `collector`
+//! writes the metrics.
 
 mod collector;
 
@@ -20,25 +20,32 @@ use tokio::task::AbortHandle;
 use crate::manager::View;
 use collector::ManagerCollector;
 
-/// For how much longer than a lease work may outlive its term: that of lease-election's `Liveness`.
+/// How much longer than a lease the work of an ended term may last, as in lease-election's
+/// `Liveness`.
 #[cfg(feature = "election")]
 const LEFTOVER_TOLERANCE: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// Where OpenMetrics text is declared.
+/// The content type of OpenMetrics text.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Metrics and health of a manager over HTTP, and metrics of yours beside them.
+/// Serves the metrics and health of a manager over HTTP, and your own metrics beside them.
 ///
-/// Bound when made, so that a port in use is known before anything starts; serves while the manager
-/// runs.
+/// The constructor binds the address, so a port in use fails before anything starts. The server
+/// runs while the manager runs.
 ///
 /// | path | answers 200 |
 /// | --- | --- |
-/// | `/metrics` | always, with the names of client-go and controller-runtime, and all that lease-election tells of an election |
-/// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it, or work of a term goes on a lease and 20 s after its end, before which the manager does not campaign |
-/// | `/readyz` | when every cache is complete and every [check](Self::readiness) of yours passes; standbys are ready too |
+/// | `/metrics` | always; names as in client-go and controller-runtime, and lease-election |
+/// | `/livez`, `/healthz` | unless the election is stuck, in one of the two cases below |
+/// | `/readyz` | when all caches are complete and all [checks](Self::readiness) pass, also on standbys |
 ///
-/// Plain HTTP without authentication: bind it where only scrapers and probes come.
+/// The election is stuck if:
+///
+/// - work still runs 20 s after its lease ran out,
+/// - or the manager has waited for the work of an ended term for longer than a lease and 20 s. It
+///   does not campaign before that work ends.
+///
+/// Plain HTTP without authentication: bind it to an address that only scrapers and probes reach.
 pub struct AdminServer {
     listener: TcpListener,
     address: SocketAddr,
@@ -50,9 +57,9 @@ pub struct AdminServer {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AdminError {
-    /// Where it was to listen.
+    /// The requested address.
     pub address: SocketAddr,
-    /// What the system said.
+    /// The error of the operating system.
     pub error: io::Error,
 }
 
@@ -81,7 +88,7 @@ impl std::error::Error for AdminError {
 }
 
 impl AdminServer {
-    /// Binds an address; port 0 takes a free one, see [`local_addr`](Self::local_addr).
+    /// Binds an address. Port 0 takes a free port, see [`local_addr`](Self::local_addr).
     ///
     /// # Errors
     ///
@@ -91,7 +98,7 @@ impl AdminServer {
         Self::on(listener).map_err(|error| AdminError { address, error })
     }
 
-    /// Serves on a listener that is bound already.
+    /// Serves on a listener that is already bound.
     ///
     /// # Errors
     ///
@@ -102,19 +109,19 @@ impl AdminServer {
         Ok(Self { listener, address, registry: Registry::default(), checks: Vec::new() })
     }
 
-    /// Metrics of yours, to be served with the manager's. Those of its election are among the
-    /// latter: lease-election's `ElectionMetrics`, with the name of the Lease.
+    /// Adds your own metrics to the manager's. With an election, the manager's include
+    /// lease-election's `ElectionMetrics`, with the name of the Lease.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// A check of yours that decides with the caches whether the process is ready. What its error
-    /// says is shown in one line behind `name`.
+    /// Adds a readiness check. The process is ready when all caches are complete and all checks
+    /// pass. An error is shown in one line behind `name`.
     ///
-    /// Called at each request of `/readyz`, on a thread that serves: it must not block. One that
-    /// panics fails.
+    /// The check is called at each request of `/readyz`, on a thread of the server: it must not
+    /// block. A check that panics fails.
     #[must_use]
     #[doc(alias = "AddReadyzCheck")]
     pub fn readiness(
@@ -126,12 +133,12 @@ impl AdminServer {
         self
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until what it returns is dropped.
+    /// Serves until the returned value is dropped.
     pub(crate) fn start(mut self, view: &View) -> Result<Serving, AdminError> {
         self.registry.register_collector(Box::new(ManagerCollector::new(view.clone())));
         #[cfg(feature = "election")]
@@ -166,7 +173,7 @@ impl fmt::Debug for AdminServer {
     }
 }
 
-/// The task that serves. Ends when dropped.
+/// The server's task. Aborted when dropped.
 #[derive(Debug)]
 pub(crate) struct Serving {
     task: AbortHandle,
@@ -178,7 +185,7 @@ impl Drop for Serving {
     }
 }
 
-/// A check of the user's.
+/// A readiness check of the user.
 struct Readiness {
     name: String,
     check: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
@@ -186,7 +193,7 @@ struct Readiness {
 
 impl Readiness {
     fn check(&self) -> Result<(), String> {
-        // A panic would close the connection without an answer, and say nothing to whoever asked.
+        // A panic would close the connection without an answer.
         panic::catch_unwind(AssertUnwindSafe(|| (self.check)()))
             .unwrap_or_else(|_| Err("panicked".to_owned()))
     }
@@ -214,8 +221,8 @@ async fn livez(State(shared): State<Arc<Shared>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n"))
             .into_response();
     }
-    // As with work that outlives its lease: nothing but a restart ends it, and this process does
-    // not lead before.
+    // As for work that outlives its lease: this process does not lead before the work ends, so it
+    // should be restarted.
     #[cfg(feature = "election")]
     if let Some(elector) = &shared.view.elector
         && let patience = elector.config().lease_duration().saturating_add(LEFTOVER_TOLERANCE)

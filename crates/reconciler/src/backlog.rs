@@ -8,14 +8,14 @@ use wq_ratelimit::{Backlog, SlotId};
 
 use crate::reasons::Reasons;
 
-/// What rides on a key: the inner backlog's order, and why the key runs.
+/// The data of a queued key: its order in the inner backlog, and its reasons.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Note<O> {
     pub(crate) order: O,
     pub(crate) reasons: Reasons,
 }
 
-/// A backlog and the reasons beside it, by slot.
+/// A backlog, with the reasons of each slot.
 #[derive(Debug)]
 pub(crate) struct Noted<B> {
     inner: B,
@@ -32,7 +32,7 @@ impl<B> Noted<B> {
         if self.reasons.len() <= index {
             self.reasons.resize(index + 1, Reasons::default());
         }
-        // Just made long enough.
+        // Resized above.
         &mut self.reasons[index]
     }
 }

@@ -1,6 +1,5 @@
-//! `Cache`: one kind of object, kept current by one watch, read without a request. The store it
-//! holds and the rules by which it changes are in `store`; the watch is in `watch`; configuration
-//! in `config`.
+//! `Cache`: the objects of one kind, kept current by one watch and read without a request. `store`
+//! has the objects and the rules of change, `watch` the watch, `config` the settings.
 
 pub(crate) mod store;
 mod config;
@@ -24,8 +23,8 @@ use crate::watch::{Reader, WatchLoop};
 use crate::{Change, ObjectKey};
 use store::{Backwards, Entering, Relist, Store, Values};
 
-/// What a type must be to be cached: any of k8s-openapi's kinds, a derived custom resource, a
-/// `PartialObjectMeta` of one (then only metadata is asked for), a `DynamicObject`.
+/// A type that can be cached: a kind of k8s-openapi, a derived custom resource, a `DynamicObject`,
+/// or a `PartialObjectMeta`. For the last only metadata is requested.
 ///
 /// Implemented for every type that fits.
 pub trait Kind:
@@ -38,11 +37,12 @@ impl<T> Kind for T where
 {
 }
 
-/// The objects of one kind as the API server last showed them. A handle: clones are the same cache.
+/// The objects of one kind, as last received from the API server. Clones are handles to the same
+/// cache.
 ///
 /// Made by [`Manager::cache`](crate::Manager::cache), which also runs its watch. Reads take a lock
-/// for a moment and never wait for the network. Within one uid an object never goes back to an
-/// older version.
+/// for a moment and never wait for the network. Older versions of an object are ignored. The
+/// exception is a third older list in a row, as after the restore of a backup.
 #[doc(alias = "Informer")]
 #[doc(alias = "Store")]
 #[doc(alias = "Lister")]
@@ -72,13 +72,13 @@ struct Subscriber<K> {
     on_change: OnChange<K>,
 }
 
-/// Subscribers that know the whole state, and those that still have to be told.
+/// Subscribers that know all objects, and subscribers that wait for them.
 struct Subscribers<K> {
     greeted: Vec<Subscriber<K>>,
     waiting: Vec<Subscriber<K>>,
 }
 
-/// Tells caches apart while they live.
+/// Identifies a cache while it lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CacheId(usize);
 
@@ -87,42 +87,43 @@ pub(crate) struct Shared<K> {
     config: CacheConfig<K>,
     store: RwLock<Store<K>>,
     subscribers: Mutex<Subscribers<K>>,
-    /// A subscriber waits to be greeted.
+    /// Signals that a subscriber waits to be greeted.
     arrived: Notify,
-    /// The watch shall not wait out its pause.
+    /// Signals the watch to end its pause.
     hurried: Notify,
     status: watch::Sender<CacheStatus>,
 }
 
-/// How a cache and its watch are.
+/// The state of a cache and its watch.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct CacheStatus {
-    /// Whether a first list was complete. It stays so: a cache whose watch fails later is old, not
-    /// empty.
+    /// Whether a first list was complete. It stays true: if the watch fails later, the cache is
+    /// stale, not empty.
     #[doc(alias = "HasSynced")]
     pub synced: bool,
-    /// Why the watch is not running at the moment; `None` while it runs.
+    /// Why the watch does not run now; `None` while it runs.
     pub degraded: Option<Degraded>,
-    /// Objects held.
+    /// The number of objects held.
     pub objects: usize,
-    /// Lists that were taken over.
+    /// Complete lists that the cache has taken over.
     pub lists: u64,
-    /// Requests and streams of the watch that failed.
+    /// Failed requests and streams of the watch.
     pub failures: u64,
-    /// Objects that were there, but did not decode, or made an index panic. They are not held.
+    /// Objects that did not decode, had no name, or made a transform or an index panic. Each
+    /// occurrence counts. The cache keeps the last version that it could store.
     pub undecodable: u64,
     /// Changes whose mapping to keys panicked.
     pub panics: u64,
 }
 
-/// Why a watch is not running.
+/// Why a watch does not run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Degraded {
     /// The last error.
     pub error: Arc<str>,
-    /// Since when, by tokio's clock.
+    /// When the failures began, by tokio's clock.
     pub since: Instant,
     /// Failures in a row.
     pub failures: u64,
@@ -132,11 +133,11 @@ pub struct Degraded {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SyncTimeout {
-    /// The watch at fault: the kind's path below `/api` or `/apis`.
+    /// The cache's [name](Cache::name).
     pub watch: Arc<str>,
-    /// How long was waited.
+    /// How long the wait lasted.
     pub after: Duration,
-    /// The watch's last error; `None` if it had no answer at all.
+    /// The watch's last error; `None` if no request has failed.
     pub error: Option<Arc<str>>,
 }
 
@@ -153,13 +154,13 @@ impl fmt::Display for SyncTimeout {
 
 impl std::error::Error for SyncTimeout {}
 
-/// A cache was asked for an index it was not given.
+/// A cache has no index of the requested name.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct UnknownIndex {
-    /// The cache.
+    /// The cache's name.
     pub cache: Arc<str>,
-    /// The name that was asked for.
+    /// The requested name.
     pub index: String,
 }
 
@@ -189,27 +190,27 @@ impl<K: Kind> Cache<K> {
         (cache.clone(), WatchLoop::new(cache, reader))
     }
 
-    /// The object of this name, as last seen.
+    /// Returns the object of this name, as last seen.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.shared.store.read().get(key)
     }
 
-    /// All objects, by namespace and name.
+    /// Returns all objects, ordered by namespace and name.
     pub fn list(&self) -> Vec<Arc<K>> {
         self.shared.store.read().list()
     }
 
-    /// The objects of one namespace, by name. Costs what it returns, not what the cache holds.
+    /// Returns the objects of one namespace, ordered by name. The cost grows with the objects
+    /// returned, not with the cache.
     pub fn list_in(&self, namespace: &str) -> Vec<Arc<K>> {
         self.shared.store.read().list_in(namespace)
     }
 
-    /// The objects that stand under `value` in an index, by namespace and name.
+    /// Returns the objects with `value` in an index, ordered by namespace and name.
     ///
     /// # Errors
     ///
-    /// [`UnknownIndex`] if the cache was not given that index: an empty answer would be a wrong
-    /// one.
+    /// [`UnknownIndex`] if the cache has no such index: an empty result would be wrong.
     #[doc(alias = "ByIndex")]
     #[doc(alias = "MatchingFields")]
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, UnknownIndex> {
@@ -223,50 +224,49 @@ impl<K: Kind> Cache<K> {
         Ok(self.shared.store.read().by_index(at, value))
     }
 
-    /// How many objects are held.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.shared.store.read().len()
     }
 
-    /// Whether no object is held.
+    /// Returns whether the cache has no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl<K> Cache<K> {
-    /// The watch's name in logs, metrics and errors: that of [`CacheConfig::named`], or the kind's
-    /// path below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
+    /// Returns the name of the cache in logs, metrics and errors: that of [`CacheConfig::named`],
+    /// or the kind's path below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Clones have one id.
+    /// Clones have the same id.
     pub(crate) fn id(&self) -> CacheId {
         CacheId(Arc::as_ptr(&self.shared).addr())
     }
 
-    /// How the cache and its watch are now.
+    /// Returns the current state of the cache and its watch.
     pub fn status(&self) -> CacheStatus {
         self.shared.status.borrow().clone()
     }
 
-    /// Whether a first list was complete.
+    /// Returns whether a first list was complete.
     #[doc(alias = "HasSynced")]
     pub fn is_synced(&self) -> bool {
         self.shared.status.borrow().synced
     }
 
-    /// Has a watch that pauses after a failure try again now, with short pauses from there on: for
-    /// whoever knows that what it failed for is mended, for example a permission that was
-    /// granted. Otherwise it comes to try within 30 s by itself.
+    /// Ends the pause of a failed watch, and restarts its back-off. Call it when the cause is
+    /// fixed, for example after a permission was granted. Without it the watch retries within 30 s.
     ///
-    /// A watch that runs goes on as it is; the pause after its next failure is left out.
+    /// A watch that runs continues, and the pause after its next failure is skipped.
     pub fn retry_now(&self) {
         self.shared.hurried.notify_one();
     }
 
-    /// Waits until a first list is complete. Without an end: see
+    /// Waits without a time limit until a first list is complete. For a limit use
     /// [`await_synced_within`](Self::await_synced_within).
     ///
     /// # Cancel safety
@@ -279,11 +279,11 @@ impl<K> Cache<K> {
         let _ = status.wait_for(|status| status.synced).await;
     }
 
-    /// Waits until a first list is complete, but no longer than this.
+    /// Waits until a first list is complete, at most for `longest`.
     ///
     /// # Errors
     ///
-    /// [`SyncTimeout`], which names the watch and its last error.
+    /// [`SyncTimeout`] after that time. It names the watch and its last error.
     ///
     /// # Cancel safety
     ///
@@ -302,8 +302,8 @@ impl<K> Cache<K> {
         Err(SyncTimeout { watch: Arc::clone(&self.shared.name), after: longest, error })
     }
 
-    /// Calls `on_change` for every object held, then for every change, in order, from the watch's
-    /// own task, for as long as the returned subscription lives. May be called at any time.
+    /// Calls `on_change` for every object held, then for every change, in order, until the returned
+    /// subscription is dropped. The calls run in the watch's task. May be called at any time.
     pub(crate) fn subscribe(&self, on_change: OnChange<K>) -> Subscription {
         let alive = Arc::new(AtomicBool::new(true));
         let subscriber = Subscriber { alive: Arc::clone(&alive), on_change };
@@ -313,7 +313,7 @@ impl<K> Cache<K> {
     }
 }
 
-/// Ends a subscription when dropped. A call that is under way may still come to its end.
+/// Ends a subscription when dropped. An active call may still finish.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     alive: Arc<AtomicBool>,
@@ -325,14 +325,15 @@ impl Drop for Subscription {
     }
 }
 
-/// What the watch does to its cache. All of it runs in the one task of the watch, so subscribers
-/// see changes in order; none of it calls them, an index or a transform under a lock.
+/// The watch's operations on its cache. All run in the watch's task, so subscribers see changes in
+/// order. None of them calls a subscriber, an index or a transform under a lock.
 impl<K: Kind> Cache<K> {
     pub(crate) fn config(&self) -> &CacheConfig<K> {
         &self.shared.config
     }
 
-    /// Transforms and indexes an object that came in. An error if that panicked, or it has no name.
+    /// Transforms and indexes a received object. Returns an error if that panics, or if the object
+    /// has no name.
     pub(crate) fn prepare(
         &self,
         mut object: K,
@@ -363,7 +364,7 @@ impl<K: Kind> Cache<K> {
         drop(unused);
     }
 
-    /// The list is complete; see [`Store::commit`].
+    /// Stores a complete list; see [`Store::commit`].
     pub(crate) fn commit(
         &self,
         relist: Relist<K>,
@@ -404,11 +405,11 @@ impl<K: Kind> Cache<K> {
         self.deliver(changes);
         self.shared.status.send_if_modified(|status| {
             status.objects = objects;
-            false // a count: nobody waits for it
+            false // no waiter needs the count
         });
     }
 
-    /// Tells the subscribers that know the state before these changes.
+    /// Calls the subscribers that know the state before these changes.
     fn deliver(&self, changes: &[Change<K>]) {
         if changes.is_empty() {
             return;
@@ -425,8 +426,8 @@ impl<K: Kind> Cache<K> {
         }
     }
 
-    /// Tells newcomers of every object held; from then on they hear of changes. Not before the
-    /// first list.
+    /// Shows every object to the new subscribers, which then get the changes. Does nothing before
+    /// the first list.
     pub(crate) fn greet(&self) {
         if !self.is_synced() {
             return;
@@ -516,12 +517,12 @@ impl<K: Kind> Cache<K> {
         result
     }
 
-    /// Ready when the watch shall not wait any longer.
+    /// Completes when the watch must end its pause.
     pub(crate) fn hurried(&self) -> impl Future<Output = ()> + '_ {
         self.shared.hurried.notified()
     }
 
-    /// Ready when a subscriber waits to be greeted.
+    /// Completes when a subscriber waits to be greeted.
     pub(crate) fn arrival(&self) -> impl Future<Output = ()> + '_ {
         self.shared.arrived.notified()
     }

@@ -1,4 +1,4 @@
-//! `Change`: what became of one object, as sources see it.
+//! `Change`: the old and new state of one object, as sources see it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use kube::Resource;
 
 use crate::ObjectKey;
 
-/// One object before and after a change. At least one side is there.
+/// One object before and after a change. At least one side is present.
 ///
-/// A deletion that happened while the watch was away is a change like any other: `old` is what was
-/// last seen. An object that was deleted and made again under its name comes as two changes, a
-/// deletion and an appearance, however the watch learned of it.
+/// A deletion while the watch was down is an ordinary change: `old` is the last known state. An
+/// object that was deleted and re-created under its name gives two changes, a deletion and an
+/// appearance.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Change<K> {
@@ -21,7 +21,7 @@ pub struct Change<K> {
     #[doc(alias = "tombstone")]
     #[doc(alias = "DeletedFinalStateUnknown")]
     pub new: Option<Arc<K>>,
-    /// Whether this only tells a new subscriber of what was there before it came.
+    /// Whether this change shows a new subscriber an object that existed before.
     pub initial: bool,
 }
 
@@ -31,11 +31,11 @@ impl<K> Clone for Change<K> {
     }
 }
 
-/// What happened, in one word.
+/// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// The object is new to us.
+    /// The object is new to the cache.
     Appeared,
     /// The object has another version.
     Changed,
@@ -56,7 +56,7 @@ impl<K> Change<K> {
         Self { old: Some(old), new: None, initial: false }
     }
 
-    /// What happened.
+    /// Returns the kind of the change.
     pub fn kind(&self) -> ChangeKind {
         match (&self.old, &self.new) {
             (None, Some(_)) => ChangeKind::Appeared,
@@ -65,25 +65,25 @@ impl<K> Change<K> {
         }
     }
 
-    /// The newest state known: `new`, or what was last seen of an object that is gone.
+    /// Returns the newest known state: `new`, or the last known state of a deleted object.
     pub fn object(&self) -> Option<&Arc<K>> {
         self.new.as_ref().or(self.old.as_ref())
     }
 
-    /// Both sides that are there, old first: for mappings that must follow an object that moved
-    /// from one owner to another.
+    /// Returns the present sides, old first. Use it for mappings that follow an object from one
+    /// owner to another.
     pub fn both(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(self.new.iter())
     }
 }
 
 impl<K: Resource> Change<K> {
-    /// The object's key; `None` only for an object without a name, which no cache holds.
+    /// Returns the object's key; `None` only for an object without a name, which no cache holds.
     pub fn key(&self) -> Option<ObjectKey> {
         self.object().and_then(|object| ObjectKey::of(&**object))
     }
 
-    /// Whether nothing but the status changed, as far as a kind with a generation shows it.
+    /// Returns whether only the status changed, as far as a kind with a generation shows it.
     pub(crate) fn is_of_status(&self) -> bool {
         let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
         let (old, new) = (old.meta(), new.meta());
@@ -96,9 +96,8 @@ impl<K: Resource> Change<K> {
             && old.deletion_timestamp == new.deletion_timestamp
     }
 
-    /// Whether the object appeared, vanished, began to be deleted, or has another
-    /// `metadata.generation`: a filter for controllers that must not wake for their own status
-    /// writes.
+    /// Returns whether the object appeared, vanished, began to be deleted, or has another
+    /// `metadata.generation`. Use it as a filter for a controller's own status writes.
     ///
     /// Kinds without a generation (claims, volumes, config maps) always pass.
     #[doc(alias = "GenerationChangedPredicate")]

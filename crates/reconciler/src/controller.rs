@@ -1,5 +1,4 @@
-//! `Controller`: a reconciler, the sources that name keys to it, and the numbers by which it runs.
-//! What happens in one term is in `run`.
+//! `Controller`: a reconciler, its sources and its limits. `run` has its part in one term.
 
 mod run;
 
@@ -22,15 +21,14 @@ use crate::parked::ParkedKeys;
 use crate::reasons::SourceNumber;
 use crate::{Key, Parked, Reconciler, Source};
 
-/// Workers of a controller that sets none. Bounded, so that a start with many objects is no
-/// stampede on the API server; client-go's samples and the external provisioner run with a number
-/// like it.
+/// The default number of workers. The bound protects the API server from a burst at a start with
+/// many objects. client-go's samples and the external provisioner use a similar number.
 const WORKERS: NonZeroUsize = NonZeroUsize::new(4).expect("not zero");
 
 /// A reconciler with its sources and its limits. Runs under a [`Manager`](crate::Manager).
 ///
-/// Left alone it has 4 workers, no time-out, and retries for ever: each key on its own, after 5 ms,
-/// doubling to 5 min, give or take 10 %.
+/// The defaults are 4 workers, no time-out and unlimited retries. Each key backs off on its own: 5
+/// ms, doubling to 5 min, up to 10 % longer by jitter.
 #[must_use = "a controller does nothing until it is added to a manager"]
 pub struct Controller<R: Reconciler> {
     name: Arc<str>,
@@ -52,8 +50,8 @@ pub struct Controller<R: Reconciler> {
 type Broken = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl<R: Reconciler> Controller<R> {
-    /// A controller without sources. The name is its label in metrics and logs: one word, unique in
-    /// its manager.
+    /// Creates a controller without sources. The name labels its metrics and logs: one word, unique
+    /// in its manager.
     pub fn new(name: impl Into<Arc<str>>, reconciler: R) -> Self {
         Self {
             name: name.into(),
@@ -76,7 +74,8 @@ impl<R: Reconciler> Controller<R> {
         }
     }
 
-    /// Adds a source. Every key it names is run, those that are there at the start too.
+    /// Adds a source. Every key that it names runs, including the keys of objects that exist at the
+    /// start.
     #[doc(alias = "Watches")]
     #[doc(alias = "For")]
     #[doc(alias = "Owns")]
@@ -85,64 +84,64 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// How many keys are worked on at the same time. 4 unless set.
+    /// Sets how many keys are reconciled at the same time. Default 4.
     #[doc(alias = "MaxConcurrentReconciles")]
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// When failed keys run again. Give two controllers clones of one [`wq_ratelimit::Shared`] to
-    /// make them share it.
+    /// Sets the limiter that schedules retries. Two controllers share one limiter through clones of
+    /// one [`wq_ratelimit::Shared`].
     pub fn limiter(mut self, limiter: impl RateLimiter<R::Key> + Send + 'static) -> Self {
         self.limiter = Limiter::new(limiter);
         self
     }
 
-    /// The longest a run may take. [`Request::cancelled`](crate::Request::cancelled) then fires; a
-    /// tenth of the time-out later (at least 100 ms, at most 5 s) the run is dropped, and
-    /// counts as failed. No limit unless set.
+    /// Sets the longest time of a run. After it [`Request::cancelled`](crate::Request::cancelled)
+    /// completes. A tenth of the time-out later (at least 100 ms, at most 5 s) the run is dropped
+    /// and counts as failed. No limit by default.
     #[doc(alias = "ReconciliationTimeout")]
     pub fn timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);
         self
     }
 
-    /// How many runs of one key may fail in a row; then it is parked until a source names it again.
-    /// No limit unless set.
+    /// Sets how many runs of one key may fail in a row. Then the key is parked until a source names
+    /// it again. No limit by default.
     pub fn max_attempts(mut self, attempts: NonZeroU32) -> Self {
         self.policy.max_attempts = Some(attempts);
         self
     }
 
-    /// The least time after which a key runs again on its own wish
-    /// ([`Action::requeue`](crate::Action::requeue),
-    /// [`Failure::retry_after`](crate::Failure::retry_after)). 10 ms unless set.
+    /// Sets the least delay of a run that the reconciler requests with
+    /// [`Action::requeue`](crate::Action::requeue) or
+    /// [`Failure::retry_after`](crate::Failure::retry_after). Default 10 ms.
     pub fn min_requeue(mut self, least: Duration) -> Self {
         self.policy.min_requeue = least;
         self
     }
 
-    /// The least time between the end of a run that failed and a run that an event causes. 1 s
-    /// unless set.
+    /// Sets the least time between the end of a failed run and a run that an event causes. Default
+    /// 1 s.
     ///
-    /// So a run that fails and writes its own object does not bring itself back at the speed of its
-    /// writes. Retries keep their back-off. A change of nothing but an object's status
+    /// A run that fails and writes its own object does not retrigger itself at the speed of its
+    /// writes. Retries keep their back-off. A status-only change
     /// ([`Cache::objects`](crate::Cache::objects)) waits for the retry, and does not un-park a key.
     pub fn failing_interval(mut self, least: Duration) -> Self {
         self.policy.failing_interval = least;
         self
     }
 
-    /// A handle that names keys to this controller from anywhere.
+    /// Returns a handle that adds keys to this controller from anywhere.
     #[must_use]
     pub fn handle(&self) -> Handle<R::Key> {
         self.has_handle.store(true, Ordering::Relaxed);
-        // Handles come after all sources there can be: they share the last number.
+        // Handles share the last source number.
         Handle { inbox: Arc::clone(&self.inbox), number: SourceNumber::new(usize::MAX) }
     }
 
-    /// A view of the controller that outlives [`Manager::add`](crate::Manager::add).
+    /// Returns a view of the controller that outlives [`Manager::add`](crate::Manager::add).
     #[must_use]
     pub fn observe(&self) -> ControllerView<R::Key> {
         ControllerView {
@@ -165,8 +164,8 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
     }
 }
 
-/// What can be seen of a controller from outside. Made by [`Controller::observe`]; clones are the
-/// same.
+/// A view of a controller from outside. Made by [`Controller::observe`]. Clones show the same
+/// controller.
 pub struct ControllerView<K: Key> {
     inbox: Arc<Inbox<K>>,
     parked: Arc<ParkedKeys<K>>,
@@ -174,23 +173,24 @@ pub struct ControllerView<K: Key> {
 }
 
 impl<K: Key> ControllerView<K> {
-    /// The keys that were given up until they change, and why. Name one through a [`Handle`] to run
-    /// it again.
+    /// Returns the keys that are parked until they change, and why. Add one through a [`Handle`] to
+    /// run it again.
     pub fn parked(&self) -> Vec<(K, Parked)> {
         self.parked.list()
     }
 
-    /// The streams that panicked ([`Source::stream`]): nothing is heard of them any more.
+    /// Returns the names of the streams that panicked ([`Source::stream`]). They are not read any
+    /// more.
     pub fn broken_sources(&self) -> Vec<Arc<str>> {
         self.broken.lock().clone()
     }
 
-    /// Keys that are ready to run; 0 while the workers do not run.
+    /// Returns the number of keys that are ready to run. It is 0 while the workers do not run.
     pub fn depth(&self) -> usize {
         self.inbox.queue().map_or(0, |queue| queue.counts().depth)
     }
 
-    /// Keys that wait for their time; 0 while the workers do not run.
+    /// Returns the number of keys that wait for their time. It is 0 while the workers do not run.
     pub fn delayed(&self) -> usize {
         self.inbox.queue().map_or(0, |queue| queue.counts().delayed)
     }

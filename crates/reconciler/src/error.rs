@@ -10,24 +10,24 @@ use crate::SyncTimeout;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ManagerError {
-    /// Two controllers or tasks have one name, which is their label in metrics.
+    /// Two controllers or tasks have the same name, which labels their metrics.
     DuplicateName {
         /// The name.
         name: Arc<str>,
     },
-    /// A name is no metric label: empty, longer than 63 bytes, or with characters other than
-    /// letters, digits, `-`, `_` and `.`.
+    /// A name is not a metric label: it is empty, longer than 63 bytes, or has characters other
+    /// than letters, digits, `-`, `_` and `.`.
     BadName {
-        /// The name, made fit for a line.
+        /// The name, made safe for a log line.
         name: String,
     },
-    /// Two caches have one name, which is their label in metrics: two of one kind, of which at most
-    /// one may do without a name.
+    /// Two caches have the same name, which labels their metrics. All but one cache of a kind need
+    /// a name.
     DuplicateCache {
         /// The name.
         name: Arc<str>,
     },
-    /// Nothing can name keys to a controller.
+    /// A controller has no source and no handle.
     NoSource {
         /// The controller.
         controller: Arc<str>,
@@ -39,9 +39,9 @@ pub enum ManagerError {
         /// The source.
         source: Arc<str>,
     },
-    /// The drain grace does not fit into the time that the election leaves to work that stops.
+    /// The grace is not shorter than the election's drain time-out.
     GraceTooLong {
-        /// The manager's drain grace.
+        /// The manager's grace.
         grace: Duration,
         /// The election's drain time-out.
         drain_timeout: Duration,

@@ -1,11 +1,11 @@
-//! Failing keys: those whose last run failed, and which events may run them before their retry.
+//! Failing keys: keys whose last run failed, and the events that may run them before their retry.
 //!
 //! | the key | a strong event | a weak event |
 //! | --- | --- | --- |
 //! | its last run did not fail | runs | runs |
 //! | its last run failed | runs, no sooner than `failing_interval` after that run | waits for the retry |
 //!
-//! So a run that fails and writes its own object cannot bring itself back at the speed of its
+//! So a run that fails and writes its own object does not retrigger itself at the speed of its
 //! writes.
 
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ pub(crate) struct FailingKeys<K> {
     ends: Mutex<HashMap<K, Instant>>,
 }
 
-/// Whether a key that was taken from the queue runs.
+/// Whether a key from the queue may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     Run,
-    /// Not before this time is over.
+    /// Not before this time has passed.
     Postpone(Duration),
-    /// When its retry is due.
+    /// Not now: its retry or a later event runs it.
     Leave,
 }
 

@@ -8,16 +8,16 @@ use kube::core::Status;
 /// Any error that may cross threads.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A reconcile that failed. Made from any error by `?`, and then it is tried again with back-off.
+/// A reconcile that failed. `?` makes it from any error, and the key is retried with back-off.
 ///
-/// Of an answer of the API server, also inside another error, `?` reads what comes next:
+/// An error of the API server, also inside another error, decides the next step:
 ///
-/// | the answer | the key |
+/// | answer | key |
 /// | --- | --- |
-/// | 409: the object changed meanwhile | is tried again with back-off; counted as a conflict, not as an error, and not warned of |
-/// | 429 or 503 that names a time | is tried again after that time |
+/// | 409: the object has changed | is retried with back-off; a conflict, no error and no warning |
+/// | 429 or 503 with `retryAfterSeconds` | is retried after that time |
 /// | 403 because the namespace terminates | is parked |
-/// | any other | is tried again with back-off |
+/// | any other | is retried with back-off |
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,21 +38,21 @@ pub struct Failure {
     then: Then,
 }
 
-/// What a failed reconcile wants next.
+/// The next step after a failed reconcile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The controller's limiter says when.
+    /// Retry after the limiter's delay.
     Retry,
-    /// At this distance, whatever the limiter says.
+    /// Retry after this delay instead of the limiter's.
     RetryAfter(Duration),
-    /// A conflict: the controller's limiter says when.
+    /// A conflict: retry after the limiter's delay.
     Conflict,
-    /// Not before a source names the key again.
+    /// Park until a source names the key again.
     GiveUp,
 }
 
 impl Then {
-    /// What an answer of the API server asks for.
+    /// Returns the next step after an error of the API server, also inside another error.
     fn of(error: &(dyn std::error::Error + 'static)) -> Self {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -78,34 +78,34 @@ impl Then {
 }
 
 impl Failure {
-    /// A failure that a retry cannot cure: the key is parked until a source names it again, and its
-    /// count of failures is cleared.
+    /// Creates a failure that a retry cannot cure. The key is parked until a source names it again,
+    /// and its count of failures is cleared.
     pub fn terminal(error: impl Into<BoxError>) -> Self {
         Self { error: error.into(), then: Then::GiveUp }
     }
 
-    /// A failure to be tried again after a given time, in place of the limiter's. It counts as a
+    /// Creates a failure that is retried after this delay instead of the limiter's. It counts as a
     /// failure.
     pub fn retry_after(error: impl Into<BoxError>, after: Duration) -> Self {
         Self { error: error.into(), then: Then::RetryAfter(after) }
     }
 
-    /// A failure to be tried again with back-off, whatever the error says.
+    /// Creates a failure that is retried with back-off, regardless of the error.
     pub fn retry(error: impl Into<BoxError>) -> Self {
         Self { error: error.into(), then: Then::Retry }
     }
 
-    /// Whether the key is given up until it changes.
+    /// Returns whether the key is parked until it changes.
     pub fn is_terminal(&self) -> bool {
         self.then == Then::GiveUp
     }
 
-    /// The error inside.
+    /// Returns the error.
     pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.error
     }
 
-    /// The error inside, by value.
+    /// Returns the error by value.
     pub fn into_error(self) -> BoxError {
         self.error
     }
@@ -115,8 +115,8 @@ impl Failure {
     }
 }
 
-// `Failure` is no `Error` itself, or this conversion would overlap with the identity (anyhow's
-// way).
+// `Failure` does not implement `Error`: this conversion would overlap with the identity, as in
+// anyhow.
 impl<E: Into<BoxError>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
@@ -136,7 +136,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// An error with its sources, each once: many errors already print their source.
+/// Prints an error with its sources, each once: many errors already print their source.
 struct Chain<'a>(&'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Chain<'_> {

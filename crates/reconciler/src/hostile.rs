@@ -1,4 +1,4 @@
-//! Text that others wrote, made fit for a log line: short, and without control characters.
+//! Makes untrusted text safe for a log line: short, and without control characters.
 
 /// Longest text taken into a log line or an error, in bytes.
 const LONGEST: usize = 256;

@@ -1,4 +1,4 @@
-//! `Handle` and the inbox behind it: keys named from outside, and keys that one term leaves to the
+//! `Handle` and its inbox: keys added from outside, and keys carried over from one term to the
 //! next.
 
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use crate::Key;
 use crate::queue::Queue;
 use crate::reasons::{Reasons, SourceNumber};
 
-/// Names keys to a controller from anywhere. Made by
-/// [`Controller::handle`](crate::Controller::handle); clones are the same. While the controller's
-/// workers do not run, keys wait for them.
+/// Adds keys to a controller from anywhere. Made by
+/// [`Controller::handle`](crate::Controller::handle). Clones add to the same controller. While the
+/// controller's workers do not run, keys wait for them.
 #[doc(alias = "Channel")]
 pub struct Handle<K: Key> {
     pub(crate) inbox: Arc<Inbox<K>>,
@@ -21,7 +21,7 @@ pub struct Handle<K: Key> {
 }
 
 impl<K: Key> Handle<K> {
-    /// The key is to run soon; a parked one too.
+    /// Queues the key, also if it is parked.
     pub fn add(&self, key: K) {
         self.inbox.add(key, Reasons::named(self.number));
     }
@@ -39,7 +39,7 @@ impl<K: Key> fmt::Debug for Handle<K> {
     }
 }
 
-/// Gives keys to the queue of the term that runs; keeps them while none does.
+/// Passes keys to the queue of the running term, and keeps them while no term runs.
 pub(crate) struct Inbox<K: Key> {
     state: Mutex<State<K>>,
 }
@@ -49,7 +49,7 @@ struct State<K: Key> {
     waiting: Waiting<K>,
 }
 
-/// Keys in the order in which they came, each once.
+/// Keys in FIFO order, each once.
 struct Waiting<K> {
     keys: Vec<(K, Reasons)>,
     places: HashMap<K, usize>,
@@ -88,15 +88,15 @@ impl<K: Key> Inbox<K> {
                     }
                 }
             };
-            // The queue wakes its getters: not under our lock. So the term may end in between, and
-            // then again.
+            // The queue wakes its getters, so this lock is not held. The term may end in between,
+            // and then the next turn keeps the key.
             if queue.add(key.clone(), reasons) {
                 return;
             }
         }
     }
 
-    /// From now on keys go to this queue, those that waited first.
+    /// Sends keys to this queue from now on, and moves the waiting keys into it.
     pub(crate) fn open(&self, queue: Queue<K>) {
         let waiting = {
             let mut state = self.state.lock();
@@ -108,12 +108,12 @@ impl<K: Key> Inbox<K> {
         }
     }
 
-    /// A key whose run was dropped: it waits for the next term.
+    /// Keeps a key whose run was dropped for the next term.
     pub(crate) fn keep(&self, key: K) {
         self.state.lock().waiting.add(key, Reasons::carried());
     }
 
-    /// From now on keys wait. `left` are those that the term did not come to.
+    /// Keeps keys from now on. `left` has the keys that the term did not run.
     pub(crate) fn close(&self, left: impl IntoIterator<Item = K>) {
         let closed = {
             let mut state = self.state.lock();
@@ -125,7 +125,7 @@ impl<K: Key> Inbox<K> {
         drop(closed);
     }
 
-    /// The queue of the term that runs.
+    /// Returns the queue of the running term.
     pub(crate) fn queue(&self) -> Option<Queue<K>> {
         self.state.lock().open.clone()
     }

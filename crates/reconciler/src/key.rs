@@ -1,4 +1,4 @@
-//! What a reconcile is about: any hashable key, and `ObjectKey` for objects of the API.
+//! Keys of reconciles: any hashable type, and `ObjectKey` for API objects.
 
 use std::fmt;
 use std::hash::Hash;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// What a reconciler may be keyed by: anything that can be compared, hashed, copied and shown.
+/// A type that can be a key: comparable, hashable, cloneable and printable.
 ///
 /// Implemented for every type that fits. `Hash` and `Eq` run under the queue's lock: keep them
-/// plain.
+/// cheap.
 #[doc(alias = "Request")]
 pub trait Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {}
 
@@ -17,7 +17,7 @@ impl<T: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static> Key for T {}
 
 /// The name of an object, and its namespace if its kind has one. Cheap to clone.
 ///
-/// Ordered by namespace, then name, as lists of the API are.
+/// Ordered by namespace, then name, as API lists are.
 ///
 /// ```
 /// use reconciler::ObjectKey;
@@ -35,37 +35,37 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace. An empty namespace is none, as on the wire: the key is
-    /// then that of [`cluster`](Self::cluster).
+    /// Creates the key of a namespaced object. An empty namespace counts as no namespace, as on the
+    /// wire: the key is then that of [`cluster`](Self::cluster).
     pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
         let namespace = Some(namespace.into()).filter(|namespace| !namespace.is_empty());
         Self { namespace, name: name.into() }
     }
 
-    /// The key of an object of a kind without namespaces.
+    /// Creates the key of an object without a namespace.
     pub fn cluster(name: impl Into<Arc<str>>) -> Self {
         Self { namespace: None, name: name.into() }
     }
 
-    /// The key in an object's metadata; `None` if it has no name (an object that was never stored).
+    /// Returns the key in an object's metadata; `None` if the name is missing or empty.
     ///
-    /// An empty namespace is none at all, as on the wire.
+    /// An empty namespace counts as no namespace, as on the wire.
     pub fn from_meta(meta: &ObjectMeta) -> Option<Self> {
         let name = meta.name.as_deref().filter(|name| !name.is_empty())?;
         Some(Self::namespaced(meta.namespace.as_deref().unwrap_or_default(), name))
     }
 
-    /// The key of an object, see [`ObjectKey::from_meta`].
+    /// Returns the key of an object, see [`ObjectKey::from_meta`].
     pub fn of<K: kube::Resource>(object: &K) -> Option<Self> {
         Self::from_meta(object.meta())
     }
 
-    /// The object's name.
+    /// Returns the object's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The object's namespace; `None` for kinds without.
+    /// Returns the object's namespace; `None` if its kind has none.
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }

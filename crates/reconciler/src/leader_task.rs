@@ -1,5 +1,4 @@
-//! Tasks that run beside the controllers for the length of a term: sweeps, schedules, servers of
-//! the leader.
+//! Leader tasks run beside the controllers for the length of a term: sweeps, schedules, servers.
 
 use std::fmt;
 use std::future::Future;
@@ -20,10 +19,10 @@ use crate::manager::let_go;
 use crate::request::Scope;
 use crate::term::{InTerm, Term};
 
-/// First and longest pause before a failed task is run again.
+/// First and longest pause before a failed task runs again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// What a leader's task is given. Clones are the same.
+/// The context of a leader task in one term. Clones share it.
 #[derive(Clone)]
 pub struct LeaderTask {
     cancellation: CancellationToken,
@@ -31,8 +30,8 @@ pub struct LeaderTask {
 }
 
 impl LeaderTask {
-    /// Fires when the task is to end: a stop was asked for, or the lease is lost. A task that
-    /// ignores it is dropped at an await when the grace has passed.
+    /// Is cancelled when the task must end: a stop was requested, or the lease is lost. A task that
+    /// ignores it is dropped at an await after the grace.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
     }
@@ -124,7 +123,7 @@ impl InTerm for NamedTask {
                     () = term.abort.cancelled() => {}
                 }
             };
-            // What is dropped after the grace may panic then.
+            // A destructor of the dropped task may panic.
             if let Err(panic) = AssertUnwindSafe(repeated).catch_unwind().await {
                 tracing::error!("a task of the leader panicked when it was dropped");
                 let_go(panic);

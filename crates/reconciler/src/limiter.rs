@@ -1,5 +1,5 @@
-//! The limiter of a controller: any, behind a lock, so that it outlives the queues of its terms.
-//! And the standard one.
+//! The limiter of a controller, behind a lock so that it outlives the queues of its terms. Also the
+//! default limiter.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -19,8 +19,8 @@ impl<K: Key> Limiter<K> {
         Self(Shared::new(Box::new(limiter)))
     }
 
-    /// What a controller has that sets none: each key alone, 5 ms doubling to 5 min, up to 10 %
-    /// longer by chance. No bucket over all keys: one key's trouble is no other's.
+    /// The default limiter: each key on its own, 5 ms doubling to 5 min, up to 10 % longer by
+    /// jitter. No bucket over all keys, so that a failing key does not delay the others.
     pub(crate) fn standard() -> Self {
         let backoff = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_secs(300))
             .expect("5 ms is not zero, and less than 5 min")
@@ -29,7 +29,7 @@ impl<K: Key> Limiter<K> {
         Self::new(Jittered::new(backoff, 10).expect("10 is between 1 and 100"))
     }
 
-    /// Forgets the failures of a key that a term leaves undone.
+    /// Forgets the failures of a key that a term did not finish.
     pub(crate) fn forget_left(&self, key: &K) {
         let mut limiter = self.0.clone(); // With what it drops, after its lock.
         if catch_unwind(AssertUnwindSafe(|| limiter.forget(key))).is_err() {

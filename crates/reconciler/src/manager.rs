@@ -1,5 +1,5 @@
-//! `Manager`: the caches, the controllers and the leader's tasks of one program, and the order in
-//! which they start and stop. Settings are in `builder`, terms of leadership in `lead`.
+//! `Manager`: runs the caches, controllers and leader tasks of one program, in order. `builder` has
+//! its settings, `lead` its terms of leadership.
 
 mod builder;
 mod lead;
@@ -36,10 +36,12 @@ use builder::Settings;
 
 /// Runs the controllers of a program.
 ///
-/// Start: caches, until all are complete; then the election, if there is one; then the workers.
-/// Stop: nothing new starts; runs that go on are asked to end, and dropped after the grace; then
-/// the lease is given back; then the caches stop. When the lease is lost the workers stop at once,
-/// and the manager campaigns again: no process exit.
+/// At the start the caches are filled first. Then the election runs, if there is one, and then the
+/// workers start. At a stop no new run starts, active runs are cancelled, and runs that outlast the
+/// grace are dropped. Then the lease is released, and the caches stop.
+///
+/// A lost lease stops the workers after a short grace. The manager then campaigns again: the
+/// process does not exit.
 ///
 /// See the [crate's page](crate) for a whole program.
 #[must_use = "a manager does nothing until it runs"]
@@ -52,7 +54,7 @@ pub struct Manager {
     leftover: leftover::Leftover,
 }
 
-/// A cache and its watch, of whatever kind.
+/// A cache of any kind, with its watch.
 pub(crate) trait Watched: Send + Sync {
     fn start(&mut self, tasks: &mut JoinSet<()>);
     fn synced(&self, longest: Duration) -> BoxFuture<'_, Result<(), SyncTimeout>>;
@@ -60,7 +62,7 @@ pub(crate) trait Watched: Send + Sync {
     fn id(&self) -> CacheId;
 }
 
-/// What metrics and health see of a cache.
+/// The view of a cache for metrics and health checks.
 pub(crate) trait WatchView: Send + Sync {
     fn name(&self) -> &str;
     fn status(&self) -> CacheStatus;
@@ -101,7 +103,7 @@ impl<K: Kind> Watched for OneWatch<K> {
     }
 }
 
-/// What the admin server sees of a manager that runs.
+/// The admin server's view of a running manager.
 #[derive(Clone)]
 pub(crate) struct View {
     pub(crate) controllers: Arc<[Arc<dyn Managed>]>,
@@ -112,8 +114,7 @@ pub(crate) struct View {
     pub(crate) leftover: leftover::Leftover,
 }
 
-/// All that can be seen, so that every part of the view is good for something without the admin
-/// server.
+/// Shows every field, so that each is used without the admin server too.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("View");
@@ -132,7 +133,7 @@ impl fmt::Debug for View {
 }
 
 impl Manager {
-    /// Begins a manager: 2 min for the caches, 10 s of grace, no election.
+    /// Returns a builder with the defaults: 2 min for the caches, 10 s of grace, no election.
     #[doc(alias = "NewManager")]
     pub fn builder() -> ManagerBuilder {
         ManagerBuilder::new()
@@ -149,16 +150,15 @@ impl Manager {
         }
     }
 
-    /// Adds a cache of everything that `api` covers: a kind, in all namespaces or in one. Its
-    /// clones share one watch: give them to every controller and reconciler that reads this
-    /// kind.
+    /// Adds a cache of all objects that `api` covers, in all namespaces or in one. Its clones share
+    /// one watch: give them to every controller and reconciler that reads this kind.
     #[doc(alias = "GetInformer")]
     pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
         self.cache_with(api, CacheConfig::new())
     }
 
     /// As [`cache`](Self::cache), with indexes, selectors, a transform or a
-    /// [name](CacheConfig::named). A second cache of one kind needs a name of its own.
+    /// [name](CacheConfig::named). A second cache of one kind needs its own name.
     pub fn cache_with<K: Kind>(&mut self, api: Api<K>, config: CacheConfig<K>) -> Cache<K> {
         let (cache, watch) = Cache::new(api, config);
         self.watches.push(Box::new(OneWatch { cache: cache.clone(), watch: Some(watch) }));
@@ -171,9 +171,9 @@ impl Manager {
         self.controllers.push(Arc::new(controller));
     }
 
-    /// Adds a task that runs beside the controllers in each term: started with the workers, asked
-    /// to end and joined with them. A task that fails or panics is started again, later and
-    /// later; one that returns `Ok` rests until the next term.
+    /// Adds a task that runs beside the controllers in each term. It starts with the workers, and
+    /// is cancelled and joined with them. A task that fails or panics runs again after a growing
+    /// pause. A task that returns `Ok` does not run again before the next term.
     #[doc(alias = "Runnable")]
     pub fn leader_task<F, Fut>(&mut self, name: impl Into<Arc<str>>, task: F)
     where
@@ -184,22 +184,27 @@ impl Manager {
         self.tasks.push((Arc::clone(&name), Arc::new(NamedTask::new(name, task))));
     }
 
-    /// Runs until `shutdown` completes, and stops in order.
+    /// Runs until `shutdown` completes, then stops in order.
     ///
     /// # Errors
     ///
-    /// A [`ManagerError`] if a name is bad or used twice, a controller has no source or one of
-    /// another manager's cache, the admin server cannot be started, or a cache is not complete
-    /// in time. Once the workers have begun nothing but `shutdown` ends it.
+    /// Returns a [`ManagerError`] before the workers start if:
+    ///
+    /// - a name is invalid or used twice,
+    /// - a controller has no source, or a source of another manager's cache,
+    /// - the admin server cannot start,
+    /// - a cache is not complete in time.
+    ///
+    /// After that, only `shutdown` or a stop of the elector ends the run.
     ///
     /// # Panics
     ///
-    /// Never by user code, whose panics are caught.
+    /// If `shutdown` panics. Panics in reconcilers, sources, mappings and leader tasks are caught.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future aborts the workers and the caches. With an election the term winds up in
-    /// the background, and the lease is given back.
+    /// A dropped future aborts the workers and the caches. With an election the term winds up in
+    /// the background, and then the lease is released.
     #[doc(alias = "Start")]
     pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<Report, ManagerError> {
         let stop = CancellationToken::new();
@@ -220,7 +225,7 @@ impl Manager {
         ended
     }
 
-    /// Drops what is the user's. A destructor that panics must not cost the report.
+    /// Drops the user's values. A panic in a destructor must not lose the report.
     fn let_go(self) {
         let Self { settings, watches, controllers, tasks, .. } = self;
         controllers.into_iter().for_each(let_go);
@@ -238,8 +243,8 @@ impl Manager {
             Some(admin) => Some(admin.start(&view).map_err(ManagerError::Admin)?),
             None => None,
         };
-        // Aborted when this future ends or is dropped. Last of all: runs read caches until they
-        // end.
+        // Aborted when this future ends or is dropped: after the workers, because runs read the
+        // caches until they end.
         let mut watching = JoinSet::new();
         for watch in &mut self.watches {
             watch.start(&mut watching);
@@ -287,7 +292,7 @@ impl Manager {
         Ok(())
     }
 
-    /// A controller that nothing can name keys to would be silent for ever.
+    /// Refuses a controller that can never get a key.
     fn check_sources(&self) -> Result<(), ManagerError> {
         let own: HashSet<CacheId> = self.watches.iter().map(|watch| watch.id()).collect();
         for controller in &self.controllers {
@@ -327,15 +332,14 @@ impl fmt::Debug for Manager {
     }
 }
 
-/// Drops it, with what panics in it.
+/// Drops the value, and logs a panic in its destructor.
 pub(crate) fn let_go<T>(held: T) {
     if catch_unwind(AssertUnwindSafe(|| drop(held))).is_err() {
         tracing::error!("a destructor panicked");
     }
 }
 
-/// Waits for blocking work that runs left behind, at most this long. Returns how much still goes
-/// on.
+/// Waits for tracked work of ended runs, at most this long. Returns how many tasks still run.
 async fn settle(tracker: &TaskTracker, longest: Option<Duration>) -> usize {
     tracker.close();
     match longest {

@@ -1,8 +1,8 @@
-//! What a controller counts. Plain atomics, always on; `admin` writes them in the text format of
-//! Prometheus.
+//! The metrics of a controller: plain atomics, always on. `admin` writes them in the Prometheus
+//! text format.
 //!
-//! Names, labels and buckets are client-go's and controller-runtime's, so that their dashboards
-//! carry over.
+//! Names, labels and buckets are those of client-go and controller-runtime, so that their
+//! dashboards work.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -36,11 +36,11 @@ impl Count {
     }
 }
 
-/// How often each duration was seen.
+/// The number of durations in each bucket.
 #[derive(Debug)]
 pub(crate) struct Histogram {
     bounds: &'static [f64],
-    /// One for each bound, and one for what is above all of them.
+    /// One bucket for each bound, and a last one for longer durations.
     buckets: Box<[AtomicU64]>,
     nanos: AtomicU64,
 }
@@ -61,7 +61,7 @@ impl Histogram {
             bucket.fetch_add(1, Ordering::Relaxed);
         }
         let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        // Relaxed and wrapping after 584 years of work.
+        // Wraps after 584 years of work.
         self.nanos.fetch_add(nanos, Ordering::Relaxed);
     }
 
@@ -79,7 +79,7 @@ impl Histogram {
     }
 }
 
-/// What one controller and its queues count, over all terms.
+/// The counts of one controller and its queues, over all terms.
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics {
     /// `controller_runtime_reconcile_total{result="success"}`

@@ -1,5 +1,4 @@
-//! The whole retry policy: what became of a run, and which attempt it was, decide what the queue is
-//! told.
+//! The whole retry policy: maps the end of a run and its attempt to a verdict for the queue.
 //!
 //! Pure: no queue, no clock, no key.
 //!
@@ -14,8 +13,8 @@
 //! | any of these five | no | parked until it changes | cleared |
 //! | `Failure::terminal(e)` | | parked until it changes | cleared |
 //!
-//! A change that came during the run makes the key run again: at once after a run that went well,
-//! and else as `failing` says.
+//! A change during a successful run makes the key run again at once. After a failed run the
+//! worker's admission decides: see `failing`.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -36,18 +35,18 @@ pub(crate) enum Ended {
     TimedOut,
 }
 
-/// The numbers of one controller.
+/// The retry settings of one controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Policy {
-    /// Runs in a row that may fail before the key is parked; `None`: any number.
+    /// Failed runs in a row before the key is parked; `None`: unlimited.
     pub(crate) max_attempts: Option<NonZeroU32>,
-    /// No key runs again on its own wish sooner than this.
+    /// The least delay of a run that the key itself requests.
     pub(crate) min_requeue: Duration,
-    /// No event runs a failing key sooner than this after its last run.
+    /// The least time between a failed run and a run that an event causes.
     pub(crate) failing_interval: Duration,
 }
 
-/// What the queue is told.
+/// The instruction to the queue after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Clear the failures; run again when a source names the key.
@@ -66,13 +65,13 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Parked {
-    /// The reconciler called the failure terminal.
+    /// The failure was terminal.
     Terminal,
-    /// As many runs in a row failed as the controller allows.
+    /// The attempts of the key were used up.
     Exhausted,
 }
 
-/// Decides. `attempt` is 0 for the first run after a success, a park or a start.
+/// Returns the verdict. `attempt` is 0 for the first run after a success, a park or a start.
 pub(crate) fn decide(ended: Ended, attempt: u32, policy: &Policy) -> Verdict {
     let then = match ended {
         Ended::Done(action) => {

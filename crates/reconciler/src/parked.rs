@@ -1,4 +1,4 @@
-//! The keys that were given up until they change, and why.
+//! The keys that are parked until they change, and why.
 
 use std::collections::HashMap;
 

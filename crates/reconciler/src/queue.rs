@@ -1,5 +1,5 @@
-//! The queue of one controller in one term: wq-ratelimit's, with the reasons of each key, and the
-//! verdicts of `outcome` turned into its verbs.
+//! The queue of one controller in one term: a queue of wq-ratelimit with the reasons of each key.
+//! Turns the verdicts of `outcome` into calls of the queue.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
-    Added, Combine, Observer, Outcome, OwnedProcessingGuard, RateLimitingQueue, TokioTimer,
+    Added, Combine, Observer, Outcome, OwnedProcessingGuard, RateLimitingQueue, Rejected,
+    TokioTimer,
 };
 
 use crate::Key;
@@ -23,36 +24,36 @@ type Backlog = Noted<Priority>;
 /// The priority of keys at the start, controller-runtime's `LowPriority`.
 const INITIAL: i32 = -100;
 
-/// The pause before the retry of a key whose limiter panics instead of naming one.
+/// The delay of a retry if the limiter panics.
 const UNTIMED: Duration = Duration::from_secs(1);
 
-/// A key whose own code (`Hash`, `Eq`, `Clone`) panics, so that no queue can hold it.
+/// A key that no queue can hold, because its own code (`Hash`, `Eq`, `Clone`) panics.
 #[derive(Debug)]
 pub(crate) struct Unqueueable;
 
 // Names come from tenants: std's keyed hash, not a fast one.
 type Inner<K> = RateLimitingQueue<K, Limiter<K>, Backlog, RandomState>;
 
-/// A handle: clones are the same queue.
+/// Clones share one queue.
 pub(crate) struct Queue<K: Key> {
     inner: Inner<K>,
 }
 
-/// What a queue holds, counted in one moment.
+/// The counts of a queue.
 #[derive(Debug, Clone, Copy, Default)]
 #[cfg_attr(not(feature = "admin"), expect(dead_code, reason = "ages are read by the admin server"))]
 pub(crate) struct QueueCounts {
-    /// Keys ready to run, or to run again when their present run ends.
+    /// Keys ready to run, or to run again after their active run.
     pub(crate) depth: usize,
     /// Keys that wait for their time.
     pub(crate) delayed: usize,
-    /// The ages of all runs that go on, summed.
+    /// The sum of the ages of all active runs.
     pub(crate) unfinished: Option<Duration>,
-    /// The age of the oldest run that goes on.
+    /// The age of the oldest active run.
     pub(crate) longest: Option<Duration>,
 }
 
-/// A key in the hands of a worker.
+/// A key that a worker processes.
 pub(crate) struct Held<K: Key> {
     guard: OwnedProcessingGuard<K, Backlog>,
 }
@@ -77,14 +78,14 @@ impl<K: Key> Queue<K> {
         self.inner.add_with(key, Note { order: Order::default(), reasons }) != Added::ShutDown
     }
 
-    /// Adds a key of an object that was there at the start: after those of which something is new,
-    /// but with its own turns, so that it cannot starve.
+    /// Adds a key of an object that existed at the start. Its priority is lower than that of
+    /// changes, but it does not starve.
     pub(crate) fn add_initial(&self, key: K, reasons: Reasons) {
         self.inner.add_with(key, Note { order: Order::priority(INITIAL), reasons });
     }
 
-    /// Adds a key when the limiter says; if that panics, after a time of its own. An error if the
-    /// key cannot be queued at all, because its own code panics.
+    /// Adds a key after the limiter's delay, or after `UNTIMED` if the limiter panics. Returns an
+    /// error if the key's own code panics.
     pub(crate) fn retry(&self, key: K) -> Result<(), Unqueueable> {
         let again = catch_unwind(AssertUnwindSafe(|| key.clone())).map_err(|_| Unqueueable)?;
         match catch_unwind(AssertUnwindSafe(|| self.inner.add_rate_limited(key))) {
@@ -101,8 +102,7 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// After a panic of [`Held::finish`]: what the verdict asked for, as far as it goes without the
-    /// limiter.
+    /// Requeues as `verdict` says, but without the limiter, after a panic of [`Held::finish`].
     pub(crate) fn finish_anyhow(&self, key: K, verdict: Verdict) -> Result<(), Unqueueable> {
         match verdict {
             Verdict::Rest | Verdict::Park(_) => Ok(()),
@@ -112,7 +112,7 @@ impl<K: Key> Queue<K> {
         }
     }
 
-    /// The next key; `None` when the queue has been stopped.
+    /// Returns the next key; `None` after a stop.
     ///
     /// # Cancel safety
     ///
@@ -122,13 +122,13 @@ impl<K: Key> Queue<K> {
         Some(Held { guard })
     }
 
-    /// Queues delayed keys when their time has come, also while all workers are busy, so that
-    /// the time they wait is measured from then. Until the queue is stopped.
+    /// Queues delayed keys when they are due, also while all workers are busy, so that queue
+    /// durations start at the due time. Runs until the queue stops.
     pub(crate) async fn keep_time(&self) {
         self.inner.keep_time().await;
     }
 
-    /// Hands out nothing more. Returns what waited to run, also after a delay.
+    /// Stops the queue. Returns the keys that have not started, also delayed keys.
     pub(crate) fn stop(&self) -> Vec<K> {
         self.inner.shutdown_now()
     }
@@ -139,7 +139,7 @@ impl<K: Key> Queue<K> {
 
     pub(crate) fn counts(&self) -> QueueCounts {
         let delayed = self.inner.delayed_len();
-        let gauges = self.inner.gauges();
+        let gauges = self.inner.reader().gauges().unwrap_or_default();
         QueueCounts {
             depth: gauges.counts.depth(),
             delayed,
@@ -162,32 +162,31 @@ impl<K: Key> Held<K> {
         self.guard.order().reasons
     }
 
-    /// Does not run the key now: its retry still waits.
+    /// Ends without a run: the pending retry or a later event runs the key.
     pub(crate) fn leave(self) {
         self.guard.done();
     }
 
-    /// Does not run the key before this time is over. Returns the key if the queue has been stopped.
+    /// Delays the key by this time. Returns the key if the queue has stopped.
     pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration) -> Option<K> {
         let Self { guard } = self;
         let key = guard.item().clone();
-        // First, so that the key is never nowhere.
+        // Add first, so that the queue always holds the key.
         let added = queue.inner.add_after_with(key.clone(), by, guard.order().clone());
         guard.done();
         (!added.is_accepted()).then_some(key)
     }
 
-    /// Ends the run.
+    /// Ends the run. Returns the key if it was to run again and the queue has been stopped.
     ///
     /// # Panics
     ///
-    /// If the limiter or the key's own code does. The run has ended then too, and the key is to be
-    /// given to [`Queue::finish_anyhow`].
-    pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
+    /// If the limiter or the key's own code panics. The run has ended then too, and the caller
+    /// passes the key to [`Queue::finish_anyhow`].
+    pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) -> Option<K> {
         let guard = self.guard;
         let retried = Note { order: Order::default(), reasons: Reasons::retried() };
-        // After a shutdown nothing is retried, and the next start lists all keys anew.
-        _ = match verdict {
+        let finished = match verdict {
             Verdict::Rest => guard.finish(Outcome::Success),
             Verdict::Requeue(after) => {
                 queue.inner.forget(guard.item());
@@ -200,6 +199,7 @@ impl<K: Key> Held<K> {
             }
             Verdict::Park(_) => guard.finish(Outcome::GiveUp),
         };
+        finished.err().map(Rejected::into_item)
     }
 }
 
@@ -215,7 +215,7 @@ impl<K: Key> fmt::Debug for Queue<K> {
     }
 }
 
-/// Feeds the counters and histograms of a controller.
+/// Feeds a controller's metrics with the events of its queue.
 struct ObserverOf(Arc<ControllerMetrics>);
 
 impl Observer for ObserverOf {

@@ -1,7 +1,7 @@
-//! Why a key runs: the sources that named it since its last run, and what they saw, merged into a
+//! Why a key runs: the sources that named it since its last run and their changes, merged into a
 //! few bits.
 //!
-//! Reasons explain a run, they do not carry its content: a reconcile reads the state itself.
+//! Reasons explain a run but carry no state: a reconcile reads the state itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const SOURCES: usize = 32;
 pub(crate) struct Reasons {
     appeared: u32,
     changed: u32,
-    /// Changes of nothing but an object's own status.
+    /// Changes of only the object's own status.
     status: u32,
     vanished: u32,
     named: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Reasons {
     retried: bool,
 }
 
-/// Which source, counted within its controller.
+/// The number of a source within its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceNumber(u32);
 
@@ -45,19 +45,19 @@ impl SourceNumber {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason<'a> {
-    /// The named source saw an object change.
+    /// The source saw an object change.
     Change {
         /// The source's name.
         source: &'a str,
-        /// What happened.
+        /// The kind of the change.
         kind: ChangeKind,
     },
-    /// The named source named the key itself: a stream or a handle.
+    /// A stream named the key. A handle has no name, so its keys do not show this reason.
     Named {
         /// The source's name.
         source: &'a str,
     },
-    /// An earlier run asked to run again after a time.
+    /// An earlier run requested a requeue.
     #[doc(alias = "RequeueAfter")]
     Requeued,
     /// An earlier run failed.
@@ -77,7 +77,7 @@ impl Reasons {
         reasons
     }
 
-    /// A change of nothing but the object's own status: a weak event.
+    /// A change of only the object's own status: a weak event.
     pub(crate) fn status(source: SourceNumber) -> Self {
         Self { status: source.bit(), ..Self::default() }
     }
@@ -139,8 +139,7 @@ impl Reasons {
     }
 }
 
-/// The names of the sources whose bits are set. The last bit may stand for several: they are all
-/// named.
+/// The names of the sources whose bits are set. Sources that share the last bit are all named.
 fn named(bits: u32, sources: &[Arc<str>]) -> impl Iterator<Item = &str> {
     let names = sources.iter().enumerate();
     names

@@ -1,4 +1,4 @@
-//! `Reconciler`: what a controller does for one key, as a trait and from a function.
+//! `Reconciler`: the work of a controller on one key, as a trait and from a function.
 
 use std::fmt;
 use std::future::Future;
@@ -6,17 +6,16 @@ use std::marker::PhantomData;
 
 use crate::{Action, Failure, Key, Request};
 
-/// Brings the world closer to what one key asks for.
+/// Moves the actual state of one key towards its desired state.
 ///
-/// Called with nothing but a key: a run reads the state it needs from the caches that the
-/// reconciler holds, compares, and acts. It must not matter how often it runs or what triggered it.
-/// The object may be gone: that is an ordinary run. No key has two runs at a time in one process; a
-/// change that comes during a run makes the key run again.
+/// A run gets only a key. It reads the state from the caches that the reconciler holds, compares,
+/// and acts. The result must not depend on how often it runs or on what triggered it. A missing
+/// object is an ordinary run. No key has two runs at a time in one process. A change during a run
+/// makes the key run again.
 ///
-/// The future may be dropped at any of its awaits, when its time-out passes, when the lease is lost
-/// or when a stop outlasts its grace: then what it had sent may or may not have been applied, as
-/// after a crash. Blocking work that must not outlive the leadership goes into
-/// [`Request::tracker`].
+/// The future may be dropped at any await: at its time-out, when the lease is lost, or when a stop
+/// outlasts its grace. As after a crash, its last request may or may not have been applied. Give
+/// blocking work that must not outlive the leadership to [`Request::tracker`].
 ///
 /// ```
 /// use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
@@ -35,24 +34,25 @@ use crate::{Action, Failure, Key, Request};
 ///
 /// # Panics
 ///
-/// A panic in a run ends that run: it is counted, logged, and the key is tried again with back-off.
-/// (Not with `panic = "abort"`.)
+/// A panic ends the run. It is counted and logged, and the key is retried with back-off. (Not with
+/// `panic = "abort"`.)
 pub trait Reconciler: Send + Sync + 'static {
-    /// What a run is about.
+    /// The type of the keys.
     type Key: Key;
 
-    /// One run.
+    /// Runs once for one key.
     ///
     /// # Errors
     ///
-    /// Whatever went wrong. `?` on any error means: again, with back-off.
+    /// Any failure. `?` on an error retries the key as [`Failure`] describes.
     fn reconcile(
         &self,
         request: Request<Self::Key>,
     ) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
-/// A [`Reconciler`] from an async function or closure. What it needs it captures or clones.
+/// Makes a [`Reconciler`] from an async function or closure. The closure captures the state that it
+/// needs.
 ///
 /// ```
 /// use reconciler::{Action, ObjectKey, Request, reconcile_fn};
@@ -72,7 +72,7 @@ where
     ReconcileFn { f, key: PhantomData }
 }
 
-/// What [`reconcile_fn`] makes.
+/// The reconciler of [`reconcile_fn`].
 pub struct ReconcileFn<K, F> {
     f: F,
     key: PhantomData<fn(K)>,

@@ -1,4 +1,4 @@
-//! `Request`: what a run is given: its key, why it runs, and the term of leadership it runs in.
+//! `Request`: the context of one run: its key, its reasons and its term of leadership.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 use crate::Reason;
 use crate::reasons::Reasons;
 
-/// One run of one key. Clones are the same run.
+/// One run of one key. Clones share it.
 #[derive(Clone)]
 pub struct Request<K> {
     pub(crate) key: K,
@@ -20,7 +20,7 @@ pub struct Request<K> {
     pub(crate) scope: Scope,
 }
 
-/// What all runs of one term share.
+/// Shared by all runs of one term.
 #[derive(Clone)]
 pub(crate) struct Scope {
     pub(crate) tracker: TaskTracker,
@@ -29,8 +29,8 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// Whether effects are allowed now: always without an election, else while the term is valid by
-    /// the clock.
+    /// Returns whether effects are allowed now: always without an election, otherwise while the
+    /// term is valid by the clock.
     pub(crate) fn is_valid(&self) -> bool {
         #[cfg(feature = "election")]
         if let Some(leadership) = &self.leadership {
@@ -41,27 +41,27 @@ impl Scope {
 }
 
 impl<K> Request<K> {
-    /// What this run is about.
+    /// Returns the key of this run.
     pub fn key(&self) -> &K {
         &self.key
     }
 
-    /// How many runs of this key failed in a row before this one: 0 for the first.
+    /// Returns how many runs of this key failed in a row before this one. It is 0 for the first.
     #[doc(alias = "NumRequeues")]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Why the key runs: everything that named it since its last run, merged. For logs and metrics;
-    /// a run that does more or less by its reasons breaks when one of them is lost in a crash.
+    /// Returns why the key runs: all reasons since its last run, merged. Use them only for logs and
+    /// metrics. A run that depends on its reasons breaks when a crash loses one of them.
     pub fn reasons(&self) -> impl Iterator<Item = Reason<'_>> {
         let retried = (self.attempt > 0).then_some(Reason::Retried);
         self.reasons.iter(&self.sources).chain(retried)
     }
 
-    /// Fires when this run is to end soon: a stop was asked for, the lease is lost, or the run's
-    /// time is up. A run that ignores it is dropped at an await when the grace has passed (at
-    /// once if the lease is lost).
+    /// Is cancelled when this run must end soon: a stop was requested, the lease is lost, or the
+    /// run timed out. A run that ignores it is dropped at an await after the grace. After a lost
+    /// lease the grace is short (100 ms by default).
     #[doc(alias = "ctx.Done")]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
@@ -76,23 +76,23 @@ impl<K> Request<K> {
         self.cancellation.cancelled()
     }
 
-    /// Tracks what a run leaves behind when it is dropped, blocking work above all:
-    /// `request.tracker().spawn_blocking(..)`. The lease is not given back before the tracker is
+    /// Tracks work that outlives a dropped run, above all blocking work:
+    /// `request.tracker().spawn_blocking(..)`. The lease is not released before the tracker is
     /// empty.
     pub fn tracker(&self) -> &TaskTracker {
         &self.scope.tracker
     }
 
-    /// The term of leadership this run belongs to; `None` without an election. Ask
-    /// [`is_valid`](lease_election::Leadership::is_valid) right before each effect that must not be
-    /// made twice.
+    /// Returns the term of leadership of this run; `None` without an election. Check
+    /// [`is_valid`](lease_election::Leadership::is_valid) right before each effect that must not
+    /// happen twice.
     #[cfg(feature = "election")]
     pub fn leadership(&self) -> Option<&lease_election::Leadership> {
         self.scope.leadership.as_ref()
     }
 
-    /// The fence token of the term, to be sent along with effects on systems that can refuse older
-    /// ones; `None` without an election.
+    /// Returns the fence token of the term; `None` without an election. Send it with effects to
+    /// systems that can refuse older tokens.
     #[cfg(feature = "election")]
     pub fn fence(&self) -> Option<lease_election::FenceToken> {
         self.scope.leadership.as_ref().map(lease_election::Leadership::fence)

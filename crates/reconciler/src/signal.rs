@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::io;
 
-/// Completes at the first SIGTERM or SIGINT (Ctrl-C elsewhere), for
-/// [`Manager::run`](crate::Manager::run). The handlers are in place when this returns.
+/// Completes at the first SIGTERM or SIGINT (Ctrl-C on other systems), for
+/// [`Manager::run`](crate::Manager::run). On Unix the handlers are installed when this returns.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn shutdown_signal() -> io::Result<impl Future<Output = ()> + Send + 'static
     #[cfg(not(unix))]
     {
         Ok(async {
-            // An error here means that no handler could be installed: then nothing will ever come.
+            // An error means that no handler could be installed, so no signal can come.
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;
             }

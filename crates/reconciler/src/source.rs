@@ -1,4 +1,4 @@
-//! `Source`: what names keys to a controller: a cache through a mapping, a stream, a handle.
+//! `Source`: names keys to a controller, from a cache through a mapping or from a stream.
 
 use std::any::TypeId;
 use std::fmt;
@@ -17,33 +17,33 @@ use crate::cache::{CacheId, Subscription};
 use crate::reasons::{Reasons, SourceNumber};
 use crate::{Cache, Change, Key, Kind, ObjectKey};
 
-/// What names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects),
-/// [`owners`](Cache::owners), [`trigger`](Cache::trigger)) or from a stream.
+/// Names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects),
+/// [`owners`](Cache::owners), [`watches`](Cache::watches), [`trigger`](Cache::trigger)) or from a
+/// stream.
 #[doc(alias = "EventHandler")]
 pub struct Source<Q> {
     pub(crate) name: Arc<str>,
     pub(crate) feed: Feed<Q>,
 }
 
-/// Takes in keys, with the reason and whether they only tell of what was there at the start.
+/// Accepts a key with its reasons, and whether it only shows an object that existed at the start.
 pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
 
 pub(crate) enum Feed<Q> {
-    /// Attaches an intake to a cache until the subscription is dropped; as often as there are
-    /// terms.
+    /// Attaches an intake to a cache until the subscription is dropped. Each term attaches once.
     Cache(CacheId, Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
     Stream(Arc<StreamFeed<Q>>),
 }
 
 /// A stream of keys, read by one term at a time.
 pub(crate) struct StreamFeed<Q> {
-    /// `None`: it panicked. Nobody knows what state that left it in, so it is not asked again.
+    /// `None` after a panic: the state of the stream is unknown, so it is not polled again.
     stream: AsyncMutex<Option<BoxStream<'static, Q>>>,
 }
 
 impl<Q: Key> StreamFeed<Q> {
-    /// Gives every key to `intake`, until the stream ends or panics. `panicked` is told of each
-    /// panic, and whether it is the end.
+    /// Gives every key to `intake`, until the stream ends or panics. Calls `panicked` for each
+    /// panic, with `true` if the stream itself panicked.
     pub(crate) async fn read(&self, intake: impl Fn(Q), panicked: impl Fn(bool)) {
         let mut held = self.stream.lock().await;
         while let Some(stream) = held.as_mut() {
@@ -52,14 +52,14 @@ impl<Q: Key> StreamFeed<Q> {
                     if catch_unwind(AssertUnwindSafe(|| intake(key))).is_err() {
                         panicked(false);
                     }
-                    // A stream that is always ready must not keep the runtime to itself.
+                    // A stream that is always ready must not block the runtime.
                     consume_budget().await;
                 }
                 Ok(None) => return,
                 Err(_) => {
                     panicked(true);
                     let broken = held.take();
-                    // What is left of it may panic once more.
+                    // Its destructor may panic too.
                     let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
                 }
             }
@@ -68,20 +68,21 @@ impl<Q: Key> StreamFeed<Q> {
 }
 
 impl<Q: Key> Source<Q> {
-    /// The keys of a stream, in order. It is read only while the controller's workers run; a key
-    /// that was read and not yet worked on when a term of leadership ends is carried over into
-    /// the next.
+    /// Creates a source from a stream of keys, in order. The stream is read only while the
+    /// controller's workers run. A key that was read but has not run when a term ends is carried
+    /// over into the next term.
     ///
-    /// A stream that panics has ended: that is logged, counted among the controller's panics, and
-    /// named in [`ControllerReport::broken_sources`](crate::ControllerReport::broken_sources)
-    /// and [`ControllerView::broken_sources`](crate::ControllerView::broken_sources).
+    /// A stream that panics has ended. The panic is logged and counted among the controller's
+    /// panics. The stream is named in
+    /// [`ControllerReport::broken_sources`](crate::ControllerReport::broken_sources) and
+    /// [`ControllerView::broken_sources`](crate::ControllerView::broken_sources).
     #[doc(alias = "Channel")]
     pub fn stream(name: impl Into<Arc<str>>, keys: impl Stream<Item = Q> + Send + 'static) -> Self {
         let feed = StreamFeed { stream: AsyncMutex::new(Some(keys.boxed())) };
         Self { name: name.into(), feed: Feed::Stream(Arc::new(feed)) }
     }
 
-    /// The source's name in [`Request::reasons`](crate::Request::reasons) and logs.
+    /// Returns the source's name in [`Request::reasons`](crate::Request::reasons) and logs.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -105,13 +106,13 @@ impl<Q> fmt::Debug for Source<Q> {
 }
 
 impl<K: Kind> Cache<K> {
-    /// A source that names the keys `map` makes of each change, and of each object there at the
-    /// start.
+    /// Creates a source from `map`, which returns keys for each change, and for each object that
+    /// exists at the start.
     ///
-    /// Every change is shown, whatever its origin: also a deletion that happened while the watch
-    /// was away. An object can move from one key to another: [`watches`](Self::watches) maps
-    /// both sides. `map` runs in the watch's own task: keep it quick. If it panics, the change
-    /// is counted and passed over.
+    /// `map` sees every change, also a deletion while the watch was down. Use
+    /// [`watches`](Self::watches) for objects that can move from one key to another: it maps both
+    /// sides. `map` runs in the watch's task: keep it fast. If it panics, the change is counted and
+    /// skipped.
     pub fn trigger<Q, M, I>(&self, map: M) -> Source<Q>
     where
         Q: Key,
@@ -121,7 +122,7 @@ impl<K: Kind> Cache<K> {
         self.source(map, |number, change| Reasons::change(number, change.kind()))
     }
 
-    /// A source with its way to tell why it names keys.
+    /// Creates a source with a function for the reasons of its keys.
     fn source<Q, M, I>(&self, map: M, reasons: fn(SourceNumber, &Change<K>) -> Reasons) -> Source<Q>
     where
         Q: Key,
@@ -141,8 +142,8 @@ impl<K: Kind> Cache<K> {
         Source { name: self.name().into(), feed: Feed::Cache(self.id(), Arc::new(attach)) }
     }
 
-    /// A source that names the keys `map` makes of an object, before a change and after it: an
-    /// object whose label changes from x to y runs both. Otherwise as
+    /// Creates a source from `map`, which returns keys for an object before and after a change. An
+    /// object whose label changes from x to y runs the keys of both. Otherwise as
     /// [`trigger`](Self::trigger).
     #[doc(alias = "EnqueueRequestsFromMapFunc")]
     #[doc(alias = "Watches")]
@@ -163,7 +164,7 @@ impl<K: Kind> Cache<K> {
         })
     }
 
-    /// A source that names each object that changes.
+    /// Creates a source that names each object that changes.
     #[doc(alias = "EnqueueRequestForObject")]
     #[doc(alias = "For")]
     pub fn objects(&self) -> Source<ObjectKey> {
@@ -173,10 +174,11 @@ impl<K: Kind> Cache<K> {
         })
     }
 
-    /// A source that names the owner of each object that changes: the controller of kind `P` in its
-    /// owner references. After a change of owner it names both.
+    /// Creates a source that names the owner of each object that changes. The owner is the
+    /// controller of kind `P` in the owner references. After a change of owner the source names
+    /// both.
     ///
-    /// The scope of `P` decides the key: that of a cluster-scoped owner has no namespace.
+    /// The scope of `P` decides the key: a cluster-scoped owner has no namespace.
     #[doc(alias = "EnqueueRequestForOwner")]
     #[doc(alias = "Owns")]
     pub fn owners<P>(&self) -> Source<ObjectKey>

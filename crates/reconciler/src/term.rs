@@ -1,9 +1,8 @@
-//! A term: the time in which the workers may run. One without an election, one for each time this
-//! process leads with it.
+//! A term: the time in which the workers may run. Without an election there is one term. With an
+//! election there is one each time this process leads.
 //!
-//! Order at its end: no run starts any more and running ones are asked to end (`stopping`); after
-//! the grace those that still run are dropped (`abort`) and joined. Who ends the term is not known
-//! here.
+//! At its end no run starts, and active runs are cancelled (`stopping`). After the grace the
+//! remaining runs are dropped (`abort`) and joined. The caller decides when a term ends.
 
 use std::future::Future;
 use std::pin::pin;
@@ -18,16 +17,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::request::Scope;
 
-/// What a controller, or a task of the leader, is given for one term.
+/// The context of a controller or a leader task in one term.
 #[derive(Clone)]
 pub(crate) struct Term {
     pub(crate) scope: Scope,
-    /// Start nothing more; end what runs.
+    /// Start nothing new, and end active work.
     pub(crate) stopping: CancellationToken,
-    /// Drop what still runs.
+    /// Drop active work.
     pub(crate) abort: CancellationToken,
-    /// Every member and worker, until it is gone. An aborted task lives on to its next await, and
-    /// for that long nobody may begin another term.
+    /// Tracks every member and worker until it is gone. An aborted task lives until its next await,
+    /// and no other term may begin before that.
     pub(crate) tasks: TaskTracker,
 }
 
@@ -42,17 +41,17 @@ impl Term {
     }
 }
 
-/// What runs in a term: a controller, a task of the leader.
+/// A member of a term: a controller or a leader task.
 pub(crate) trait InTerm: Send + Sync {
-    /// Runs until soon after the term's `abort` at the latest, and leaves no task behind but those
-    /// the tracker knows. What it leaves undone it keeps for the next term.
+    /// Ends soon after the term's `abort` at the latest. Leaves only tasks that the tracker knows,
+    /// and keeps unfinished keys for the next term.
     fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()>;
 }
 
-/// How the end of a term came.
+/// Why a term ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TermEnd {
-    /// A stop was asked for.
+    /// A stop was requested.
     Stop,
     /// The right to work is lost.
     #[cfg_attr(
@@ -62,21 +61,21 @@ pub(crate) enum TermEnd {
     Lost,
 }
 
-/// How long running work is given at the end of a term.
+/// How long active work may continue at the end of a term.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grace {
     pub(crate) stop: Duration,
     pub(crate) lost: Duration,
 }
 
-/// Runs all members in one term until `end`, and stops them. `lost` may come later still, during a
-/// stop. Returns how long the stop took.
+/// Runs all members in one term until `end`, then stops them. Returns how long the stop took. If
+/// `lost` completes during a stop, `grace.lost` replaces the rest of `grace.stop`.
 ///
-/// Dropped at any await it aborts every member; [`Term::tasks`] tells when they are gone.
+/// A dropped future aborts every member; [`Term::tasks`] shows when they are gone.
 ///
 /// # Panics
 ///
-/// If a member panicked, after the others have stopped: members catch the panics of user code.
+/// If a member panicked, after the others have stopped. Members catch the panics of user code.
 pub(crate) async fn run(
     members: Vec<Arc<dyn InTerm>>,
     term: Term,

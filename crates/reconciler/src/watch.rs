@@ -1,5 +1,5 @@
-//! The watch of one cache: sends the requests that `protocol` decides on, and feeds the cache with
-//! what `decode` makes of the answers. Each watch fails, pauses and heals alone.
+//! The watch of one cache: sends the requests of `protocol`, and feeds the cache with the answers
+//! that `decode` reads. Each watch fails, pauses and recovers alone.
 
 mod decode;
 mod protocol;
@@ -26,7 +26,7 @@ pub(crate) struct WatchLoop<K> {
     reader: Reader<K>,
     protocol: Protocol,
     patience: Patience,
-    /// Decode object by object, since an answer did not decode as a whole.
+    /// Decode object by object, because an answer did not decode as a whole.
     tolerant: bool,
     relist: Option<(Relist<K>, Undecoded)>,
 }
@@ -52,8 +52,8 @@ impl<K: Kind> WatchLoop<K> {
             }
         });
         loop {
-            // Newcomers are greeted in this task too, between two steps of the watch, so that they
-            // miss nothing and hear nothing twice.
+            // New subscribers are greeted in this task, between two steps of the watch, so that
+            // they get every change exactly once.
             tokio::select! {
                 biased;
                 () = cache.arrival() => cache.greet(),
@@ -62,7 +62,7 @@ impl<K: Kind> WatchLoop<K> {
         }
     }
 
-    /// Waits, unless it is told that waiting has become useless.
+    /// Waits, unless [`Cache::retry_now`] ends the pause.
     async fn pause(&mut self, pause: Duration) {
         tokio::select! {
             biased;
@@ -71,7 +71,7 @@ impl<K: Kind> WatchLoop<K> {
         }
     }
 
-    /// One request, and a watch to its end. Returns the pause before the next.
+    /// Sends one request, and reads a watch to its end. Returns the pause before the next request.
     async fn step(&mut self) -> Duration {
         match self.protocol.next().clone() {
             Next::List { token } => self.list(token).await,
@@ -119,12 +119,12 @@ impl<K: Kind> WatchLoop<K> {
         self.complete(relist, version)
     }
 
-    /// The last page is in.
+    /// Handles a complete list.
     fn complete(&mut self, relist: Relist<K>, version: String) -> Duration {
         let refused = if self.protocol.is_backwards(&version) {
             Some(relist)
         } else {
-            // The second line of defence: a list may call itself new and show what is old.
+            // A list may have a new version and still show older objects.
             self.cache.commit(relist, false).err().map(|(_, relist)| relist)
         };
         if let Some(relist) = refused {
@@ -136,7 +136,7 @@ impl<K: Kind> WatchLoop<K> {
                 OnBackwards::Believe => {
                     tracing::warn!(watch = %self.cache.name(),
                         "the cluster went back in time (restored from a backup?): its older state is taken over");
-                    // Believed lists are always taken over.
+                    // An authoritative commit cannot fail.
                     let _ = self.cache.commit(relist, true);
                 }
             }
@@ -161,7 +161,7 @@ impl<K: Kind> WatchLoop<K> {
         let idle = self.cache.config().idle_time();
         let mut progressed = false;
         loop {
-            // A watch that stands counts as healthy even when nothing happens.
+            // An open watch counts as healthy even without events.
             let next =
                 timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
             self.protocol.stood(began.elapsed());
@@ -189,7 +189,7 @@ impl<K: Kind> WatchLoop<K> {
             match step {
                 WatchStep::Applied(object) => {
                     let version = self.version(&object);
-                    // One that is there, but not to be read, leaves what is held of it.
+                    // An object that cannot be read leaves its stored version.
                     if let Ok(entering) = self.entering(object) {
                         self.cache.apply(entering);
                     }
@@ -218,7 +218,7 @@ impl<K: Kind> WatchLoop<K> {
         }
     }
 
-    /// An object made ready for the store; or, counted and logged, the key of one that cannot be.
+    /// Prepares an object for the store. If that fails, counts and logs it, and returns its key.
     fn entering(
         &self,
         object: Decoded<K>,
@@ -239,7 +239,7 @@ impl<K: Kind> WatchLoop<K> {
     fn failed(&mut self, error: &Error) -> Duration {
         let fault = fault(error);
         if fault == Fault::Undecodable && !self.tolerant {
-            // Once more, object by object; a watch goes on from the last version seen.
+            // Once more, object by object. A watch continues from the last version seen.
             self.tolerant = true;
             if matches!(self.protocol.next(), Next::List { .. }) {
                 self.protocol.restart();
@@ -256,7 +256,7 @@ impl<K: Kind> WatchLoop<K> {
     }
 }
 
-/// A watch that stands this long is healthy, even if nothing happened in it.
+/// A watch that is open this long is healthy, even without events.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 fn fault(error: &Error) -> Fault {

@@ -1,4 +1,4 @@
-//! One worker: takes a key, runs the reconciler on it, tells the queue what `outcome` decided.
+//! One worker: takes a key, runs the reconciler on it, and applies the verdict of `outcome`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::queue::{Held, Queue};
 use crate::term::Term;
 use crate::{Reconciler, Request};
 
-/// What the workers of one controller share in one term.
+/// The shared state of one controller's workers in one term.
 pub(crate) struct Work<R: Reconciler> {
     pub(crate) name: Arc<str>,
     pub(crate) reconciler: Arc<R>,
@@ -79,7 +79,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             key = loggable(&format!("{:?}", request.key)), attempt);
         let began = Instant::now();
         let ended = one_run(&work, request, attempt, &cancellation).instrument(span).await;
-        // Whatever the run handed its token to learns that it is over.
+        // Work that holds the run's token learns that the run is over.
         cancellation.cancel();
         let verdict = decide(ended, attempt, &work.policy);
         work.metrics.ended(ended, verdict, began.elapsed());
@@ -94,12 +94,17 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             }
         }
         let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&work.queue, verdict)));
-        if let (Err(_), Some(key)) = (finished, running.end()) {
-            work.metrics.panics.up();
-            let queued = work.queue.finish_anyhow(key, verdict);
-            tracing::error!(controller = %work.name, ?queued, "the limiter or the key panicked at the end of a run");
+        match (finished, running.end()) {
+            // The next term runs a key that was to run again.
+            (Ok(refused), _) => work.returned.lock().extend(refused),
+            (Err(_), None) => {}
+            (Err(_), Some(key)) => {
+                work.metrics.panics.up();
+                let queued = work.queue.finish_anyhow(key, verdict);
+                tracing::error!(controller = %work.name, ?queued, "the limiter or the key panicked at the end of a run");
+            }
         }
-        // A reconciler that never waits must not keep the runtime to itself.
+        // A reconciler that never waits must not block the runtime.
         consume_budget().await;
     }
 }
@@ -114,12 +119,12 @@ impl<R: Reconciler> Work<R> {
     }
 }
 
-/// The time between the end of a run's time-out, when its token fires, and its end.
+/// The time between the cancellation at the time-out and the drop of the run.
 fn notice_of(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(100), Duration::from_secs(5))
 }
 
-/// The run itself, with its panics and its time-out.
+/// Runs the reconciler once, with its time-out, and catches its panics.
 async fn one_run<R: Reconciler>(
     work: &Work<R>,
     request: Request<R::Key>,
@@ -151,7 +156,7 @@ async fn one_run<R: Reconciler>(
         Ok(Ok(action)) => Ended::Done(action),
         Ok(Err(failure)) => {
             let error = loggable(&failure.to_string());
-            // The first, and then ever fewer, of a key that keeps failing.
+            // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
             if failure.then() == Then::Conflict {
                 tracing::debug!(error, "a reconcile met a conflict");
             } else if failure.is_terminal() {
@@ -173,8 +178,7 @@ async fn one_run<R: Reconciler>(
     }
 }
 
-/// Notes a key whose run is dropped before its end: aborted, or by a panic while its future was
-/// dropped.
+/// Keeps a key whose run is dropped before its end, by an abort or by a panic in a destructor.
 struct Running<'a, R: Reconciler> {
     work: &'a Work<R>,
     key: Option<R::Key>,
@@ -195,8 +199,7 @@ impl<R: Reconciler> Drop for Running<'_, R> {
     fn drop(&mut self) {
         self.work.metrics.active_workers.fetch_sub(1, Ordering::Relaxed);
         if let Some(key) = self.key.take() {
-            // Perhaps by a panic of the key's own code, and a second one here would end the
-            // process.
+            // The key's own code may have panicked. A second panic here would abort the process.
             let kept = catch_unwind(AssertUnwindSafe(|| self.work.inbox.keep(key.clone())));
             self.work.dropped.lock().push(key);
             if kept.is_err() {

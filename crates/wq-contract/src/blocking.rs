@@ -73,7 +73,7 @@ macro_rules! blocking_contract_tests {
                     queue.add(item);
                 }
                 _ = queue.shutdown();
-                let drained = queue.drained_timeout(LONG);
+                let drained = queue.drained().wait_timeout(LONG);
                 drop(queue.shutdown_now()); // Ends the workers, also if that failed.
                 drained.unwrap();
                 assert_eq!(sum.load(Ordering::SeqCst), ITEMS * (ITEMS + 1) / 2);
@@ -86,7 +86,7 @@ macro_rules! blocking_contract_tests {
             queue.add(1);
             let guard = queue.get_blocking().unwrap();
             thread::scope(|scope| {
-                let drain = scope.spawn(|| queue.drained_timeout(LONG).unwrap());
+                let drain = scope.spawn(|| queue.drained().wait_timeout(LONG).unwrap());
                 guard.done();
                 drain.join().unwrap();
             });
@@ -99,7 +99,7 @@ macro_rules! blocking_contract_tests {
             queue.add(1);
             queue.add(2);
             let guard = queue.get_blocking().unwrap();
-            let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
+            let left = queue.drained().wait_timeout(Duration::ZERO).unwrap_err();
             assert_eq!((left.queued, left.in_flight.as_slice()), (1, &[*guard.item()][..]));
         }
     };

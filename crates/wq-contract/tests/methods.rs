@@ -5,9 +5,9 @@ use std::path::Path;
 
 /// Crate, type, how many at most.
 const QUEUES: [(&str, &str, usize); 3] = [
-    ("wq-core", "WorkQueue", 30),
-    ("wq-delay", "DelayingQueue", 41),
-    ("wq-ratelimit", "RateLimitingQueue", 43),
+    ("wq-core", "WorkQueue", 28),
+    ("wq-delay", "DelayingQueue", 36),
+    ("wq-ratelimit", "RateLimitingQueue", 39),
 ];
 
 #[test]

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         "tried_u64" => tried(&integers(), items),
         "bounded_u64" => bounded(&integers(), items),
         "removed_u64" => removed(&integers(), items),
-        "looked_up_u64" => looked_up(&integers(), items),
+        "phase_u64" => phase(&integers(), items),
         "abandoned_u64" => abandoned(&integers(), items),
         "observed_u64" => observed(&integers(), items),
         "snapshot_u64" => snapshot(&integers(), items),
@@ -225,7 +225,7 @@ fn removed(keys: &[u64], items: usize) -> Option<()> {
 }
 
 /// Looks up queued items.
-fn looked_up(keys: &[u64], items: usize) -> Option<()> {
+fn phase(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
     queue.add_all(keys.iter().copied());
     keys.iter().cycle().take(items).all(|key| queue.phase(key).is_some()).then_some(())

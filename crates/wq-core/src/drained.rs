@@ -41,32 +41,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     pub fn drained(&self) -> Drained<'_, T, B> {
         Drained { shared: self.shared_ref(), key: None }
     }
-
-    /// As [`drained`](Self::drained), blocking the thread for at most this long.
-    ///
-    /// # Errors
-    ///
-    /// [`NotDrained`] has the items in flight and the number of queued items.
-    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
-    where
-        T: Clone,
-    {
-        let mut drained = self.drained();
-        if block_on(&mut drained, Deadline::after(timeout)).is_some() {
-            return Ok(());
-        }
-        let mut in_flight = Vec::new();
-        let core = self.shared.lock();
-        if core.was_drained(drained.key.as_ref()) {
-            // It came between the last look and now.
-            return Ok(());
-        }
-        core.state.see_in_flight(&mut in_flight);
-        Err(NotDrained { queued: core.state.counts().queued, in_flight })
-    }
 }
 
-/// The rest of a queue that [`WorkQueue::drained_timeout`] did not see drained.
+/// The rest of a queue that [`Drained::wait_timeout`] did not see drained.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {
@@ -111,6 +88,30 @@ impl<T> Error for NotDrained<T> {}
 pub struct Drained<'q, T, B: Backlog = Fifo> {
     shared: &'q Shared<T, B>,
     key: Option<Key>,
+}
+
+impl<T, B: Backlog> Drained<'_, T, B> {
+    /// Waits on this thread, for at most this long.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDrained`] has the items in flight and the number of queued items.
+    pub fn wait_timeout(mut self, timeout: Duration) -> Result<(), NotDrained<T>>
+    where
+        T: Clone,
+    {
+        if block_on(&mut self, Deadline::after(timeout)).is_some() {
+            return Ok(());
+        }
+        let mut in_flight = Vec::new();
+        let core = self.shared.lock();
+        if core.was_drained(self.key.as_ref()) {
+            // It came between the last look and now.
+            return Ok(());
+        }
+        core.state.see_in_flight(&mut in_flight);
+        Err(NotDrained { queued: core.state.counts().queued, in_flight })
+    }
 }
 
 impl<T, B: Backlog> Future for Drained<'_, T, B> {

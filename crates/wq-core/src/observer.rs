@@ -11,7 +11,7 @@ use crate::added::Added;
 /// order than they happened.
 ///
 /// Use it for counters and histograms. Read gauges (depth, unfinished work) from
-/// [`WorkQueue::gauges`](crate::WorkQueue::gauges), where they agree with each other.
+/// [`QueueReader::gauges`](crate::QueueReader::gauges), where they agree with each other.
 ///
 /// A pair `(first, second)` is an observer too, and notifies both in this order.
 ///

@@ -9,7 +9,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::shared::{Shared, release};
-use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
+use crate::snapshot::{Counts, Phase, Snapshot};
 use crate::state::Finished;
 use crate::transition::Transition;
 use crate::waiters::Wakes;
@@ -72,13 +72,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.lock().state.counts()
-    }
-
-    /// The number of items in each phase and the times of those in flight, at one moment, for a
-    /// scrape of metrics. Linear in the number of items in flight.
-    #[must_use]
-    pub fn gauges(&self) -> Gauges {
-        self.shared.gauges()
     }
 
     /// Clones every item while holding the queue's lock. Cost is linear in the recent peak size,

@@ -17,7 +17,8 @@ pub struct QueueReader<T, B: Backlog> {
 }
 
 impl<T, B: Backlog> QueueReader<T, B> {
-    /// As [`WorkQueue::gauges`].
+    /// The number of items in each phase and the times of those in flight, at one moment, for a
+    /// scrape of metrics. Linear in the number of items in flight.
     #[must_use]
     pub fn gauges(&self) -> Option<Gauges> {
         Some(self.shared.upgrade()?.gauges())

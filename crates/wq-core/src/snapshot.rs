@@ -53,7 +53,7 @@ impl Counts {
     }
 }
 
-/// The gauges of a queue at one moment: [`WorkQueue::gauges`](crate::WorkQueue::gauges).
+/// The gauges of a queue at one moment: [`QueueReader::gauges`](crate::QueueReader::gauges).
 ///
 /// The times are `None` without an observer, and with an observer that is not
 /// [timed](crate::Observer::is_timed).

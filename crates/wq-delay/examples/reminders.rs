@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         queue.add("this one at once");
         // Nothing delayed, queued or in flight: then the workers may go home.
-        let drained = queue.drained_timeout(Duration::from_secs(10));
+        let drained = queue.drained().wait_timeout(Duration::from_secs(10));
         let left = queue.shutdown(); // What a drain that gave up has left delayed.
         println!("not due yet: {left:?}");
         drained

@@ -42,41 +42,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn drained(&self) -> Drained<'_, T, B, S> {
         Drained { queue: self, core: self.core.drained(), empty_since: None, id: None }
     }
-
-    /// As [`drained`](Self::drained), blocking the thread for at most this long by the queue's
-    /// timer.
-    ///
-    /// # Errors
-    ///
-    /// [`NotDrained`] has the items in flight, and the numbers of queued and delayed items.
-    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
-    where
-        T: Clone,
-    {
-        let deadline = self.shared.now().after(timeout);
-        if wait_until(&self.shared, &mut self.drained(), deadline).is_some() {
-            return Ok(());
-        }
-        loop {
-            let (delayed, counts) = {
-                let pending = self.shared.lock(); // No item moves between the two counts.
-                (pending.heap.len(), self.core.counts())
-            };
-            let waits_for_none = delayed == 0
-                || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
-            if counts.is_idle() && waits_for_none {
-                return Ok(());
-            }
-            let held = self
-                .core
-                .drained_timeout(Duration::ZERO)
-                .map_or_else(|left| left.in_flight, |()| Vec::new());
-            if counts.queued > 0 || delayed > 0 || !held.is_empty() {
-                return Err(NotDrained { queued: counts.queued, delayed, in_flight: held });
-            }
-            // The guards have ended since `counts`.
-        }
-    }
 }
 
 /// The future of [`DelayingQueue::drained`]. Its first poll is the first look at the queue.
@@ -92,6 +57,39 @@ pub struct Drained<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
 }
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drained<'_, T, B, S> {
+    /// Waits on this thread, for at most this long by the queue's timer.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDrained`] has the items in flight, and the numbers of queued and delayed items.
+    pub fn wait_timeout(mut self, timeout: Duration) -> Result<(), NotDrained<T>>
+    where
+        T: Clone,
+    {
+        let (queue, shared) = (self.queue, &*self.queue.shared);
+        let deadline = shared.now().after(timeout);
+        if wait_until(&queue.shared, &mut self, deadline).is_some() {
+            return Ok(());
+        }
+        loop {
+            let (delayed, counts) = {
+                let pending = shared.lock(); // No item moves between the two counts.
+                (pending.heap.len(), queue.core.counts())
+            };
+            let waits_for_none =
+                delayed == 0 || !shared.drain_awaits_delayed && shared.due_now().is_none();
+            if counts.is_idle() && waits_for_none {
+                return Ok(());
+            }
+            let core = queue.core.drained().wait_timeout(Duration::ZERO);
+            let in_flight = core.map_or_else(|left| left.in_flight, |()| Vec::new());
+            if counts.queued > 0 || delayed > 0 || !in_flight.is_empty() {
+                return Err(NotDrained { queued: counts.queued, delayed, in_flight });
+            }
+            // The guards have ended since `counts`.
+        }
+    }
+
     /// Moves due items, so that they count as queued.
     fn poll_without_delayed(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let shared = &*self.queue.shared;

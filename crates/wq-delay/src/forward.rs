@@ -4,7 +4,7 @@ use crate::immediate_add::ImmediateAdd;
 use crate::queue::DelayingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
-use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, Rejected, Snapshot};
+use wq_core::{Added, AddedAll, Backlog, Counts, Phase, Rejected, Snapshot};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item, which is handed out once after this call. Never waits, and ignores the
@@ -33,21 +33,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// As [`add`](Self::add), with an order for the backlog.
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         self.add_now(item, order)
-    }
-
-    /// As [`add`](Self::add), by a borrowed key. With [`ImmediateAdd::Keep`] it makes the item only
-    /// if the queue below does not hold it, with other policies always.
-    pub fn add_ref<Q>(&self, item: &Q) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        match self.shared.immediate_add {
-            ImmediateAdd::Keep => self.core.add_ref(item),
-            ImmediateAdd::Merge | ImmediateAdd::Defer => {
-                self.add_now(T::from(item), B::Order::default())
-            }
-        }
     }
 
     /// Adds an item unless the queue is full. Delayed items need no room.
@@ -149,14 +134,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn counts(&self) -> Counts {
         self.shared.move_due(&self.core, None);
         self.core.counts()
-    }
-
-    /// The number of items in each phase and the times of those in flight, as
-    /// [`wq_core::WorkQueue::gauges`].
-    #[must_use]
-    pub fn gauges(&self) -> Gauges {
-        self.shared.move_due(&self.core, None);
-        self.core.gauges()
     }
 
     /// Clones every item that is queued or in flight, as [`wq_core::WorkQueue::snapshot`]: it

@@ -34,9 +34,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.add_by(policy, policy, item, order)
     }
 
-    /// Adds an item as [`add_with`](Self::add_with), for layers above. Uses the policy `retry` if
-    /// the item waits for a [retry](Self::add_retry) alone, and the policy `other` otherwise.
-    pub fn add_by(
+    /// Adds an item: by the policy `retry` if it waits for a retry alone, and by the policy `other`
+    /// otherwise.
+    pub(crate) fn add_by(
         &self,
         retry: ImmediateAdd,
         other: ImmediateAdd,

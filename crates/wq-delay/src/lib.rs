@@ -50,6 +50,7 @@ pub use manual_timer::ManualTimer;
 pub use planted::PLANTED_BUGS;
 pub use queue::DelayingQueue;
 pub use reader::DelayReader;
+pub use retry::Retries;
 pub use scheduled::{NotDrained, Scheduled};
 pub use thread_timer::ThreadTimer;
 pub use timer::Timer;

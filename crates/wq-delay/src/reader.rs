@@ -20,7 +20,7 @@ impl<T, B: Backlog> DelayReader<T, B> {
         &self.core
     }
 
-    /// As [`DelayingQueue::gauges`], without due items that no call has queued yet.
+    /// As [`QueueReader::gauges`], without due items that no call has queued yet.
     #[must_use]
     pub fn gauges(&self) -> Option<Gauges> {
         self.core.gauges()

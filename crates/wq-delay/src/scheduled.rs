@@ -35,7 +35,7 @@ impl Scheduled {
     }
 }
 
-/// The rest of a queue that [`drained_timeout`](crate::DelayingQueue::drained_timeout) did not see
+/// The rest of a queue that [`Drained::wait_timeout`](crate::Drained::wait_timeout) did not see
 /// drained.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             });
         }
         // All retries, if they come in time; then the workers go home.
-        if let Err(error) = queue.drained_timeout(Duration::from_secs(10)) {
+        if let Err(error) = queue.drained().wait_timeout(Duration::from_secs(10)) {
             println!("{error}");
         }
         queue.shutdown()

@@ -2,7 +2,6 @@
 
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
-use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::{Added, AddedAll, Backlog, Debounce, Rejected, Scheduled};
@@ -38,20 +37,6 @@ where
             return self.inner.add_event(item, order);
         }
         self.inner.queue.add_with(item, order)
-    }
-
-    /// As [`add`](Self::add), by a borrowed key. With the default policies it makes the item only
-    /// if the queue does not hold it.
-    #[inline]
-    pub fn add_ref<Q>(&self, item: &Q) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        if self.inner.minds_events() {
-            return self.add_with(T::from(item), B::Order::default());
-        }
-        self.inner.queue.add_ref(item)
     }
 
     /// Adds items in their order. With the default policies it takes one lock, as

@@ -42,7 +42,7 @@ where
                 if planted("finish-cancels-requests") {
                     self.queue.cancel(item);
                 }
-                self.queue.cancel_retry(item);
+                self.queue.retries().cancel(item);
                 return Ok(None);
             }
             _ => {}
@@ -55,7 +55,7 @@ where
             Outcome::RetryAfter(delay) => self.uncounted(item, delay),
             _ => self.failed(item, RetryRequest::of(outcome)),
         };
-        let scheduled = self.queue.add_retry(item.clone(), deadline, order);
+        let scheduled = self.queue.retries().add(item.clone(), deadline, order);
         if scheduled.is_accepted() { Ok(Some(scheduled)) } else { Err(refused()) }
     }
 

@@ -4,8 +4,8 @@ use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
-use std::time::{Duration, Instant};
-use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot};
+use std::time::Instant;
+use wq_delay::{Backlog, Counts, DelayReader, Drained, Phase, Snapshot};
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher>
     RateLimitingQueue<T, L, B, S>
@@ -94,12 +94,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher>
         self.inner.queue.counts()
     }
 
-    /// The gauges for a scrape of metrics, as [`wq_delay::DelayingQueue::gauges`].
-    #[must_use]
-    pub fn gauges(&self) -> Gauges {
-        self.inner.queue.gauges()
-    }
-
     /// Clones every queued item and every item in flight, as wq-core's `WorkQueue::snapshot`. Cost
     /// is linear in the recent peak size, and all other calls block meanwhile.
     #[must_use]
@@ -151,18 +145,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher>
     #[doc(alias = "ShutDownWithDrain")]
     pub fn drained(&self) -> Drained<'_, T, B, S> {
         self.inner.queue.drained()
-    }
-
-    /// As [`drained`](Self::drained), blocking the thread for at most this long.
-    ///
-    /// # Errors
-    ///
-    /// [`NotDrained`] has the remaining items.
-    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
-    where
-        T: Clone,
-    {
-        self.inner.queue.drained_timeout(timeout)
     }
 }
 

@@ -55,7 +55,7 @@ pub use per_item_bucket::PerItemBucket;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
 pub use queue::RateLimitingQueue;
-pub use remembered::Remembered;
+pub use remembered::{Remembered, Stores};
 pub use retry_state::DuringBackoff;
 pub use shared::Shared;
 pub use token_bucket::TokenBucket;

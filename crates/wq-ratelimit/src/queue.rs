@@ -4,7 +4,7 @@ use crate::builder::{Builder, NoLimiter};
 use crate::limiter::RateLimiter;
 use crate::outcome::Combine;
 use crate::platform::Mutex;
-use crate::remembered::Remembered;
+use crate::remembered::Stores;
 use crate::retry_state::{Caller, DuringBackoff, RetryRequest, RetryState};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -127,22 +127,12 @@ where
         self.inner.attempts(item)
     }
 
-    /// The number of failed items that the limiter remembers or has dropped by itself.
+    /// The number of failed items that the limiter and the queue remember, and have dropped by
+    /// themselves.
     #[must_use]
-    pub fn remembered(&self) -> Remembered {
-        self.inner.retry_state.lock().limiter.remembered()
-    }
-
-    /// The number of items that back off, or did recently, and the number that the queue has
-    /// forgotten. It forgets back-offs for age, and when there are more than 262 144. At that
-    /// number at least the half that failed last stays known.
-    ///
-    /// A forgotten item keeps its waiting retry, and
-    /// [`during_backoff`](crate::Builder::during_backoff) still applies to the next event. But its
-    /// next failure counts, even before its time.
-    #[must_use]
-    pub fn remembered_backoffs(&self) -> Remembered {
-        self.inner.retry_state.lock().backoffs.remembered()
+    pub fn remembered(&self) -> Stores {
+        let state = self.inner.retry_state.lock();
+        Stores { failures: state.limiter.remembered(), backoffs: state.backoffs.remembered() }
     }
 }
 
@@ -223,7 +213,7 @@ where
         }
         let now = self.queue.now();
         let (retry, other) = self.with_state(|state, discarded| state.event(&item, now, discarded));
-        self.queue.add_by(retry, other, item, order)
+        self.queue.retries().add_event(retry, other, item, order)
     }
 }
 

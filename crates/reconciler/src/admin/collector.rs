@@ -1,6 +1,6 @@
-//! A manager's metrics, read when they are asked for. Names, labels and buckets are client-go's and
-//! controller-runtime's; those that begin with `reconciler_` are ours. Labels come from the program
-//! alone. Not those of the election, which lease-election has.
+//! A manager's metrics, read at each scrape. Names, labels and buckets are those of client-go and
+//! controller-runtime; names that begin with `reconciler_` are ours. Label values come only from
+//! the program. The election's metrics are in lease-election.
 
 use std::fmt::Error;
 use std::sync::Arc;

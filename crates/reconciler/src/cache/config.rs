@@ -1,4 +1,4 @@
-//! `CacheConfig`: what one watch asks for, and what its cache is indexed by.
+//! `CacheConfig`: the scope of one watch, and the indexes of its cache.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
 /// Shortest and longest time a watch may be asked to last.
 const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
 
-/// What a cache watches and how it is indexed. Lists are always consistent reads (`resourceVersion`
+/// The scope and the indexes of a cache. Lists are always consistent reads (`resourceVersion`
 /// unset).
 ///
 /// ```
@@ -37,7 +37,8 @@ pub struct CacheConfig<K> {
 }
 
 impl<K> CacheConfig<K> {
-    /// Everything of the kind, no index, pages of 500, watches of 290 s, 10 s for an answer.
+    /// Returns the defaults: all objects of the kind, no index, pages of 500, watches of 290 s, 10
+    /// s for an answer.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -52,8 +53,8 @@ impl<K> CacheConfig<K> {
         }
     }
 
-    /// The cache's name in logs, metrics, `/readyz` and errors. Needed where a manager has two
-    /// caches of one kind: of two servers, or with two selectors.
+    /// Sets the cache's name in logs, metrics, `/readyz` and errors. A second cache of one kind in
+    /// a manager needs it: of another server, or with another selector.
     #[must_use]
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
@@ -61,7 +62,7 @@ impl<K> CacheConfig<K> {
     }
 
     /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A
-    /// second index of one name takes the place of the first.
+    /// second index of the same name replaces the first.
     #[must_use]
     #[doc(alias = "AddIndexers")]
     #[doc(alias = "IndexField")]
@@ -76,22 +77,22 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Only objects that this label selector matches.
+    /// Caches only objects that match this label selector.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         self.labels = Some(selector.into());
         self
     }
 
-    /// Only objects that this field selector matches.
+    /// Caches only objects that match this field selector.
     #[must_use]
     pub fn fields(mut self, selector: impl Into<String>) -> Self {
         self.fields = Some(selector.into());
         self
     }
 
-    /// Changes each object before it is stored: to drop what no reconcile reads. Names, uid and
-    /// versions must stay.
+    /// Changes each object before it is stored, for example to drop fields that no reconcile reads.
+    /// Names, uid and versions must stay.
     #[must_use]
     #[doc(alias = "SetTransform")]
     pub fn transform(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
@@ -99,29 +100,30 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Objects on one page of a list; 0 asks for all at once. 500 unless set, as client-go's pager.
+    /// Sets the page size of a list; 0 requests all objects at once. Default 500, as in client-go's
+    /// pager.
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
         self.page_size = objects;
         self
     }
 
-    /// How long the server is asked to keep one watch open, in whole seconds from 1 s to 1 h. 290 s
-    /// unless set.
+    /// Sets how long the server keeps one watch open, in whole seconds from 1 s to 1 h. Default 290
+    /// s.
     ///
-    /// A connection that died without a sign is noticed 5 s after this time; so shorter is safer,
-    /// at the price of one cheap request each time.
+    /// A dead connection is noticed 5 s after this time. A shorter time notices it sooner, and
+    /// costs one cheap request each time.
     #[must_use]
     pub fn watch_time(mut self, time: Duration) -> Self {
         self.watch_time = time.clamp(WATCH_TIMES.0, WATCH_TIMES.1);
         self
     }
 
-    /// How long a page of a list, or the first sign of a watch, is waited for. 10 s unless set, at
+    /// Sets how long to wait for a page of a list, or for the start of a watch. Default 10 s, at
     /// least 100 ms.
     ///
-    /// After each page that did not come in time the next is waited for twice as long, up to a
-    /// minute, so that lists which really take their time come through.
+    /// After each late page the wait for the next one doubles, up to a minute or to `time`, if that
+    /// is longer. So a slow list still completes.
     #[must_use]
     pub fn answer_time(mut self, time: Duration) -> Self {
         self.answer_time = time.max(Duration::from_millis(100));
@@ -148,7 +150,7 @@ impl<K> CacheConfig<K> {
         }
     }
 
-    /// How long a watch may stay without any event before it counts as dead.
+    /// How long a watch may go without an event before it counts as dead.
     pub(crate) fn idle_time(&self) -> Duration {
         self.watch_time.saturating_add(Duration::from_secs(5))
     }

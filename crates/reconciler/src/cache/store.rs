@@ -1,10 +1,14 @@
-//! What a cache holds: objects by key, secondary indexes, and the rules by which lists and watch
+//! The objects of a cache by key, its secondary indexes, and the rules by which lists and watch
 //! events change them. Pure: no lock, no clock, no task.
 //!
-//! Rules. Within one uid no object goes back to an older `resourceVersion`, and an equal one
-//! changes nothing. Versions are compared as numbers if both are; else any difference counts as
-//! newer. Another uid under a known name is a deletion and an appearance. A list that ends tells
-//! what vanished while the watch was away.
+//! The rules:
+//!
+//! - An older `resourceVersion` is ignored, unless an authoritative list has it. An equal version
+//!   of the same object changes nothing.
+//! - Versions are compared as numbers if both are numbers. Otherwise a different version counts as
+//!   newer.
+//! - Another uid under a known name is a deletion and an appearance.
+//! - A complete list shows which objects vanished while the watch was down.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +20,8 @@ use kube::Resource;
 
 use crate::{Change, ObjectKey};
 
-/// The values under which an object stands in each index, in the order of the indexes. Made outside
-/// the cache's lock, because user code makes them.
+/// An object's values in each index, in the order of the indexes. User code computes them, so they
+/// are made outside the cache's lock.
 pub(crate) type Values = Box<[Box<[String]>]>;
 
 /// An object ready to be stored.
@@ -42,13 +46,13 @@ pub(crate) struct Store<K> {
     indexes: Box<[HashMap<String, Vec<ObjectKey>>]>,
 }
 
-/// How a version that comes in relates to the one held.
+/// How an incoming version relates to the stored version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     Same,
-    /// Also of another object under this name, made after ours was deleted.
+    /// Also a new object under this name, created after the stored one was deleted.
     Newer,
-    /// Also of another object under this name, deleted before ours was made.
+    /// Also an old object under this name, deleted before the stored one was created.
     Older,
 }
 
@@ -99,13 +103,13 @@ impl<K: Resource> Store<K> {
             .collect()
     }
 
-    /// The objects that stand under `value` in an index, by key.
+    /// The objects with `value` in an index, by key.
     pub(crate) fn by_index(&self, index: usize, value: &str) -> Vec<Arc<K>> {
         let keys = self.indexes.get(index).and_then(|entries| entries.get(value));
         keys.into_iter().flatten().filter_map(|key| self.get(key)).collect()
     }
 
-    /// An object was added or modified, says the watch.
+    /// Handles an added or modified object of the watch.
     pub(crate) fn apply(&mut self, entering: Entering<K>) -> Vec<Change<K>> {
         let arrival = match self.objects.get(&entering.key) {
             None => None,
@@ -117,7 +121,7 @@ impl<K: Resource> Store<K> {
         }
     }
 
-    /// An object was deleted, says the watch. `meta` is the event's: it holds the deletion's own
+    /// Handles a deleted object of the watch. `meta` is the event's: it holds the deletion's own
     /// version.
     pub(crate) fn delete(&mut self, key: &ObjectKey, meta: &ObjectMeta) -> Option<Change<K>> {
         let held = self.objects.get(key)?;
@@ -128,12 +132,12 @@ impl<K: Resource> Store<K> {
         }
     }
 
-    /// The list is complete: takes over what is new in it, and removes what it does not name.
+    /// Stores the new versions of a complete list, and removes the objects that it does not name.
     ///
     /// # Errors
     ///
-    /// Takes over nothing if the list shows some object older than it is held here: see
-    /// [`Backwards`]. With `authoritative` the list is believed even then.
+    /// Changes nothing if the list shows an object in an older version than the store: see
+    /// [`Backwards`]. `authoritative` skips this check.
     pub(crate) fn commit(
         &mut self,
         relist: Relist<K>,
@@ -154,7 +158,7 @@ impl<K: Resource> Store<K> {
         Ok(changes)
     }
 
-    /// Stores unconditionally, and tells what changed.
+    /// Stores unconditionally, and returns the changes.
     fn put(&mut self, entering: Entering<K>) -> Vec<Change<K>> {
         let Entering { key, object, values } = entering;
         for (index, values) in self.indexes.iter_mut().zip(&values) {
@@ -191,7 +195,7 @@ impl<K: Resource> Store<K> {
         Some(held.object)
     }
 
-    /// Takes a key out from under its old values, those it still has excepted.
+    /// Removes a key from its old index values, except the values in `kept`.
     fn unindex(&mut self, key: &ObjectKey, old: &[Box<[String]>], kept: &[Box<[String]>]) {
         for (at, (index, values)) in self.indexes.iter_mut().zip(old).enumerate() {
             for value in values {
@@ -210,21 +214,21 @@ impl<K: Resource> Store<K> {
     }
 }
 
-/// A list that shows an object older than we hold it: it came from a server that lags behind, or
-/// the cluster was restored from a backup. Whoever lists must list again, and believe a list that
-/// insists.
+/// A list shows an object in an older version than the store. The server lags behind, or the
+/// cluster was restored from a backup. The caller must list again, and accept older lists that
+/// persist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Backwards {
     /// The first such object.
     pub(crate) key: ObjectKey,
-    /// How many there are.
+    /// The number of such objects.
     pub(crate) objects: usize,
 }
 
-/// A list in progress. Objects that did not change are not held twice.
+/// A list in progress. Unchanged objects are not stored twice.
 #[derive(Debug)]
 pub(crate) struct Relist<K> {
-    /// Every key that was listed; with the object, if it differs from the one held.
+    /// Every listed key, with the object if it differs from the stored one.
     seen: BTreeMap<ObjectKey, Option<Entering<K>>>,
     older: Vec<ObjectKey>,
 }
@@ -234,7 +238,7 @@ impl<K: Resource> Relist<K> {
         Self { seen: BTreeMap::new(), older: Vec::new() }
     }
 
-    /// Takes one listed object. What it returns is to be dropped outside the lock.
+    /// Adds one listed object. The caller drops the returned object outside the lock.
     pub(crate) fn object(
         &mut self,
         store: &Store<K>,
@@ -256,8 +260,7 @@ impl<K: Resource> Relist<K> {
         self.seen.insert(key, Some(entering)).flatten()
     }
 
-    /// Takes the key of an object that is there, but could not be decoded: what is held of it
-    /// stays.
+    /// Adds the key of an object that exists but does not decode. Its stored version stays.
     pub(crate) fn undecodable(&mut self, key: ObjectKey) {
         self.seen.insert(key, None);
     }

@@ -1,4 +1,4 @@
-//! A controller in one term: its queue, its sources attached to it, its workers; and their end.
+//! A controller in one term: its queue, its attached sources, its workers, and their end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,12 +24,12 @@ use crate::worker::{Work, work};
 #[derive(Debug, Default)]
 pub(crate) struct Ended(Mutex<(Vec<String>, usize)>);
 
-/// A controller as its manager sees it.
+/// The manager's view of a controller.
 pub(crate) trait Managed: InTerm {
     fn name(&self) -> &str;
     fn workers(&self) -> usize;
     fn metrics(&self) -> &ControllerMetrics;
-    /// What the queue holds; `None` while no term runs.
+    /// The counts of the queue; `None` while no term runs.
     fn counts(&self) -> Option<QueueCounts>;
     fn parked(&self) -> usize;
     fn report(&self) -> ControllerReport;
@@ -101,7 +101,7 @@ impl<R: Reconciler> Controller<R> {
     async fn run_term(&self, term: Term) {
         self.parked.clear();
         let queue = Queue::new(&self.name, self.limiter.clone(), Arc::clone(&self.metrics));
-        // However this future ends, dropped too: what is queued goes back to the inbox.
+        // Queued keys go back to the inbox however this future ends, also if it is dropped.
         let closing = Closing { controller: self, queue: queue.clone() };
         self.inbox.open(queue.clone());
         let mut feeders = JoinSet::new();
@@ -150,8 +150,8 @@ impl<R: Reconciler> Controller<R> {
         closing.end(left);
     }
 
-    /// A worker ended before its time: only the destructor of user code can have panicked it. Its
-    /// key is tried again as after any failure, and another worker takes its place.
+    /// Replaces a worker that panicked outside a run: in a destructor of user code, or in the key's
+    /// own code. The dropped key is retried as after any failure.
     fn mend(&self, panicked: bool, shared: &Arc<Work<R>>, workers: &mut JoinSet<()>) {
         if !panicked {
             return;
@@ -179,7 +179,8 @@ impl<R: Reconciler> Controller<R> {
             match &source.feed {
                 Feed::Cache(_, attach) => {
                     let queue = queue.clone();
-                    // Refused after the end of the term: the next one is shown everything anew.
+                    // After the end of the term the queue refuses the key. The next term gets every
+                    // object again.
                     let intake: Intake<R::Key> = Arc::new(move |key, reasons, initial| {
                         if initial {
                             queue.add_initial(key, reasons);
@@ -216,7 +217,7 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-/// Closes the inbox when a term ends, in whatever way.
+/// Closes the inbox however a term ends.
 struct Closing<'a, R: Reconciler> {
     controller: &'a Controller<R>,
     queue: Queue<R::Key>,
@@ -228,7 +229,7 @@ impl<R: Reconciler> Closing<'_, R> {
             self.controller.limiter.forget_left(key);
         }
         self.controller.inbox.close(left);
-        // Nothing is left for the drop.
+        // The drop finds nothing left.
     }
 }
 

@@ -1,4 +1,4 @@
-//! `ManagerBuilder`: what is settled before a manager exists.
+//! `ManagerBuilder`: the settings of a manager.
 
 use std::time::Duration;
 
@@ -38,30 +38,31 @@ impl ManagerBuilder {
         }
     }
 
-    /// How long the caches may take to be complete. 2 min unless set, as controller-runtime.
+    /// Sets how long the caches may take to be complete. Default 2 min, as in controller-runtime.
     #[doc(alias = "CacheSyncTimeout")]
     pub fn sync_timeout(mut self, longest: Duration) -> Self {
         self.settings.sync_timeout = longest;
         self
     }
 
-    /// How long runs may go on after a stop was asked for, before they are dropped. 10 s unless
-    /// set.
+    /// Sets how long runs may continue after a stop request before they are dropped. Default 10 s.
     #[doc(alias = "GracefulShutdownTimeout")]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.settings.grace = grace;
         self
     }
 
-    /// How long runs may go on after the lease was lost, before they are dropped: time to notice,
-    /// not to finish. 100 ms unless set; never more than half of the election's stop margin.
+    /// Sets how long runs may continue after the lease is lost before they are dropped. This is
+    /// time to notice the loss, not to finish. Default 100 ms, at most half of the election's stop
+    /// margin.
     #[cfg(feature = "election")]
     pub fn loss_grace(mut self, grace: Duration) -> Self {
         self.settings.loss_grace = grace;
         self
     }
 
-    /// Work only while this elector leads. The manager runs it, and stops it at its own stop.
+    /// Runs the workers only while this elector leads. The manager runs the elector, and stops it
+    /// at its own stop.
     #[cfg(feature = "election")]
     #[doc(alias = "LeaderElection")]
     pub fn election(mut self, elector: lease_election::LeaderElector) -> Self {
@@ -77,13 +78,13 @@ impl ManagerBuilder {
         self
     }
 
-    /// The manager.
+    /// Builds the manager.
     ///
     /// # Errors
     ///
     /// [`ManagerError::GraceTooLong`] if the grace is not shorter than the election's drain
-    /// time-out: work could be cut off by the election before it is by the manager, and the
-    /// lease would not be given back.
+    /// time-out. The election could then drop work before the manager does, and would not release
+    /// the lease.
     pub fn build(self) -> Result<Manager, ManagerError> {
         #[cfg_attr(
             not(feature = "election"),

@@ -1,5 +1,5 @@
-//! The terms of a manager: one until the stop without an election; with one, a term for each time
-//! this process leads, and a campaign after each.
+//! The terms of a manager. Without an election there is one term until the stop. With an election
+//! there is one term each time this process leads, and a campaign after each term.
 
 use std::sync::Arc;
 
@@ -68,13 +68,13 @@ impl Manager {
         use crate::report::Release;
 
         let mut report = Report::default();
-        // They keep the pauses between terms: nobody who takes each term away makes the workers
-        // start at request speed.
+        // Holds the pauses between terms, so that repeated losses do not restart the workers at
+        // request speed.
         let mut campaigns = elector.campaigns();
         let campaign = async {
             loop {
-                // Two trackers a term. Also past the elector's patience nothing starts before they
-                // are empty.
+                // Two trackers per term. Nothing starts before both are empty, even if the elector
+                // gave up waiting.
                 let (tracker, tasks) = (TaskTracker::new(), TaskTracker::new());
                 let (members, grace) = (self.members(), self.grace());
                 let work_tracker = tracker.clone();
@@ -100,8 +100,8 @@ impl Manager {
                         };
                         let term = Term::new(scope, term_tasks);
                         let stop_took = term::run(members, term, end, lost, grace).await;
-                        // The elector is the one whose patience ends: then the lease is not given
-                        // back.
+                        // No time limit here: the elector limits the wait, and then does not
+                        // release the lease.
                         settle(&work_tracker, None).await;
                         stop_took
                     })
@@ -125,7 +125,7 @@ impl Manager {
                         report.lost_terms = report.lost_terms.saturating_add(1);
                         Release::Lost
                     }
-                    // It came to the lease as it was stopped, and could not decline it.
+                    // The lease was granted during the stop, and could not be declined.
                     Outcome::NeverLed if released == lease_election::Release::Failed => {
                         Release::Failed
                     }

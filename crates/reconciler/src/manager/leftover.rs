@@ -1,5 +1,5 @@
-//! Leftover: work of a term that is over, for which a manager waits before it campaigns again, as
-//! the liveness endpoint sees it.
+//! Leftover: unfinished work of an ended term. The manager waits for it before it campaigns again,
+//! and the liveness endpoint reports a long wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Since when it is waited for, if it is. Clones are one.
+/// The start of the current wait, if there is one. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leftover(Arc<Mutex<Option<Instant>>>);
 
-/// It is waited for until this is dropped.
+/// A wait for leftover work. It ends when this is dropped.
 pub(crate) struct Awaited<'a>(&'a Leftover);
 
 impl Leftover {
@@ -20,7 +20,7 @@ impl Leftover {
         Awaited(self)
     }
 
-    /// For how long it has been waited for, if longer than this.
+    /// Returns how long the wait has lasted, if longer than `patience`.
     #[cfg_attr(not(feature = "admin"), expect(dead_code, reason = "only the admin server asks"))]
     pub(crate) fn overdue(&self, patience: Duration) -> Option<Duration> {
         (*self.0.lock()).map(|since| since.elapsed()).filter(|waited| *waited > patience)

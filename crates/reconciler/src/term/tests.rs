@@ -1,4 +1,4 @@
-//! The end of a term that nobody waits for.
+//! The end of a term whose future is dropped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 
 use super::*;
 
-/// Never ends by itself; says when it is gone.
+/// Never ends by itself, and records when it is dropped.
 #[derive(Default)]
 struct Endless {
     gone: Arc<AtomicBool>,
@@ -41,7 +41,7 @@ async fn a_term_that_is_dropped_counts_its_members_until_they_are_gone() {
     let grace = Grace { stop: Duration::ZERO, lost: Duration::ZERO };
     let (end, lost) = (std::future::pending(), std::future::pending());
     let term = run(vec![member], Term::new(scope, tasks.clone()), end, lost, grace);
-    // The elector's way with work that outlived its margin.
+    // The elector drops work that outlived its margin in this way.
     assert!(tokio::time::timeout(Duration::from_millis(1), term).await.is_err());
     assert!(!gone.load(Ordering::SeqCst), "aborted, but not gone");
     assert_eq!(tasks.len(), 1);

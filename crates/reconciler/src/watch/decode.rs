@@ -1,9 +1,8 @@
-//! Lists and watches as kube decodes them, and a second way for kinds of which some object does not
-//! decode.
+//! Reads lists and watches with kube, in two modes.
 //!
-//! The ordinary way asks kube for the kind itself. Once an answer did not decode, the tolerant way
-//! decodes object by object, so that a faulty object hides only itself; it costs a second pass over
-//! the JSON.
+//! The strict mode asks kube for the kind itself. After an answer that did not decode, the tolerant
+//! mode decodes object by object, so that a faulty object hides only itself. It costs a second pass
+//! over the JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,10 +16,10 @@ use serde::{Deserialize, Deserializer};
 
 use crate::Kind;
 
-/// An object, or what could be read of one that does not decode.
+/// An object, or the readable parts of an object that does not decode.
 pub(crate) type Decoded<K> = Result<K, Undecodable>;
 
-/// What could be read of an object that does not decode.
+/// The readable parts of an object that does not decode.
 #[derive(Debug, Clone)]
 pub(crate) struct Undecodable {
     pub(crate) meta: Box<ObjectMeta>,
@@ -46,7 +45,7 @@ pub(crate) enum WatchStep<K> {
 
 pub(crate) type Steps<K> = BoxStream<'static, kube::Result<WatchStep<K>>>;
 
-/// The two ways to read a kind.
+/// The two modes of reading a kind.
 pub(crate) struct Reader<K> {
     strict: Api<K>,
     tolerant: Api<Tolerant<K>>,
@@ -108,7 +107,7 @@ fn step<T, K>(event: WatchEvent<T>, decoded: impl Fn(T) -> Decoded<K>) -> WatchS
     }
 }
 
-/// An object of a kind, decoded or not: decoding this never fails on a JSON object.
+/// An object of a kind, decoded or not. Decoding this from a JSON object never fails.
 #[derive(Debug, Clone)]
 pub(crate) struct Tolerant<K>(Decoded<K>);
 
@@ -122,7 +121,7 @@ impl<'de, K: Kind> Deserialize<'de> for Tolerant<K> {
     }
 }
 
-/// The metadata; only names and versions if the rest of it does not decode either.
+/// The metadata, or only its names and versions if the rest does not decode either.
 fn metadata(value: Option<&serde_json::Value>) -> ObjectMeta {
     let Some(value) = value else { return ObjectMeta::default() };
     ObjectMeta::deserialize(value).unwrap_or_else(|_| {
@@ -137,7 +136,7 @@ fn metadata(value: Option<&serde_json::Value>) -> ObjectMeta {
     })
 }
 
-/// Only the path is asked for, which is the dynamic type; and whether metadata alone is wanted.
+/// kube needs only the path, which is the dynamic type, and whether to request metadata alone.
 impl<K: Kind> Resource for Tolerant<K> {
     type DynamicType = String;
     type Scope = DynamicResourceScope;

@@ -1,30 +1,32 @@
-//! List, then watch, then watch again: which request is next and how long to pause before it. Pure.
+//! List, then watch, then watch again: decides the next request and the pause before it. Pure.
 //!
-//! Not kube-runtime's `watcher`, for three reasons, each by its source (5.0.0): a watch that the
-//! server closes at once is opened again without any pause; a start answered with 410 is repeated
-//! for ever with the same version; and one object that cannot be decoded fails every list of its
-//! kind. Decoding stays kube's.
+//! kube-runtime's `watcher` (5.0.0) does not fit, for three reasons:
+//!
+//! - It reopens a watch that the server closes at once without any pause.
+//! - It repeats a start that was answered with 410 for ever, with the same version.
+//! - One object that does not decode fails every list of its kind.
+//!
+//! Decoding stays kube's.
 
 use std::time::Duration;
 
-/// First pause after a failure. client-go's reflector begins at 800 ms; a pause this short is still
-/// one request a second per watch on average while a server is down, because it doubles.
+/// First pause after a failure. client-go's reflector begins at 800 ms. A shorter one is cheap,
+/// because the pause doubles while a server is down.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// Longest pause, as client-go's reflector.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A watch that ends as it should, but sooner than this and without an event, counts as a failure.
+/// A watch that ends normally, but sooner than this and without an event, counts as a failure.
 const SHORT_WATCH: Duration = Duration::from_secs(1);
-/// This many refused starts of a watch in a row, and the version is suspected: list again.
+/// After this many refused starts of a watch in a row the version is suspect: list again.
 const REFUSED_STARTS: u32 = 3;
-/// This many older lists in a row, and they are believed: the cluster was restored.
+/// After this many older lists in a row they are accepted: the cluster was restored.
 const BACKWARD_LISTS: u32 = 3;
 
-/// The longest a page is waited for, however often pages came too late. (Unless the configured time
-/// is longer.)
+/// The longest wait for a page after late pages, unless the configured time is longer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 
-/// How long an answer is waited for: short, so that one lost answer costs little, and longer after
-/// each that did not come in time, so that a list that really takes its time comes through.
+/// How long to wait for an answer. The wait is short, so that one lost answer costs little. It
+/// grows after each late page, so that a slow list still completes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     base: Duration,
@@ -36,12 +38,12 @@ impl Patience {
         Self { base, now: base }
     }
 
-    /// For a page of a list, with its body.
+    /// The wait for a page of a list, with its body.
     pub(crate) fn for_page(self) -> Duration {
         self.now
     }
 
-    /// For the first sign of a watch, which needs no time to prepare.
+    /// The wait for the start of a watch, which needs no time to prepare.
     pub(crate) fn for_watch(self) -> Duration {
         self.base
     }
@@ -60,7 +62,7 @@ impl Patience {
 /// The next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A page of the list; the first one without a token.
+    /// A page of the list; the first page has no token.
     List { token: Option<String> },
     /// A watch from this version.
     Watch { version: String },
@@ -72,7 +74,7 @@ pub(crate) enum Fault {
     /// The version or the token is too old, or from the future: 410, or 504 "too large resource
     /// version".
     Expired,
-    /// The server asks for patience: 429 and 5xx, with the time it named.
+    /// The server is busy: 429 or 5xx, with the time that it named.
     Busy(Option<Duration>),
     /// The server refused for another reason: 4xx.
     Refused,
@@ -82,12 +84,12 @@ pub(crate) enum Fault {
     Undecodable,
 }
 
-/// What to do with a complete list that is older than what was seen.
+/// The reaction to a complete list that is older than the versions seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnBackwards {
     /// Drop it, pause, list again.
     ListAgain(Duration),
-    /// It insisted: take it over.
+    /// The server insists: take it over.
     Believe,
 }
 
@@ -99,9 +101,9 @@ pub(crate) struct Protocol {
     failures: u32,
     /// A version expired since the last watch that lasted.
     expired_early: bool,
-    /// Refused starts of a watch since the last one that began.
+    /// Refused starts of a watch since the last successful start.
     refused: u32,
-    /// Lists in a row that were older than what was seen.
+    /// Lists in a row that were older than the versions seen.
     backwards: u32,
     /// The highest version seen, of a list, an event or a bookmark.
     newest: Option<u64>,
@@ -129,9 +131,9 @@ impl Protocol {
         self.next = Next::List { token: Some(token) };
     }
 
-    /// The last page came, was taken over, and holds for this version.
+    /// The last page came and was taken over, at this version.
     pub(crate) fn listed(&mut self, version: String) {
-        // Also downwards, if it was believed.
+        // May go down, if an older list was accepted.
         self.newest = version.parse().ok();
         self.next = Next::Watch { version };
         self.backwards = 0;
@@ -140,13 +142,13 @@ impl Protocol {
         // must not be listed without a pause.
     }
 
-    /// Whether a list of this version comes from a server that lags behind what was seen (or from a
-    /// cluster that was restored). Versions that are no numbers are taken as they come.
+    /// Whether a list of this version is older than the versions seen: the server lags behind, or
+    /// the cluster was restored. A version that is not a number never is.
     pub(crate) fn is_backwards(&self, version: &str) -> bool {
         matches!((version.parse::<u64>(), self.newest), (Ok(version), Some(newest)) if version < newest)
     }
 
-    /// The last page came, but is older than what was seen.
+    /// The last page came, but the list is older than the versions seen.
     pub(crate) fn listed_backwards(&mut self, random: u64) -> OnBackwards {
         self.backwards = self.backwards.saturating_add(1);
         if self.backwards >= BACKWARD_LISTS {
@@ -156,15 +158,16 @@ impl Protocol {
         OnBackwards::ListAgain(self.pause(random))
     }
 
-    /// The watch under way has stood this long, whatever comes of it next: what expired before it
-    /// is no sign of trouble any more.
+    /// The open watch has lasted this long. After a watch that lasted, an earlier expiry is no sign
+    /// of trouble any more.
     pub(crate) fn stood(&mut self, lasted: Duration) {
         if lasted >= SHORT_WATCH {
             self.expired_early = false;
         }
     }
 
-    /// The watch showed an event or a bookmark of this version; or none, and has stood for a while.
+    /// The watch delivered an event or a bookmark of this version, or was quiet for a while
+    /// (`None`).
     pub(crate) fn progressed(&mut self, version: Option<&str>) {
         self.failures = 0;
         self.refused = 0;
@@ -174,7 +177,7 @@ impl Protocol {
         }
     }
 
-    /// A watch stream ended as it may at any time. Returns the pause before the next request.
+    /// A watch stream ended normally. Returns the pause before the next request.
     pub(crate) fn ended(&mut self, progressed: bool, lasted: Duration, random: u64) -> Duration {
         self.refused = 0;
         if lasted >= SHORT_WATCH {
@@ -182,7 +185,7 @@ impl Protocol {
             return Duration::ZERO;
         }
         if progressed {
-            // No failure, but a server that closes each watch after an event must not be asked
+            // Not a failure, but a server that closes each watch after an event must not be polled
             // without a pause either.
             self.failures = 0;
         }
@@ -192,7 +195,7 @@ impl Protocol {
     /// A request or a stream failed. Returns the pause before the next request.
     pub(crate) fn failed(&mut self, fault: Fault, random: u64) -> Duration {
         if matches!(self.next, Next::List { .. }) {
-            // A list is taken whole, from one version: pages of a failed one are of no use.
+            // A list is taken whole, from one version: the pages of a failed list are useless.
             self.restart();
         } else {
             match fault {
@@ -206,9 +209,9 @@ impl Protocol {
                 Fault::Busy(_) | Fault::Unreachable => {}
             }
         }
-        // A first expiry is ordinary (a long pause, a compaction): list at once. Another one before
-        // a watch has lasted is not: whole lists without a pause would be the answer to a
-        // server that has trouble already.
+        // A first expiry is normal (a long pause, a compaction): list at once. Another expiry
+        // before a watch has lasted is not: whole lists without a pause would burden a server in
+        // trouble.
         if fault == Fault::Expired && self.failures == 0 && !self.expired_early {
             self.failures = 1;
             self.expired_early = true;
@@ -221,18 +224,19 @@ impl Protocol {
         }
     }
 
-    /// Told that what failed is mended: pauses begin anew.
+    /// The cause of the failure is fixed: the pauses start over.
     pub(crate) fn hurried(&mut self) {
         self.failures = 0;
     }
 
-    /// Begins with the first page of a list.
+    /// Starts over with the first page of a list.
     pub(crate) fn restart(&mut self) {
         self.next = Next::List { token: None };
         self.refused = 0;
     }
 
-    /// Doubles from pause to pause; the upper half is random, so that watches cut together part.
+    /// Doubles with each pause. The upper half is random, so that watches that were cut together
+    /// spread out.
     fn pause(&mut self, random: u64) -> Duration {
         let doublings = self.failures.min(16);
         self.failures = self.failures.saturating_add(1);

@@ -1,5 +1,4 @@
-//! What the tests stand on: a server, its objects, a manager that runs in the background, and
-//! waiting.
+//! The fixtures of the tests: a server, its objects, a manager in the background, and waiting.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -22,7 +21,7 @@ pub(crate) struct Bench {
 
 pub(crate) fn bench() -> Bench {
     let server = EmbeddedApiServer::builder().seed(1).build();
-    // The tests write as somebody whom no fault meets.
+    // Faults do not match this user, so the tests' own writes succeed.
     let writer = server.client_as("writer");
     Bench {
         client: server.client_as("controller"),
@@ -47,7 +46,7 @@ impl Bench {
         self.maps.create(&PostParams::default(), &map).await.unwrap();
     }
 
-    /// Changes an object, so that its watchers hear of it.
+    /// Changes an object, so that its watchers get an event.
     pub(crate) async fn touch(&self, name: &str, value: &str) {
         let patch = serde_json::json!({"data": {"value": value}});
         self.maps.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
@@ -58,7 +57,7 @@ impl Bench {
     }
 }
 
-/// A manager that runs.
+/// A manager in the background.
 pub(crate) struct Running {
     pub(crate) stop: CancellationToken,
     pub(crate) ended: JoinHandle<Result<Report, ManagerError>>,
@@ -78,7 +77,7 @@ impl Running {
     }
 }
 
-/// Waits, in virtual time, until this is so.
+/// Waits, in virtual time, until `so` returns true.
 pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let longest = Instant::now() + Duration::from_secs(600);
     while !so() {
@@ -87,12 +86,12 @@ pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
     }
 }
 
-/// Lets everything happen that is about to.
+/// Gives pending work time to run.
 pub(crate) async fn settle() {
     sleep(Duration::from_millis(50)).await;
 }
 
-/// What happened, in order, with the virtual time since the start.
+/// Entries in order, with the virtual time since the start.
 #[derive(Clone)]
 pub(crate) struct Log<T> {
     began: Instant,
@@ -126,7 +125,7 @@ impl<T: Clone> Log<T> {
     }
 }
 
-/// Runs this in a manager that has only what is added to it.
+/// An empty manager with the default settings.
 pub(crate) fn manager() -> Manager {
     Manager::builder().build().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Caches and their watches: what they hold, how they heal, what they say when they cannot.
+//! Caches and their watches: contents, recovery and errors.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ async fn a_deletion_while_the_watch_was_away_is_seen_after_the_list() {
     bench.create("b").await;
     let (running, maps, log) = started(&bench).await;
     until("both runs", || log.len() == 2).await;
-    // No watch can start, and what happens meanwhile is compacted away.
+    // No watch can start, and the changes are compacted away meanwhile.
     bench
         .server
         .faults()

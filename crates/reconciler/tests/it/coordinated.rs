@@ -1,4 +1,4 @@
-//! Coordinated election: what a manager leaves to the others while it cannot lead.
+//! Coordinated election: a manager that cannot lead leaves the lease to others.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::bench::{Running, settle, start, until};
 
-/// The server's controller, less its questions to the candidates: whoever of them behaves as the
-/// oldest version is granted a free Lease, or one that has run out by the server's wall clock.
+/// The server's election controller, without its pings to the candidates. It grants a free or
+/// expired Lease to the candidate with the oldest emulation version, by the server's wall clock.
 async fn grant(server: &EmbeddedApiServer, now: Timestamp) -> Result<(), kube::Error> {
     let candidates: Api<LeaseCandidate> = Api::namespaced(server.client(), "default");
     let leases: Api<Lease> = Api::namespaced(server.client(), "default");
@@ -57,7 +57,7 @@ async fn grant(server: &EmbeddedApiServer, now: Timestamp) -> Result<(), kube::E
     Ok(())
 }
 
-/// A manager whose only work is a task that leaves something behind in its first term.
+/// A manager with one task, which leaves work behind in its first term.
 struct Replica {
     running: Running,
     elector: LeaderElector,
@@ -110,14 +110,14 @@ fn with_controller() -> (EmbeddedApiServer, TokioClock) {
     tokio::spawn(async move {
         loop {
             sleep(Duration::from_millis(20)).await;
-            // A conflict is another look.
+            // After a conflict the next round tries again.
             let _ = grant(&controlled, clock.wall()).await;
         }
     });
     (server, clock)
 }
 
-/// Before it campaigns again it waits for all work of the term before, however long that goes on.
+/// The manager waits for all work of the old term, without a time limit, before it campaigns again.
 #[tokio::test(start_paused = true)]
 async fn a_manager_that_waits_for_its_work_leaves_the_lease_to_the_others() {
     const WORK: Duration = Duration::from_secs(120);
@@ -137,7 +137,7 @@ async fn a_manager_that_waits_for_its_work_leaves_the_lease_to_the_others() {
     assert!(other.elector.is_leader());
     assert_eq!((best.terms.load(Ordering::SeqCst), other.terms.load(Ordering::SeqCst)), (1, 1));
 
-    // It stands again when its work is done, and leads when the other goes.
+    // The best stands again when its work has ended, and leads when the other stops.
     sleep(Duration::from_secs(2)).await;
     let report = other.running.stop().await;
     assert_eq!((report.terms, report.release), (1, Some(Release::GivenBack)));

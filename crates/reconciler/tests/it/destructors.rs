@@ -1,5 +1,4 @@
-//! Destructors of the user's values that panic: the stop goes on in its order, and the report
-//! comes.
+//! User values whose destructors panic: the stop keeps its order, and the report is returned.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Election: what lies between two terms of one manager, and what is said of the lease at the end.
+//! Election: the pauses between two terms of one manager, and the release in its report.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ fn fast(identity: &str) -> ConfigBuilder {
     Config::builder("default", "test").identity(identity).fast()
 }
 
-/// A manager whose only work tells of each term.
+/// A manager with one task, which records each term.
 struct Replica {
     running: Running,
     began: Arc<AtomicUsize>,

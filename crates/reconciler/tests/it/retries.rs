@@ -1,4 +1,4 @@
-//! What happens to keys whose runs fail: back-off, panics, time-outs, parking.
+//! Keys whose runs fail: back-off, panics, time-outs, parking.
 
 use std::future::Future;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -17,7 +17,7 @@ fn backoff() -> ExponentialBackoff<&'static str> {
     ExponentialBackoff::new(100 * MS, 1000 * MS).unwrap()
 }
 
-/// A controller without caches whose runs are told their number.
+/// A controller without caches. Each run gets its number.
 fn controller<F, Fut>(
     runs: &Log<(&'static str, u32)>,
     run: F,

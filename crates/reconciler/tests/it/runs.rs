@@ -1,4 +1,4 @@
-//! What runs, when, and with what: one run of a key at a time, none lost, missing objects too.
+//! The runs of keys: one at a time, none lost, missing objects too.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

@@ -1,5 +1,4 @@
-//! Faults that users of this crate reported, each under its number in the list of the issue; none
-//! may be seen again.
+//! Faults that users of this crate reported, by their numbers in the issue. None may come back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,8 +33,7 @@ fn noting(
     )
 }
 
-/// Stops a manager from a task beside it, after ten turns. Returns how many of its runs came
-/// before.
+/// Stops a manager from a task beside it, after ten turns. Returns the number of earlier runs.
 async fn runs_before_a_stop(
     make: impl FnOnce(Arc<AtomicU32>) -> Controller<ReconcileCount>,
 ) -> u32 {
@@ -98,8 +96,8 @@ async fn a_stream_that_is_always_ready_does_not_keep_a_stop_waiting() {
     assert!(read < MANY / 10, "{read} keys were read before the stop was served");
 }
 
-/// How often a reconciler of Deployments runs that writes another number into its own object each
-/// time, and then fails.
+/// Counts the runs of a reconciler of Deployments. Each run writes a new number into its own
+/// object, and then fails.
 async fn runs_of_a_writer(
     failure: fn() -> reconciler::Failure,
     is_status: bool,
@@ -143,8 +141,8 @@ async fn runs_of_a_writer(
     running.stop().await.controllers[0].reconciles
 }
 
-/// 2, first half: a run that fails and writes its own status runs at its back-off; one that writes
-/// more than its status runs at most once a second besides.
+/// 2, first half: a failing run that writes its own status runs at its back-off. Writes beyond its
+/// status add at most one run a second.
 #[tokio::test(start_paused = true)]
 async fn a_failing_run_does_not_bring_itself_back_at_the_speed_of_its_writes() {
     let again = || reconciler::Failure::retry("again");
@@ -162,7 +160,7 @@ async fn a_terminal_failure_stays_parked_beside_its_own_status_write() {
     assert_eq!(runs, 1);
 }
 
-/// 3 and 4: caches of one kind on two servers are two caches, and each answers for its own.
+/// 3 and 4: caches of one kind on two servers are two caches, each with its own objects.
 #[tokio::test(start_paused = true)]
 async fn one_kind_of_two_servers_is_two_caches() {
     let (here, there) = (bench(), bench());
@@ -197,7 +195,7 @@ async fn the_key_of_a_cluster_scoped_owner_has_no_namespace() {
     running.stop().await;
 }
 
-/// 6: an empty namespace is none.
+/// 6: an empty namespace counts as no namespace.
 #[test]
 fn an_empty_namespace_is_none() {
     assert_eq!(ObjectKey::namespaced("", "n"), ObjectKey::cluster("n"));
@@ -219,7 +217,7 @@ async fn two_caches_of_one_name_are_refused() {
     assert!(error.to_string().contains("CacheConfig::named"), "{error}");
 }
 
-/// 8: a run whose time is up is told before it is dropped.
+/// 8: a run is cancelled at its time-out before it is dropped.
 #[tokio::test(start_paused = true)]
 async fn a_run_is_told_that_its_time_is_up_before_it_is_dropped() {
     let log = Log::new();
@@ -255,7 +253,7 @@ async fn a_run_is_told_that_its_time_is_up_before_it_is_dropped() {
     assert_eq!(timeouts, 0, "it ended within its notice");
 }
 
-/// 9: an object whose label changes from x to y runs both.
+/// 9: an object whose label changes from x to y runs the keys of both.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_moves_runs_the_key_it_left_and_the_key_it_joined() {
     let bench = bench();
@@ -276,7 +274,7 @@ async fn an_object_that_moves_runs_the_key_it_left_and_the_key_it_joined() {
     running.stop().await;
 }
 
-/// 10, first half: a controller that nothing names keys to is refused.
+/// 10, first half: a controller without a source or a handle is refused.
 #[tokio::test(start_paused = true)]
 async fn a_controller_without_a_source_is_refused() {
     let mut manager = manager();
@@ -303,8 +301,7 @@ async fn a_source_of_another_managers_cache_is_refused() {
     );
 }
 
-/// 12: a conflict is no error; a server that asks for a pause has it; a namespace that terminates
-/// is left alone.
+/// 12: a conflict is no error, and a pause that the server requests is kept.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_answers_decides_the_next_run() {
     let bench = bench();

@@ -142,8 +142,7 @@ async fn a_manager_whose_caches_are_not_complete_is_not_ready() {
     running.stop().await;
 }
 
-/// What it tracks is nothing that the manager could drop: it waits, and leads no more until that is
-/// done.
+/// The manager cannot drop tracked work. It waits, and does not lead until the work ends.
 #[cfg(feature = "election")]
 #[tokio::test(start_paused = true)]
 async fn a_process_whose_tracked_work_outlives_its_term_for_long_is_not_live() {

@@ -1,4 +1,4 @@
-//! Election: who works when, what ends a term, what comes after.
+//! Election: only the leader works, a lost lease stops its work, and the next term follows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ fn elector(store: &MemoryLeaseStore, identity: &str, seed: u64) -> LeaderElector
 
 type Runs = Log<(&'static str, String, FenceToken)>;
 
-/// A replica whose runs take this long and note who ran what under which fence.
+/// A replica whose runs take this long and record the replica, the key and the fence.
 fn replica(
     bench: &Bench,
     store: &MemoryLeaseStore,
@@ -166,7 +166,7 @@ async fn a_lost_lease_stops_the_runs_and_the_manager_campaigns_again() {
     manager.add(controller.source(maps.objects()));
     let running = start(manager);
     until("the run", || log.len() == 1).await;
-    // Somebody takes the lease by force, and leaves it after a while.
+    // Another process takes the lease by force, and leaves it after a while.
     let mut thief = store.lease().unwrap().record;
     thief.holder = "thief".into();
     store.overwrite(thief);

@@ -118,9 +118,9 @@ ours! {
     "deadline": Queue::deadline::<u64>;
     "delayed_len": Queue::delayed_len;
     "drained().await": |queue: &Queue| drop(queue.drained());
-    "drained_timeout(timeout)": |queue: &Queue, timeout| queue.drained_timeout(timeout);
+    "drained().wait_timeout(timeout)": |queue: &Queue, timeout| queue.drained().wait_timeout(timeout);
     "forget": <TokenBucket as RateLimiter<u64>>::forget;
-    "gauges()": Queue::gauges;
+    "reader().gauges()": |queue: &Queue| queue.reader().gauges();
     "get().await": |queue: &Queue| drop(queue.get());
     "get_blocking()": Queue::get_blocking;
     "get_timeout": Queue::get_timeout;

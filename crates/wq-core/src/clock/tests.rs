@@ -63,14 +63,14 @@ const VERBS: &[Verb] = &[
     ("remove", |queue| _ = queue.remove(&2), 0),
     ("phase", |queue| _ = queue.phase(&2), 0),
     ("counts", |queue| _ = queue.counts(), 0),
-    ("gauges", |queue| _ = queue.gauges(), 1),
+    ("gauges", |queue| _ = queue.reader().gauges().unwrap(), 1),
     ("snapshot", |queue| drop(queue.snapshot()), 1),
     ("drained", |queue| poll(queue.drained()), 0),
     ("pause and resume", |queue| (queue.pause(), queue.resume()).0, 0),
     ("shutdown", Queue::shutdown, 0),
     ("shutdown_now", |queue| drop(queue.shutdown_now()), 0),
     ("get_timeout, and done", |queue| drop(queue.get_timeout(Duration::ZERO)), 3),
-    ("drained_timeout", |queue| drop(queue.drained_timeout(Duration::ZERO)), 2),
+    ("drained_timeout", |queue| drop(queue.drained().wait_timeout(Duration::ZERO)), 2),
 ];
 
 /// The reads of each verb, beside the expected number.

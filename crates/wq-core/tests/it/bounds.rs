@@ -123,7 +123,7 @@ fn nothing_that_is_shown_contains_an_item_by_accident() {
     queue.add("secret");
     let rejected = queue.try_add("secret too").unwrap_err();
     let guard = queue.try_get().unwrap();
-    let left = queue.drained_timeout(std::time::Duration::ZERO).unwrap_err();
+    let left = queue.drained().wait_timeout(std::time::Duration::ZERO).unwrap_err();
     for shown in
         [format!("{queue:?}"), format!("{rejected:?} {rejected}"), format!("{left:?} {left}")]
     {

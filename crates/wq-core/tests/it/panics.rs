@@ -142,8 +142,10 @@ const VERBS: &[Verb] = &[
         call.took(guard.and_then(|guard| guard.done_and_get().ok()));
     }),
     ("snapshot", |call| drop(call.queue.snapshot())),
-    ("gauges", |call| drop(format!("{:?} {:?}", call.queue.gauges(), call.queue))),
-    ("drained_timeout", |call| drop(call.queue.drained_timeout(Duration::ZERO))),
+    ("gauges", |call| {
+        drop(format!("{:?} {:?}", call.queue.reader().gauges().unwrap(), call.queue))
+    }),
+    ("drained_timeout", |call| drop(call.queue.drained().wait_timeout(Duration::ZERO))),
     ("shutdown", |call| call.queue.shutdown()),
     ("shutdown_now", |call| {
         let left = call.queue.shutdown_now();
@@ -193,7 +195,7 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
     taken.retain(|item| *item != 50);
     assert!(queue.counts().is_idle(), "{case}: {:?}", queue.counts());
     queue.shutdown();
-    queue.drained_timeout(Duration::ZERO).unwrap();
+    queue.drained().wait_timeout(Duration::ZERO).unwrap();
 
     let times = |item: u8| taken.iter().filter(|other| **other == item).count();
     if trap == Trap::Drop {

@@ -27,7 +27,12 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     let _ = wakes.poll(&mut get).map(|guard| guard.map(|guard| queue.add(guard.item().clone())));
     let _ = queue.try_get().map(|guard| queue.add(guard.item().clone()));
     let _ = queue.get_timeout(Duration::ZERO).map(|guard| queue.add(guard.item().clone()));
-    drop((queue.snapshot(), queue.gauges(), queue.counts(), queue.drained_timeout(Duration::ZERO)));
+    drop((
+        queue.snapshot(),
+        queue.reader().gauges().unwrap(),
+        queue.counts(),
+        queue.drained().wait_timeout(Duration::ZERO),
+    ));
     if !queue.snapshot().is_paused {
         queue.pause();
         queue.resume();

@@ -66,7 +66,7 @@ fn workers_of_every_runtime_share_one_queue() {
         shop.all_are_here.wait();
         (KINDS..ITEMS).for_each(|item| _ = shop.queue.add(item));
         shop.queue.shutdown();
-        shop.queue.drained_timeout(LONG).unwrap();
+        shop.queue.drained().wait_timeout(LONG).unwrap();
     });
     assert!(shop.done.iter().all(|done| done.load(SeqCst) == 1));
 }

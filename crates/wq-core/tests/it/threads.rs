@@ -216,7 +216,7 @@ fn stress(queue: &WorkQueue<usize>, producers: u64, rounds: usize) {
             }
         });
         queue.shutdown();
-        queue.drained_timeout(LONG).unwrap();
+        queue.drained().wait_timeout(LONG).unwrap();
     });
     oracle.judge(queue);
 }
@@ -249,7 +249,7 @@ fn no_wake_up_is_lost_when_everybody_sleeps() {
             let item = round % ITEMS;
             oracle.change(item);
             oracle.added(queue.add(item));
-            queue.drained_timeout(LONG).unwrap();
+            queue.drained().wait_timeout(LONG).unwrap();
         }
         queue.shutdown();
     });
@@ -266,7 +266,7 @@ fn many_drainers_all_return() {
             for _ in 0..4 {
                 scope.spawn(|| {
                     queue.shutdown();
-                    queue.drained_timeout(LONG).unwrap();
+                    queue.drained().wait_timeout(LONG).unwrap();
                     assert!(queue.counts().is_idle());
                 });
             }
@@ -291,7 +291,7 @@ fn a_worker_that_panics_frees_its_item_for_the_others() {
     });
     queue.shutdown();
     assert_eq!(queue.get_blocking().map(|guard| *guard.item()), Some(1));
-    queue.drained_timeout(LONG).unwrap();
+    queue.drained().wait_timeout(LONG).unwrap();
 }
 
 /// TestParallelizeUntil, with its numbers of pieces and workers. Its other cases vary a chunk size,

@@ -76,7 +76,7 @@ fn traced() -> (WorkQueue<&'static str, Traced>, Arc<AtomicUsize>) {
 fn end(queue: &WorkQueue<String>, end: End) {
     queue.shutdown();
     if end == End::ShutDownWithDrain {
-        queue.drained_timeout(LONG).unwrap();
+        queue.drained().wait_timeout(LONG).unwrap();
     }
 }
 
@@ -141,7 +141,7 @@ fn items_added_again_by_their_worker_run_once_more() {
                 queue.add(item.to_string());
             }
             // Before shutdown, so that no re-add is refused.
-            queue.drained_timeout(LONG).unwrap();
+            queue.drained().wait_timeout(LONG).unwrap();
             end(&queue, how);
         });
         assert_eq!(queue.counts().queued, 0);
@@ -254,7 +254,7 @@ fn a_drain_is_given_up_by_dropping_it() {
     let mut given_up = queue.drained();
     assert!(wakes.poll(&mut given_up).is_pending());
     drop(given_up);
-    let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
+    let left = queue.drained().wait_timeout(Duration::ZERO).unwrap_err();
     assert_eq!(left.in_flight, ["foo"]);
     assert_eq!(
         left.to_string(),
@@ -262,7 +262,7 @@ fn a_drain_is_given_up_by_dropping_it() {
     );
     item.done();
     assert_eq!(wakes.count(), 0);
-    queue.drained_timeout(Duration::ZERO).unwrap();
+    queue.drained().wait_timeout(Duration::ZERO).unwrap();
 }
 
 /// TestQueueDrainageUsingShutDownWithDrainWithDirtyItem.
@@ -309,16 +309,16 @@ fn gauges_go_on_after_shutdown_and_end_at_nothing() {
     queue.add("foo");
     let item = queue.try_get().unwrap();
     let goes_on = || {
-        let before = queue.gauges();
+        let before = queue.reader().gauges().unwrap();
         // The loop ends as soon as the clock advances.
-        while queue.gauges().unfinished <= before.unfinished {}
-        assert!(queue.gauges().longest > before.longest);
+        while queue.reader().gauges().unwrap().unfinished <= before.unfinished {}
+        assert!(queue.reader().gauges().unwrap().longest > before.longest);
     };
     goes_on();
     queue.shutdown();
     goes_on();
     item.done();
-    let gauges = queue.gauges();
+    let gauges = queue.reader().gauges().unwrap();
     assert_eq!((gauges.unfinished, gauges.longest), (Some(Duration::ZERO), Some(Duration::ZERO)));
     assert!(gauges.counts.is_idle());
 }
@@ -422,7 +422,7 @@ fn an_observer_is_told_of_every_add_wait_and_work_that_upstream_measures() {
     assert_eq!(seen(), ([2, 1, 1], 1));
     let guard = queue.try_get().unwrap();
     assert_eq!(seen(), ([2, 2, 1], 0));
-    let gauges = queue.gauges();
+    let gauges = queue.reader().gauges().unwrap();
     assert!(gauges.unfinished.is_some() && gauges.unfinished == gauges.longest, "one item in hand");
     guard.done();
     assert_eq!(seen(), ([2, 2, 2], 0));

@@ -101,7 +101,7 @@ pub(crate) fn drain_timeout_against_done() {
     let queue = WorkQueue::new();
     queue.add_all([1, 2]);
     let guard = queue.try_get().unwrap();
-    let drainer = thread(&queue, |queue| queue.drained_timeout(SECOND));
+    let drainer = thread(&queue, |queue| queue.drained().wait_timeout(SECOND));
     guard.done();
     let next = queue.try_get().unwrap();
     next.done();

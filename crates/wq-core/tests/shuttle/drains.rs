@@ -42,7 +42,7 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
 fn drainer(queue: &WorkQueue<u8>) {
     for _ in 0..4 {
         match roll(3) {
-            0 => match queue.drained_timeout(Duration::from_secs(1)) {
+            0 => match queue.drained().wait_timeout(Duration::from_secs(1)) {
                 Ok(()) => reached::DRAINED.note(),
                 Err(left) => {
                     reached::NOT_DRAINED.note();

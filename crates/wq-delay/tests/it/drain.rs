@@ -116,7 +116,7 @@ fn a_drain_that_does_not_wait_for_delayed_items_can_be_asked_for() {
 fn a_blocking_drain_says_what_is_delayed() {
     let (queue, _timer) = queue();
     queue.add_after(1, SECOND);
-    let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
+    let left = queue.drained().wait_timeout(Duration::ZERO).unwrap_err();
     assert_eq!((left.queued, left.delayed, left.in_flight.len()), (0, 1, 0));
 }
 

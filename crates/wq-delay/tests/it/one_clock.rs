@@ -41,7 +41,7 @@ fn durations_gauges_and_ages_are_by_the_timer() {
         timer.advance(SECOND * 4);
         let later = queue.try_get().unwrap();
         timer.advance(SECOND * 10);
-        let gauges = queue.gauges();
+        let gauges = queue.reader().gauges().unwrap();
         assert_eq!(gauges.unfinished, Some(SECOND * 24), "14 s and 10 s");
         assert_eq!(gauges.longest, Some(SECOND * 14));
         let ages: Vec<_> = queue.snapshot().items.iter().map(|seen| seen.processing).collect();
@@ -91,6 +91,6 @@ fn without_an_observer_the_timer_is_read_for_delays_alone() {
     queue.add_all([2, 3]);
     queue.try_get().unwrap().done();
     queue.get_blocking().unwrap().done();
-    assert_eq!((queue.counts().queued, queue.gauges().unfinished), (1, None));
+    assert_eq!((queue.counts().queued, queue.reader().gauges().unwrap().unfinished), (1, None));
     assert_eq!(reads.load(Relaxed), begin);
 }

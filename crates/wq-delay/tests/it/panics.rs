@@ -70,9 +70,9 @@ fn a_panic_in_an_add_costs_no_request_that_waits() {
         // Here the item is in flight and will run again.
         in_each_call(policy, |queue| {
             let left = Fuse::put_out();
-            queue.add_by(ImmediateAdd::Keep, ImmediateAdd::Keep, Fragile(1), Votes(3));
+            queue.retries().add_event(ImmediateAdd::Keep, ImmediateAdd::Keep, Fragile(1), Votes(3));
             let guard = queue.try_get().unwrap();
-            queue.add_by(ImmediateAdd::Keep, ImmediateAdd::Keep, Fragile(1), Votes(3));
+            queue.retries().add_event(ImmediateAdd::Keep, ImmediateAdd::Keep, Fragile(1), Votes(3));
             left.into_iter().for_each(Fuse::light);
             queue.add_with(Fragile(1), Votes(2));
             drop(guard);

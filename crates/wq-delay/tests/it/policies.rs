@@ -168,7 +168,7 @@ fn one_that_is_due_is_queued_with_those_before_it_and_no_others() {
         |queue| assert_eq!(queue.add_after(500, hours(1)), Scheduled::Delayed),
         |queue| {
             assert_eq!(
-                queue.add_by(ImmediateAdd::Merge, ImmediateAdd::Merge, 500, ()),
+                queue.retries().add_event(ImmediateAdd::Merge, ImmediateAdd::Merge, 500, ()),
                 Added::Merged
             )
         },

@@ -21,7 +21,7 @@ fn a_retry_is_canceled_unless_a_user_has_asked_for_the_item_too() {
     };
     let others: [(Other, bool); 6] = [
         (|_| (), true),
-        (|queue| assert_eq!(queue.add_retry(1, None, ()), Scheduled::Moved), true),
+        (|queue| assert_eq!(queue.retries().add(1, None, ()), Scheduled::Moved), true),
         (|queue| assert_eq!(queue.add_after(1, SECOND), Scheduled::Moved), false),
         (|queue| assert_eq!(queue.add_after(1, SECOND * 9), Scheduled::Kept), false),
         (debounce, false),
@@ -29,11 +29,11 @@ fn a_retry_is_canceled_unless_a_user_has_asked_for_the_item_too() {
     ];
     for (which, (other, is_alone)) in others.into_iter().enumerate() {
         let (queue, timer) = queue(ImmediateAdd::Defer);
-        assert_eq!(queue.add_retry(1, Some(timer.now() + SECOND * 2), ()), Scheduled::Delayed);
+        assert_eq!(queue.retries().add(1, Some(timer.now() + SECOND * 2), ()), Scheduled::Delayed);
         other(&queue);
-        assert_eq!(queue.cancel_retry(&1), is_alone, "{which}");
+        assert_eq!(queue.retries().cancel(&1), is_alone, "{which}");
         assert_eq!(queue.delayed_len(), usize::from(!is_alone), "{which}");
-        assert!(!queue.cancel_retry(&1));
+        assert!(!queue.retries().cancel(&1));
     }
 }
 
@@ -46,9 +46,9 @@ fn a_retry_replaces_a_retry_whatever_the_policy() {
             let timer = ManualTimer::new();
             let builder = DelayingQueue::builder().timer(timer.clone()).second_add(second_add);
             let queue = builder.build().unwrap();
-            queue.add_retry(1, Some(timer.now() + SECOND * 5), ());
+            queue.retries().add(1, Some(timer.now() + SECOND * 5), ());
             let at = timer.now() + SECOND * again;
-            assert_eq!(queue.add_retry(1, Some(at), ()), expected, "{second_add:?}, {again}");
+            assert_eq!(queue.retries().add(1, Some(at), ()), expected, "{second_add:?}, {again}");
             assert_eq!(queue.deadline(&1), Some(at), "{second_add:?}, {again}");
         }
     }
@@ -68,10 +68,10 @@ fn a_retry_merges_with_what_a_user_has_asked_for_by_policy_and_is_the_users() {
         let builder = DelayingQueue::builder().timer(timer.clone()).second_add(second_add);
         let queue = builder.build().unwrap();
         queue.add_after(1, SECOND * 5);
-        queue.add_retry(1, Some(timer.now() + SECOND * retry), ());
+        queue.retries().add(1, Some(timer.now() + SECOND * retry), ());
         let deadline = Some(timer.now() + SECOND * left);
         assert_eq!(queue.deadline(&1), deadline, "{second_add:?}, {retry}");
-        assert!(!queue.cancel_retry(&1));
+        assert!(!queue.retries().cancel(&1));
         assert_eq!(queue.deadline(&1), deadline, "{second_add:?}, {retry}");
     }
 }
@@ -82,12 +82,12 @@ fn a_retry_that_is_due_is_queued_and_not_canceled() {
         let (queue, timer) = queue(ImmediateAdd::Keep);
         queue.add(1);
         let guard = queue.try_get().unwrap();
-        queue.add_retry(1, Some(timer.now() + SECOND), ());
+        queue.retries().add(1, Some(timer.now() + SECOND), ());
         timer.advance(SECOND);
         if somebody_looks {
             queue.move_due();
         }
-        assert!(!queue.cancel_retry(&1));
+        assert!(!queue.retries().cancel(&1));
         guard.done();
         assert_eq!(queue.counts().queued, 1, "{somebody_looks}");
     }
@@ -96,8 +96,8 @@ fn a_retry_that_is_due_is_queued_and_not_canceled() {
 #[test]
 fn a_retry_at_once_replaces_the_one_that_waits() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
-    queue.add_retry(1, Some(timer.now() + SECOND), ());
-    assert_eq!(queue.add_retry(1, Some(timer.now()), ()), Scheduled::Now(Added::Queued));
+    queue.retries().add(1, Some(timer.now() + SECOND), ());
+    assert_eq!(queue.retries().add(1, Some(timer.now()), ()), Scheduled::Now(Added::Queued));
     assert_eq!((queue.counts().queued, queue.delayed_len()), (1, 0));
 }
 
@@ -106,7 +106,7 @@ fn a_retry_at_once_leaves_alone_what_a_user_waits_for() {
     for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {
         let (queue, timer) = queue(policy);
         queue.add_after(1, SECOND);
-        let scheduled = queue.add_retry(1, Some(timer.now()), ());
+        let scheduled = queue.retries().add(1, Some(timer.now()), ());
         assert_eq!(scheduled, Scheduled::Now(Added::Queued), "{policy:?}");
         assert_eq!((queue.counts().queued, queue.delayed_len()), (1, 1), "{policy:?}");
     }
@@ -121,11 +121,11 @@ fn an_add_joins_a_retry_by_one_policy_and_all_else_by_the_other() {
                 let (queue, timer) = queue(Keep);
                 let at = timer.now() + SECOND;
                 if is_retry {
-                    queue.add_retry(1, Some(at), ());
+                    queue.retries().add(1, Some(at), ());
                 } else {
                     queue.add_at(1, at);
                 }
-                let added = queue.add_by(retry, other, 1, ());
+                let added = queue.retries().add_event(retry, other, 1, ());
                 let (expected, left) = match if is_retry { retry } else { other } {
                     Keep => (Added::Queued, (1, 1)),
                     Merge => (Added::Queued, (1, 0)),
@@ -136,7 +136,7 @@ fn an_add_joins_a_retry_by_one_policy_and_all_else_by_the_other() {
                 assert_eq!((queue.counts().queued, queue.delayed_len()), left, "{case:?}");
                 // A retry that has merged with the add is a user's request.
                 let is_alone = is_retry && retry == Keep;
-                assert_eq!(queue.cancel_retry(&1), is_alone, "{case:?}");
+                assert_eq!(queue.retries().cancel(&1), is_alone, "{case:?}");
             }
         }
     }
@@ -145,23 +145,23 @@ fn an_add_joins_a_retry_by_one_policy_and_all_else_by_the_other() {
 #[test]
 fn a_canceled_retry_ends_a_drain_that_waits_for_nothing_else() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
-    queue.add_retry(1, Some(timer.now() + SECOND), ());
+    queue.retries().add(1, Some(timer.now() + SECOND), ());
     let mut drained = std::pin::pin!(queue.drained());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(drained.as_mut().poll(&mut context).is_pending());
-    assert!(queue.cancel_retry(&1));
+    assert!(queue.retries().cancel(&1));
     assert!(drained.as_mut().poll(&mut context).is_ready());
 }
 
 #[test]
 fn a_retry_without_an_end_never_comes_and_none_is_taken_after_shutdown() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
-    queue.add_retry(1, None, ());
+    queue.retries().add(1, None, ());
     assert_eq!(queue.delayed_len(), 1);
     timer.advance(SECOND * 1000);
     assert_eq!(queue.counts().queued, 0);
-    assert!(queue.cancel_retry(&1));
+    assert!(queue.retries().cancel(&1));
     assert_eq!(queue.shutdown(), []);
-    assert_eq!(queue.add_retry(2, None, ()), Scheduled::ShutDown);
-    assert_eq!(queue.add_retry(2, Some(timer.now()), ()), Scheduled::ShutDown);
+    assert_eq!(queue.retries().add(2, None, ()), Scheduled::ShutDown);
+    assert_eq!(queue.retries().add(2, Some(timer.now()), ()), Scheduled::ShutDown);
 }

@@ -171,7 +171,7 @@ fn what_is_due_is_found_and_what_is_delayed_is_not_and_both_are_reordered() {
     assert_eq!(came, [3, 1, 2]);
     queue.add_after(4, second);
     timer.advance(second);
-    assert_eq!(queue.gauges().counts.queued, 1);
+    assert_eq!(queue.counts().queued, 1);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn story(
         attempts: queue.num_requeues(&1),
         queued: queue.counts().queued,
         delayed: queue.delayed_len(),
-        backs_off: queue.remembered_backoffs().items,
+        backs_off: queue.remembered().backoffs.items,
     };
     queue.add(1);
     queue.try_get().unwrap().finish(first).unwrap();

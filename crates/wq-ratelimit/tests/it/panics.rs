@@ -52,7 +52,7 @@ fn in_each_call(policy: DuringBackoff, what: &str, step: impl Fn(&Queue)) {
         items.dedup();
         assert_eq!(items, [1, 2], "{what}: lost by the panic of call {fuse}");
         assert!(
-            (queue.counts().queued == 0) && queue.remembered().items == 0,
+            (queue.counts().queued == 0) && queue.remembered().failures.items == 0,
             "{what}: call {fuse}"
         );
         if is_over {

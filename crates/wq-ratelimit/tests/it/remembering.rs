@@ -55,7 +55,7 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
     let (queue, timer) = queue();
     let items = u32::try_from(MANY).unwrap() + 1000;
     (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
-    let backoffs = queue.remembered_backoffs();
+    let backoffs = queue.remembered().backoffs;
     assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
     assert_eq!(backoffs.items as u64 + backoffs.evicted, u64::from(items));
     // A failure of a known item does not count before its time.
@@ -107,10 +107,10 @@ fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
         }
         timer.advance(SECOND * 1199);
         ends(&queue);
-        assert_eq!(queue.remembered().items, 1000, "{way}: not for twice the idle time");
+        assert_eq!(queue.remembered().failures.items, 1000, "{way}: not for twice the idle time");
         timer.advance(SECOND * 1200);
         ends(&queue);
-        let remembered = queue.remembered();
+        let remembered = queue.remembered().failures;
         assert_eq!(
             (remembered.items, remembered.expired, remembered.evicted),
             (0, 1000, 0),
@@ -134,15 +134,15 @@ fn a_record_is_kept_no_longer_than_something_waits() {
         for _ in 0..3 {
             timer.advance(MONTH);
             let _ = queue.num_requeues(&2);
-            assert_eq!(queue.remembered().items, 1, "{outcome:?}: it waits");
+            assert_eq!(queue.remembered().failures.items, 1, "{outcome:?}: it waits");
         }
         assert_eq!(queue.cancel(&1), Some(1));
         timer.advance(SECOND * 500);
         let _ = queue.num_requeues(&2);
-        assert_eq!(queue.remembered().items, 1, "{outcome:?}: for its idle time");
+        assert_eq!(queue.remembered().failures.items, 1, "{outcome:?}: for its idle time");
         timer.advance(SECOND * 1200);
         let _ = queue.num_requeues(&2);
-        assert_eq!(queue.remembered().items, 0, "{outcome:?}");
+        assert_eq!(queue.remembered().failures.items, 0, "{outcome:?}");
     }
 }
 
@@ -154,12 +154,12 @@ fn back_offs_that_are_over_are_forgotten_also_if_nothing_else_fails() {
         queue.add(item);
         queue.try_get().unwrap().done();
     }
-    assert_eq!(queue.remembered_backoffs().items, 1000);
+    assert_eq!(queue.remembered().backoffs.items, 1000);
     timer.advance(SECOND);
     for item in 1000..6000 {
         fail(&queue, item, Outcome::Success);
     }
-    let backoffs = queue.remembered_backoffs();
+    let backoffs = queue.remembered().backoffs;
     assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 1000, 0));
 }
 
@@ -210,7 +210,7 @@ mod long {
             queue.add(item);
             queue.try_get().unwrap().done();
         }
-        let backoffs = queue.remembered_backoffs();
+        let backoffs = queue.remembered().backoffs;
         assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
         let left = (backoffs.items as u64 + backoffs.evicted, backoffs.expired);
         assert_eq!(left, (u64::from(items), 0), "who left is counted");
@@ -229,7 +229,7 @@ mod long {
             let items = u32::try_from(MANY).unwrap() + 1;
             (0..items)
                 .for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
-            assert!(queue.remembered_backoffs().evicted > 0);
+            assert!(queue.remembered().backoffs.evicted > 0);
             for item in [0, items - 1] {
                 queue.add(item);
                 let (runs, waits) = (queue.try_get().is_ok(), queue.deadline(&item).is_some());
@@ -253,7 +253,7 @@ mod long {
             let items = u32::try_from(MANY).unwrap() + 1;
             (0..items)
                 .for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
-            assert!(queue.remembered_backoffs().evicted > 0);
+            assert!(queue.remembered().backoffs.evicted > 0);
             let nightly = items;
             queue.add_after(nightly, SECOND * 3600);
             assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");

@@ -217,9 +217,9 @@ enum Step {
     Write(usize),
     /// The server deletes it.
     Delete(usize),
-    /// The watch delivers up to so many of its pending events.
+    /// The watch delivers at most this many of its pending events.
     Deliver(usize),
-    /// The watch delivers an event again that it delivered before.
+    /// The watch repeats this many of its last events.
     Repeat(usize),
     /// The watch is cut and a list follows, from a server that lags this many states behind.
     List(usize),
@@ -241,7 +241,7 @@ type State = BTreeMap<usize, (u32, u64)>;
 /// version.
 type Told = (usize, Option<(u32, u64)>, (u32, u64));
 
-/// A server that remembers all its states, the events between them, and how far the watch has come.
+/// A server with all its states, the events between them, and the position of the watch.
 #[derive(Default)]
 struct Server {
     states: Vec<State>,
@@ -285,14 +285,17 @@ impl Server {
 proptest! {
     #![proptest_config(ProptestConfig::default())]
 
-    /// Whatever the watch delivers, repeats or misses, and whatever a lagging server lists: what
-    /// subscribers hear adds up to what is held, nothing goes back in time within a uid, not even
-    /// over a deletion, and after a list of the present the cache is the present.
+    /// Holds for all events that the watch delivers, repeats or misses, and for all lists of a
+    /// lagging server:
+    ///
+    /// - The changes add up to the stored objects.
+    /// - No object goes back in time within a uid, not even over a deletion.
+    /// - After a list of the present state the cache equals that state.
     #[test]
     fn histories_converge_and_never_go_back(steps in prop::collection::vec(step(), 1..60)) {
         let mut server = Server::default();
         let mut store: Store<ConfigMap> = Store::new(2);
-        // What a subscriber knows by the changes alone.
+        // A subscriber's knowledge from the changes alone.
         let mut known: BTreeMap<String, (u32, u64)> = BTreeMap::new();
         let mut newest: HashMap<u32, u64> = HashMap::new();
         let hear = |known: &mut BTreeMap<String, (u32, u64)>, newest: &mut HashMap<u32, u64>, changes: Vec<Change<ConfigMap>>| -> Result<(), TestCaseError> {
