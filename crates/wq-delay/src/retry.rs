@@ -30,8 +30,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Retries<'_, T, B, S> {
     /// Adds an item at a deadline. `None` is a deadline that never comes.
     ///
     /// The retry replaces a waiting retry of the item. If a user has added the item with a delay,
-    /// both merge as [`second_add`](crate::Builder::second_add) says. A retry that is due at once is
-    /// added as with [`ImmediateAdd::Keep`].
+    /// both merge as [`second_add`](crate::Builder::second_add) says. A retry that is due at once
+    /// is added as with [`ImmediateAdd::Keep`].
     ///
     /// # Panics
     ///

@@ -30,8 +30,8 @@ impl Remembered {
 pub struct Stores {
     /// The limiter's record of failed items.
     pub failures: Remembered,
-    /// The items that back off, or did recently. The queue forgets back-offs for age, and when there
-    /// are more than 262 144: at least the half that failed last stays known.
+    /// The items that back off, or did recently. The queue forgets back-offs for age, and when
+    /// there are more than 262 144: at least the half that failed last stays known.
     ///
     /// A forgotten item keeps its waiting retry, but its next failure counts even before its time.
     pub backoffs: Remembered,
