@@ -12,13 +12,17 @@ use crate::list::{IntrusiveList, Link, Member, NIL};
 use crate::planted::planted;
 use crate::pool::Pool;
 
+/// The number of empty levels that are kept. A queue that is nearly empty most of the time then does
+/// not open and close a level for each item.
+const IDLE_LEVELS: u32 = 8;
+
 /// The items of one priority.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     pub(crate) priority: i32,
     queued: u32,
     pub(crate) groups: RoundRobin,
-    /// In `by_age`.
+    /// In `by_age` or in `idle`.
     link: Link,
 }
 
@@ -29,15 +33,17 @@ impl Member for Level {
     }
 }
 
-/// Invariant: each level has an item, or it is the only level. A queue that is nearly empty most of
-/// the time then does not open and close its level for each item.
+/// Invariant: a level with an item is in `by_age`, an empty one in `idle`.
 #[derive(Clone, Debug)]
 pub(crate) struct PriorityLevels {
     pool: Pool<Level>,
     by_priority: BTreeMap<i32, u32>,
     /// The level whose last turn is longest ago comes first.
     by_age: IntrusiveList,
-    /// `NIL` if there is no level.
+    /// Empty levels. The level that is empty for longest comes first.
+    idle: IntrusiveList,
+    idle_levels: u32,
+    /// `NIL` if no level has an item.
     highest: u32,
     /// `None`: strictly by priority.
     aging_interval: Option<NonZeroU32>,
@@ -50,6 +56,8 @@ impl PriorityLevels {
             pool: Pool::new(),
             by_priority: BTreeMap::new(),
             by_age: IntrusiveList::EMPTY,
+            idle: IntrusiveList::EMPTY,
+            idle_levels: 0,
             highest: NIL,
             aging_interval,
             hand_outs_since_aged: 0,
@@ -77,25 +85,34 @@ impl PriorityLevels {
             Some(highest) if highest.priority == priority => self.highest,
             _ => match self.by_priority.get(&priority) {
                 Some(&index) => index,
-                None => self.open(priority),
+                None => self.make(priority),
             },
         };
-        self.pool.at(index).queued += 1;
+        let level = self.pool.at(index);
+        level.queued += 1;
+        if level.queued == 1 {
+            self.open(index, priority);
+        }
         index
     }
 
-    fn open(&mut self, priority: i32) -> u32 {
-        if self.pool.get(self.highest).is_some_and(|highest| highest.queued == 0) {
-            self.close(self.highest);
-        }
+    fn make(&mut self, priority: i32) -> u32 {
         let level = Level { priority, queued: 0, groups: RoundRobin::EMPTY, link: Link::NONE };
         let index = self.pool.insert(level);
         self.by_priority.insert(priority, index);
+        self.idle.push_back(self.pool.members(), index);
+        self.idle_levels += 1;
+        index
+    }
+
+    /// An empty level got an item.
+    fn open(&mut self, index: u32, priority: i32) {
+        self.idle.remove(self.pool.members(), index);
+        self.idle_levels -= 1;
         self.by_age.push_back(self.pool.members(), index);
         if self.pool.get(self.highest).is_none_or(|highest| highest.priority < priority) {
             self.highest = index;
         }
-        index
     }
 
     /// Counts one item of this level less.
@@ -103,19 +120,32 @@ impl PriorityLevels {
     pub(crate) fn leave(&mut self, index: u32) {
         let level = self.pool.at(index);
         level.queued -= 1;
-        if level.queued == 0 && self.by_priority.len() > 1 {
+        if level.queued == 0 {
             self.close(index);
         }
     }
 
+    /// A level lost its last item.
     fn close(&mut self, index: u32) {
-        let priority = self.pool.at(index).priority;
-        self.by_priority.remove(&priority);
         self.by_age.remove(self.pool.members(), index);
-        self.pool.free(index);
+        self.idle.push_back(self.pool.members(), index);
         if self.highest == index {
-            self.highest = self.by_priority.last_key_value().map_or(NIL, |(_, index)| *index);
+            // Passes over the empty levels at most.
+            let below = self.by_priority.range(..self.pool.at(index).priority).rev();
+            let next = below
+                .map(|(_, index)| *index)
+                .find(|&index| self.pool.get(index).is_some_and(|level| level.queued > 0));
+            self.highest = next.unwrap_or(NIL);
         }
+        if self.idle_levels < IDLE_LEVELS {
+            self.idle_levels += 1;
+            return;
+        }
+        let oldest = self.idle.first();
+        let priority = self.pool.at(oldest).priority;
+        self.idle.remove(self.pool.members(), oldest);
+        self.by_priority.remove(&priority);
+        self.pool.free(oldest);
     }
 
     /// Gives the next turn to a level. At least one must have an item.
