@@ -172,5 +172,3 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
         self.core.is_shutting_down()
     }
 }
-
-impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {}

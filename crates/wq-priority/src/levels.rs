@@ -12,8 +12,8 @@ use crate::list::{IntrusiveList, Link, Member, NIL};
 use crate::planted::planted;
 use crate::pool::Pool;
 
-/// The number of empty levels that are kept. A queue that is nearly empty most of the time then does
-/// not open and close a level for each item.
+/// The number of empty levels that are kept. A queue that is nearly empty most of the time then
+/// does not open and close a level for each item.
 const IDLE_LEVELS: u32 = 8;
 
 /// The items of one priority.
