@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::backlog::{Backlog, Fifo};
+use crate::clock::Clock;
 use crate::hasher::DefaultHasher;
 use crate::observer::Observer;
 use crate::queue::WorkQueue;
@@ -25,7 +26,14 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     item: PhantomData<fn() -> T>,
 }
 
-pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
+impl<T> WorkQueue<T> {
+    /// Starts a builder with the settings of a queue: name, observer, backlog, capacity, hasher.
+    #[doc(alias = "NewTypedWithConfig")]
+    #[doc(alias = "TypedQueueConfig")]
+    pub fn builder() -> Builder<T> {
+        Builder::new()
+    }
+}
 
 impl<T> Builder<T> {
     pub(crate) fn new() -> Self {

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// The clock of a queue, where it is not the machine's.
+pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
+
 pub(crate) use crate::platform::now;
 
 /// The end of a wait. A time-out that is too long for the clock never ends.

@@ -1,6 +1,5 @@
 //! Get: the ways to get an item. All are one future; the blocking forms run it on the thread.
 
-use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
+use crate::get_error::{GetTimeoutError, TryGetError};
 use crate::guard::{OwnedProcessingGuard, ProcessingGuard, RawGuard};
 use crate::parker::block_on;
 use crate::planted::planted;
@@ -19,48 +19,6 @@ use crate::shared::{Shared, release, unlock};
 use crate::state::{Dequeue, Dequeued};
 use crate::transition::Transition;
 use crate::waiters::{Key, Wakes};
-
-/// Why [`WorkQueue::try_get`] or `done_and_get` returned no item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TryGetError {
-    /// Nothing is queued, or the queue is paused. An item may come later.
-    Empty,
-    /// The queue is shut down and nothing is queued. An item in flight may still run again.
-    ShutDown,
-}
-
-impl fmt::Display for TryGetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "no item is ready to be handed out",
-            Self::ShutDown => "the queue is shut down and empty",
-        })
-    }
-}
-
-impl Error for TryGetError {}
-
-/// Why [`WorkQueue::get_timeout`] returned no item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum GetTimeoutError {
-    /// The time-out has passed.
-    TimedOut,
-    /// The queue is shut down and nothing is queued.
-    ShutDown,
-}
-
-impl fmt::Display for GetTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TimedOut => "no item became ready within the time-out",
-            Self::ShutDown => "the queue is shut down and empty",
-        })
-    }
-}
-
-impl Error for GetTimeoutError {}
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// Waits for the next item. Returns `None` if the queue is shut down and nothing is queued.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
-use crate::get::TryGetError;
+use crate::get_error::TryGetError;
 use crate::planted::planted;
 use crate::shared::Shared;
 use crate::state::{Dequeue, Dequeued, Finished, Ticket};

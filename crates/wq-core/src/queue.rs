@@ -6,7 +6,6 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use crate::backlog::{Backlog, Fifo};
-use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::shared::{Shared, release};
 use crate::snapshot::{Counts, Phase, Snapshot};
@@ -37,13 +36,6 @@ impl<T> WorkQueue<T> {
     pub fn new() -> Self {
         let shared = Shared::new(None, None, None, Fifo::default(), None);
         Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
-    }
-
-    /// Starts a builder with the settings of a queue: name, observer, backlog, capacity, hasher.
-    #[doc(alias = "NewTypedWithConfig")]
-    #[doc(alias = "TypedQueueConfig")]
-    pub fn builder() -> Builder<T> {
-        Builder::new()
     }
 }
 

@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::time::Instant;
 
 use crate::backlog::{Backlog, Survey};
-use crate::builder::Clock;
 use crate::clock;
+use crate::clock::Clock;
 use crate::lock::{Lock, LockGuard};
 use crate::observer::Observer;
 use crate::planted::planted;

@@ -2,7 +2,7 @@
 
 use crate::deadline::SecondAdd;
 use crate::heap::DelayHeap;
-use crate::immediate_add::ImmediateAdd;
+use crate::policy::ImmediateAdd;
 use crate::queue::DelayingQueue;
 use crate::shared::{Settings, Shared};
 use crate::timer::Timer;
@@ -21,6 +21,15 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     immediate_add: ImmediateAdd,
     drain_awaits_delayed: bool,
     reserve_delayed: usize,
+}
+
+impl<T> DelayingQueue<T> {
+    /// Starts a builder with the settings of a queue. It needs a [`timer`](Builder::timer).
+    #[doc(alias = "NewTypedDelayingQueue")]
+    #[doc(alias = "TypedDelayingQueueConfig")]
+    pub fn builder() -> Builder<T> {
+        Builder::new()
+    }
 }
 
 impl<T> Builder<T> {

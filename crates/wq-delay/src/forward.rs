@@ -1,6 +1,6 @@
 //! The verbs of the core queue, forwarded. Verbs that look at queued items move due items first.
 
-use crate::immediate_add::ImmediateAdd;
+use crate::policy::ImmediateAdd;
 use crate::queue::DelayingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};

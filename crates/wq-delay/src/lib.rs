@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod immediate_add;
+mod policy;
 mod queue;
 mod builder;
 mod forward;
@@ -44,10 +45,10 @@ pub use deadline::SecondAdd;
 pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use get::{Get, GetOwned, KeepTime};
-pub use immediate_add::ImmediateAdd;
 pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
+pub use policy::ImmediateAdd;
 pub use queue::DelayingQueue;
 pub use reader::DelayReader;
 pub use retry::Retries;

@@ -1,6 +1,5 @@
 //! DelayingQueue: the handle, and the verbs of time. The core queue's verbs are in `forward`.
 
-use crate::builder::Builder;
 use crate::deadline::DeadlineRequest;
 use crate::heap::Inserted;
 use crate::planted::planted;
@@ -34,20 +33,11 @@ pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
     pub(crate) shared: Arc<Shared<T, B>>,
 }
 
-impl<T> DelayingQueue<T> {
-    /// Starts a builder with the settings of a queue. It needs a [`timer`](Builder::timer).
-    #[doc(alias = "NewTypedDelayingQueue")]
-    #[doc(alias = "TypedDelayingQueueConfig")]
-    pub fn builder() -> Builder<T> {
-        Builder::new()
-    }
-}
-
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item when this delay is over. Never waits.
     ///
     /// If the item is delayed already, the earlier deadline wins; the builder's
-    /// [`second_add`](Builder::second_add) sets another rule. A delay of zero is
+    /// [`second_add`](crate::Builder::second_add) sets another rule. A delay of zero is
     /// [`add`](Self::add), also for a delayed item. A deadline more than 584 years after the queue
     /// was built is never due.
     ///

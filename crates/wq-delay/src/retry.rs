@@ -1,7 +1,7 @@
 //! Retries: delayed adds of a layer above, which it can replace and cancel.
 
 use crate::deadline::DeadlineRequest;
-use crate::immediate_add::ImmediateAdd;
+use crate::policy::ImmediateAdd;
 use crate::queue::DelayingQueue;
 use crate::scheduled::Scheduled;
 use crate::tick::Tick;

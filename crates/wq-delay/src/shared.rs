@@ -6,8 +6,8 @@
 
 use crate::deadline::SecondAdd;
 use crate::heap::{DelayHeap, Waiting};
-use crate::immediate_add::ImmediateAdd;
 use crate::platform::{AtomicU64, Mutex, MutexGuard};
+use crate::policy::ImmediateAdd;
 use crate::tick::{Tick, TimeLine};
 use crate::timekeeper::{STANDBY_LAG, Timekeepers, TimerRole, WatchId};
 use crate::timer::Timer;

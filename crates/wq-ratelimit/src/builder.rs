@@ -25,6 +25,15 @@ pub struct Builder<T, L = NoLimiter, B = Fifo, S = DefaultHasher> {
     rules: Rules,
 }
 
+impl<T: Send> RateLimitingQueue<T, NoLimiter> {
+    /// Starts a builder. It needs a [`limiter`](Builder::limiter) and a [`timer`](Builder::timer).
+    #[doc(alias = "NewTypedRateLimitingQueue")]
+    #[doc(alias = "TypedRateLimitingQueueConfig")]
+    pub fn builder() -> Builder<T> {
+        Builder::new()
+    }
+}
+
 impl<T> Builder<T> {
     pub(crate) fn new() -> Self {
         let hasher = DefaultHasher::default();

@@ -1,6 +1,5 @@
 //! `RateLimitingQueue`: the handle, the retry verbs, and `Inner`, which all verbs go through.
 
-use crate::builder::{Builder, NoLimiter};
 use crate::limiter::RateLimiter;
 use crate::outcome::Combine;
 use crate::platform::Mutex;
@@ -38,15 +37,6 @@ pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) during_backoff: DuringBackoff,
     /// Never held together with a lock of the queue.
     pub(crate) retry_state: Mutex<RetryState<T, L, S>>,
-}
-
-impl<T: Send> RateLimitingQueue<T, NoLimiter> {
-    /// Starts a builder. It needs a [`limiter`](Builder::limiter) and a [`timer`](Builder::timer).
-    #[doc(alias = "NewTypedRateLimitingQueue")]
-    #[doc(alias = "TypedRateLimitingQueueConfig")]
-    pub fn builder() -> Builder<T> {
-        Builder::new()
-    }
 }
 
 impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
