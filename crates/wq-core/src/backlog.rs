@@ -134,8 +134,7 @@ pub trait Backlog {
         self.len() == 0
     }
 
-    /// Releases unused memory. The queue calls it while it is empty, after a while of low
-    /// occupancy.
+    /// Releases unused memory. The queue calls it after a while of low occupancy.
     fn shrink(&mut self) {}
 }
 

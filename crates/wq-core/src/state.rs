@@ -146,19 +146,24 @@ impl<T, B: Backlog> State<T, B> {
         if self.shutting_down {
             return false;
         }
-        if self.occupancy.is_low() && self.table.len() == 0 {
+        if self.occupancy.is_low() {
             self.release_memory(); // No change is half done here if the backlog panics.
         }
         true
     }
 
-    /// Releases the memory of an empty queue. Generations go on: old guards stay stale.
+    /// Releases the memory behind the last held slot. Before, items gather in the lower slots.
+    /// Generations go on: old guards stay stale.
     #[cold]
     #[inline(never)]
     fn release_memory(&mut self) {
-        self.table = SlotTable::new();
-        self.slab = Slab::new();
-        self.timestamps = Timestamps::default();
+        if self.table.len() > 0 && !self.occupancy.is_low_for(self.slab.slots()) {
+            self.slab.use_lower_half();
+            return;
+        }
+        self.slab.truncate();
+        self.table.shrink(self.slab.hashes());
+        self.timestamps.truncate(self.slab.slots());
         self.occupancy.begin();
         self.backlog.shrink();
     }

@@ -204,6 +204,13 @@ impl SlotTable {
         self.groups.len() * FILL
     }
 
+    /// Releases the memory beyond twice of what is held.
+    pub(crate) fn shrink(&mut self, held: impl Iterator<Item = (ItemHash, u32)>) {
+        let groups = (2 * self.len()).div_ceil(FILL);
+        self.pending_removals = Vec::new();
+        self.move_to(groups, held);
+    }
+
     /// The slot with this hash that `is_it` accepts.
     #[inline]
     pub(crate) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Option<u32> {

@@ -3,8 +3,12 @@
 /// Below this number of slots the queue releases nothing by itself.
 const FEW_SLOTS: usize = 1024;
 
-/// The number of items that come and go at low occupancy before memory is released.
+/// The number of items that come and go at low occupancy before an empty queue releases memory.
 const PASSAGES: usize = 1024;
+
+/// A queue that is not empty also waits for one passage for each of so many slots. It then looks at
+/// each slot, so a passage costs it a look at so many.
+const SLOTS_A_PASSAGE: usize = 8;
 
 /// Counts items that come and then go, while less than an eighth of the slots is in use.
 ///
@@ -39,10 +43,15 @@ impl Occupancy {
         }
     }
 
-    /// Whether enough items have passed to release memory.
+    /// Whether enough items have passed to release memory, in an empty queue at least.
     #[inline]
     pub(super) const fn is_low(&self) -> bool {
         self.passed >= PASSAGES
+    }
+
+    /// Whether enough items have passed to release memory in a queue that is not empty.
+    pub(super) const fn is_low_for(&self, slots: usize) -> bool {
+        self.passed >= slots / SLOTS_A_PASSAGE
     }
 
     pub(super) const fn begin(&mut self) {

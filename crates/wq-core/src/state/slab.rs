@@ -82,6 +82,8 @@ pub(super) enum Slot<T, O> {
 pub(super) struct Slab<T, O> {
     slots: Vec<Slot<T, O>>,
     first_free: u32,
+    /// Whether free slots of the upper half may be missing in the list.
+    unlinked: bool,
 }
 
 /// Frees the slot with this index. Returns its item, so that the caller can drop it elsewhere.
@@ -101,7 +103,35 @@ pub(super) fn free<T, O>(slot: &mut Slot<T, O>, first_free: &mut u32, index: u32
 
 impl<T, O> Slab<T, O> {
     pub(super) const fn new() -> Self {
-        Self { slots: Vec::new(), first_free: NIL }
+        Self { slots: Vec::new(), first_free: NIL, unlinked: false }
+    }
+
+    /// Releases the free slots at the end.
+    pub(super) fn truncate(&mut self) {
+        let last = self.slots.iter().rposition(|slot| matches!(slot, Slot::Held { .. }));
+        self.slots.truncate(last.map_or(0, |last| last + 1));
+        self.slots.shrink_to_fit();
+        self.link_free();
+    }
+
+    /// Takes free slots of the upper half from the front of the list, so that items leave the end.
+    pub(super) fn use_lower_half(&mut self) {
+        while self.first_free as usize >= self.slots.len() / 2
+            && let Some(Slot::Free(next)) = self.get(self.first_free)
+        {
+            self.first_free = *next;
+            self.unlinked = true;
+        }
+    }
+
+    /// Links all free slots, the lowest first.
+    fn link_free(&mut self) {
+        (self.first_free, self.unlinked) = (NIL, false);
+        for index in (0..self.slots.len()).rev() {
+            if let Some(Slot::Free(next)) = self.slots.get_mut(index) {
+                *next = std::mem::replace(&mut self.first_free, index as u32);
+            }
+        }
     }
 
     /// The index that the next `insert` uses.
@@ -110,12 +140,16 @@ impl<T, O> Slab<T, O> {
     ///
     /// If 2^32 - 1 items are held at once.
     #[inline(always)]
-    pub(super) fn next_index(&self) -> u32 {
+    pub(super) fn next_index(&mut self) -> u32 {
         if self.first_free == NIL { self.fresh_index() } else { self.first_free }
     }
 
     #[inline]
-    fn fresh_index(&self) -> u32 {
+    fn fresh_index(&mut self) -> u32 {
+        if self.unlinked {
+            self.link_free();
+            return self.next_index();
+        }
         let index = u32::try_from(self.slots.len()).unwrap_or(NIL);
         assert!(index != NIL, "a queue holds at most 2^32 - 1 items at once");
         index
@@ -190,7 +224,7 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Every free slot is linked once.
+    /// Every free slot is linked once, but those of the upper half that may be missing.
     #[cfg(test)]
     pub(super) fn check(&self) {
         let free = self.slots.iter().filter(|slot| matches!(slot, Slot::Free(_))).count();
@@ -199,6 +233,7 @@ impl<T, O> Slab<T, O> {
             assert!(linked.insert(next), "{next} is linked twice");
             next = *after;
         }
-        assert_eq!((next, linked.len()), (NIL, free));
+        assert_eq!(next, NIL);
+        assert!(linked.len() == free || self.unlinked);
     }
 }

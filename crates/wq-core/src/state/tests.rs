@@ -160,6 +160,35 @@ fn memory_comes_back_after_a_while_of_low_occupancy() {
     assert!(state.table.capacity() < 10_000);
 }
 
+/// A burst that comes while items gather in the lower slots takes the upper ones too.
+#[cfg(not(miri))]
+#[test]
+fn a_second_burst_uses_every_free_slot() {
+    const MANY: u64 = 100_000;
+    let hasher = crate::hasher::DefaultHasher::default();
+    let hash = |item: u64| ItemHash::of(&item, &hasher);
+    let mut state = new();
+    let burst = |state: &mut Queue| {
+        for item in 0..MANY {
+            let _ = state.add(&mut Some(item), hash(item), (), false, None);
+        }
+    };
+    burst(&mut state);
+    for _ in 1..MANY {
+        let got = state.next();
+        let _ = state.done(got.ticket, None);
+    }
+    for item in 0..2000 {
+        let _ = state.add(&mut Some(item), hash(item), (), false, None);
+        let got = state.next();
+        let _ = state.done(got.ticket, None);
+    }
+    assert_eq!(state.slab.slots(), MANY as usize, "too early to release any");
+    burst(&mut state);
+    assert_eq!(state.slab.slots(), MANY as usize);
+    state.slab.check();
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Add(u64),

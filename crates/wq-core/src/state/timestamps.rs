@@ -35,6 +35,13 @@ impl Timestamps {
         self.at(slot).added = now;
     }
 
+    /// Releases the memory of slots from this one on, all of which are free.
+    pub(super) fn truncate(&mut self, slots: usize) {
+        self.by_slot.truncate(slots);
+        self.by_slot.shrink_to_fit();
+        self.in_hand.shrink_to_fit();
+    }
+
     /// Records a hand-out. Returns how long the item had waited.
     #[inline]
     pub(super) fn got(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {

@@ -4,6 +4,7 @@
 mod burst;
 
 use std::alloc::System;
+use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -121,6 +122,30 @@ fn what_a_few_in_hand_have_kept_comes_back_when_they_are_done() {
     cycles();
     let kept = held(&region) / most;
     assert!(kept <= 0.05, "{kept} of the peak is kept after they are done");
+}
+
+/// A worker pool that is never idle: the queue is never empty.
+#[test]
+fn a_queue_that_was_full_gives_memory_back_while_three_items_are_in_hand() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    (0..MANY).for_each(|number| _ = queue.add(number));
+    let most = held(&region);
+    let mut in_hand = VecDeque::new();
+    let mut take = || {
+        in_hand.push_back(queue.try_get().unwrap());
+        if in_hand.len() > 3 {
+            in_hand.pop_front();
+        }
+    };
+    (0..MANY).for_each(|_| take());
+    for number in 0..MANY / 2 {
+        queue.add(number);
+        take();
+    }
+    let kept = held(&region) / most;
+    assert!(kept <= 0.05, "{kept} of the peak is kept");
 }
 
 #[test]
