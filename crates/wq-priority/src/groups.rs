@@ -20,7 +20,8 @@ pub(crate) struct RoundRobin {
     queues: IntrusiveList,
     /// How many items the first queue has handed out in its turn.
     used: u32,
-    /// The queue of items without a group, found without a hash table. It may be `NIL`.
+    /// The queue of items without a group, found without a hash table. It stays when it is empty:
+    /// most items have no group. `NIL` before the first one.
     ungrouped: u32,
 }
 
@@ -28,7 +29,7 @@ impl RoundRobin {
     pub(crate) const EMPTY: Self = Self { queues: IntrusiveList::EMPTY, used: 0, ungrouped: NIL };
 }
 
-/// The items of one group under one priority: at least one.
+/// The items of one group under one priority. It is in the round robin while it has one.
 #[derive(Clone, Debug)]
 struct GroupQueue {
     items: IntrusiveList,
@@ -111,14 +112,19 @@ impl GroupQueues {
             None => groups.ungrouped,
             Some(group) => self.by_group.get(&(level, group)).copied().unwrap_or(NIL),
         };
-        let index = if known == NIL { self.open(groups, level, group) } else { known };
+        let index = if known == NIL { self.make(groups, level, group) } else { known };
         let place = &mut self.places[item as usize];
         (place.queue, place.group) = (index, group);
-        self.pool.at(index).items.push_back(&mut self.places, item);
+        let items = &mut self.pool.at(index).items;
+        let was_empty = items.is_empty();
+        items.push_back(&mut self.places, item);
+        if was_empty {
+            // Last, so a group that empties itself gains nothing.
+            groups.queues.push_back(self.pool.members(), index);
+        }
     }
 
-    /// A new queue comes last, so a group that empties itself gains nothing.
-    fn open(&mut self, groups: &mut RoundRobin, level: u32, group: Option<GroupId>) -> u32 {
+    fn make(&mut self, groups: &mut RoundRobin, level: u32, group: Option<GroupId>) -> u32 {
         let weight =
             group.and_then(|group| self.weights.get(&group)).map_or(1, |weight| weight.get());
         let items = IntrusiveList::EMPTY;
@@ -127,7 +133,6 @@ impl GroupQueues {
             None => groups.ungrouped = index,
             Some(group) => _ = self.by_group.insert((level, group), index),
         }
-        groups.queues.push_back(self.pool.members(), index);
         index
     }
 
@@ -157,18 +162,17 @@ impl GroupQueues {
         }
     }
 
-    /// Frees an empty queue. The rest of its turn is lost.
+    /// A queue lost its last item. The rest of its turn is lost too.
     fn close(&mut self, groups: &mut RoundRobin, index: u32) {
-        let queue = self.pool.at(index);
-        match queue.group {
-            None => groups.ungrouped = NIL,
-            Some(group) => _ = self.by_group.remove(&(queue.level, group)),
-        }
         if groups.queues.first() == index {
             groups.used = 0;
         }
         groups.queues.remove(self.pool.members(), index);
-        self.pool.free(index);
+        let queue = self.pool.at(index);
+        if let Some(group) = queue.group {
+            self.by_group.remove(&(queue.level, group));
+            self.pool.free(index);
+        }
     }
 
     /// Releases all memory of queues and places, none of which is in use.

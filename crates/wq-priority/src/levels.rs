@@ -97,8 +97,11 @@ impl PriorityLevels {
     }
 
     fn make(&mut self, priority: i32) -> u32 {
-        let level = Level { priority, queued: 0, groups: RoundRobin::EMPTY, link: Link::NONE };
-        let index = self.pool.insert(level);
+        let index = self.pool.reuse().unwrap_or_else(|| {
+            let groups = RoundRobin::EMPTY;
+            self.pool.insert(Level { priority, queued: 0, groups, link: Link::NONE })
+        });
+        self.pool.at(index).priority = priority; // A level keeps its queue of items without a group.
         self.by_priority.insert(priority, index);
         self.idle.push_back(self.pool.members(), index);
         self.idle_levels += 1;

@@ -23,6 +23,11 @@ impl<M> Pool<M> {
         u32::try_from(self.members.len() - 1).unwrap_or(NIL) // There are fewer than items.
     }
 
+    /// Returns a freed value as it was left, for a new use.
+    pub(crate) fn reuse(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
     pub(crate) fn free(&mut self, index: u32) {
         self.free.push(index);
     }
