@@ -2,12 +2,12 @@
 //! says what became of them.
 
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::process::{Again, Deadline, forward_signals};
+use crate::process::{Again, Deadline, forward_signals, now, seconds};
 use crate::stage::{Stage, pick};
 use crate::stages::STAGES;
 use crate::times::Times;
@@ -135,13 +135,4 @@ fn list(times: &Times) -> Result<()> {
 /// Whether a missing tool is an error.
 fn is_ci() -> bool {
     std::env::var("CI").as_deref() == Ok("true")
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
-#[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask demo`: builds the demo and the provisioner, then becomes the demo.
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -70,15 +71,7 @@ pub(crate) fn provisioner(workspace: &Workspace) -> PathBuf {
 }
 
 /// Replaces this process, so that Ctrl-C and the exit status are the demo's own.
-#[cfg(unix)]
 fn become_it(mut command: Command) -> Result<()> {
-    use std::os::unix::process::CommandExt;
-
     let error = command.exec();
     Err(error).with_context(|| format!("cannot start `{}`", process::shown(&command)))
-}
-
-#[cfg(not(unix))]
-fn become_it(command: Command) -> Result<()> {
-    crate::workspace::run(command)
 }

@@ -4,8 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::Stdio;
-use std::str::FromStr;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
@@ -17,9 +15,6 @@ use crate::workspace::Workspace;
 
 #[cfg(test)]
 mod tests;
-
-/// A crate's gates end within this.
-const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// `gates.toml`.
 #[derive(Debug, Deserialize)]
@@ -66,23 +61,15 @@ impl Goal {
     }
 }
 
-impl FromStr for Goal {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let wrong = || format!("a goal is {text:?}; it must be `>= NUMBER` or `<= NUMBER`");
-        let (sign, bound) = text.split_once(' ').with_context(wrong)?;
-        let bound: f64 = bound.parse().with_context(wrong)?;
-        ensure!(bound.is_finite() && matches!(sign, ">=" | "<="), wrong());
-        Ok(Self { least: sign == ">=", bound })
-    }
-}
-
 impl TryFrom<String> for Goal {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+        let goal = text.split_once(' ').and_then(|(sign, bound)| {
+            let bound: f64 = bound.parse().ok().filter(|bound: &f64| bound.is_finite())?;
+            matches!(sign, ">=" | "<=").then_some(Self { least: sign == ">=", bound })
+        });
+        goal.ok_or_else(|| format!("a goal is {text:?}; it must be `>= NUMBER` or `<= NUMBER`"))
     }
 }
 
@@ -161,7 +148,7 @@ fn measure(workspace: &Workspace, of: &str, deadline: Deadline) -> Result<BTreeM
     let file = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
     let mut command = workspace.cargo(&[&["run", "--quiet"][..], &program].concat());
     command.stdout(Stdio::from(file));
-    process::run(command, deadline.or(Deadline::within(LIMIT)))?;
+    process::run(command, deadline)?;
     let text =
         fs::read_to_string(&said).with_context(|| format!("cannot read {}", said.display()))?;
     Ok(text.lines().filter_map(read).collect())

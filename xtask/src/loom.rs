@@ -2,12 +2,11 @@
 //! its own, because a deadlock that loom finds ends the process.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::process::{Again, Deadline, output_in_time};
+use crate::process::{Again, Deadline, now, output_in_time, seconds};
 use crate::programs::{Program, Programs, each};
 use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, Table};
 use crate::workspace::Workspace;
@@ -132,13 +131,4 @@ fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> 
     })?;
     println!("loom: {} scenarios, each complete", chosen.len());
     Ok(())
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
-#[expect(clippy::disallowed_methods, reason = "what a scenario takes is timed by the real clock")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -20,30 +20,24 @@ const LEAST: usize = 2;
 /// A lost wake-up of real threads shows as a program that does not end; without a bug each takes a
 /// second or two.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bugs show with few preemptions, and two take a tenth of the time of three.
-const PREEMPTIONS: &str = "2";
-const SCHEDULES: &str = "3000";
-const HISTORIES: &str = "2000";
-const SEEDS: &str = "64";
-const SEQUENCES: &str = "3000";
-/// What proptest draws from: whether a bug is seen must not hang on luck. Plain runs of the tests
-/// draw anew each time.
-const DRAWN_FROM: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
-/// The kinds of checks, in the order of the table.
-const KINDS: [(&str, Check); 6] = [
-    ("tests", tests),
-    ("model", model),
-    ("simulation", simulation),
-    ("loom", loom_check),
-    ("shuttle", shuttle),
-    ("histories", histories),
+/// What all programs are told. Most bugs show with few preemptions, and two take a tenth of the
+/// time of three. Whether a bug is seen must not hang on luck, so proptest draws from a fixed seed.
+/// Plain runs of the tests disturb the election's lives at some steps only.
+const FIGURES: [(&str, &str); 6] = [
+    ("ELECTION_LIVES", "all"),
+    ("ELECTION_SEEDS", "64"),
+    ("HISTORIES", "2000"),
+    ("LOOM_MAX_PREEMPTIONS", "2"),
+    ("MODEL_SEQUENCES", "3000"),
+    ("PROPTEST_RNG_SEED", "1"),
 ];
+/// The first seed and the number of schedules.
+const SHUTTLE: [&str; 2] = ["0", "3000"];
+/// The kinds of checks, in the order of the table. All but the first are targets.
+const KINDS: [&str; 6] = ["tests", "model", "simulation", "loom", "shuttle", "histories"];
 
 /// Of these kinds one at least must see each of the election's bugs.
 const OF_ELECTION: [&str; 2] = ["model", "simulation"];
-
-/// What of a crate's checks saw what is planted, or `None`.
-type Check = fn(&Gear, &Subject<'_>, Plant<'_>) -> Result<Option<String>>;
 
 /// A bug in the queue, or none, and the table that it has.
 #[derive(Clone, Copy)]
@@ -124,7 +118,7 @@ impl Row {
     }
 
     fn is_seen_by(&self, kind: &str) -> bool {
-        KINDS.iter().zip(&self.saw).any(|((known, _), saw)| *known == kind && saw.is_some())
+        KINDS.iter().zip(&self.saw).any(|(known, saw)| *known == kind && saw.is_some())
     }
 }
 
@@ -146,8 +140,8 @@ fn judge_crate(gear: &Gear, planted: &Program) -> Result<Vec<Row>> {
     let subject = Subject { package, scenarios, filters };
     // The election knows no queue, and so no table.
     let tables = if package == ELECTION { &Table::BOTH[..1] } else { &Table::BOTH };
-    for (&table, (kind, check)) in tables.iter().flat_map(|table| KINDS.map(|kind| (table, kind))) {
-        if let Some(saw) = check(gear, &subject, Plant { bug: None, table })? {
+    for (&table, kind) in tables.iter().flat_map(|table| KINDS.map(|kind| (table, kind))) {
+        if let Some(saw) = see(gear, &subject, kind, Plant { bug: None, table })? {
             bail!(
                 "without a bug {kind} of {package}, {} table, must pass, and {saw} did not",
                 table.name()
@@ -157,10 +151,8 @@ fn judge_crate(gear: &Gear, planted: &Program) -> Result<Vec<Row>> {
     let seen: Mutex<BTreeMap<&str, Vec<Option<String>>>> = Mutex::default();
     each(&bugs, |bug| {
         let plant = Plant { bug: Some(bug), table: Table::Large };
-        let saw = KINDS
-            .iter()
-            .map(|(_, check)| check(gear, &subject, plant))
-            .collect::<Result<Vec<_>>>()?;
+        let saw = KINDS.map(|kind| see(gear, &subject, kind, plant));
+        let saw = saw.into_iter().collect::<Result<Vec<_>>>()?;
         seen.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, saw);
         Ok(())
     })?;
@@ -177,78 +169,46 @@ fn print_table(rows: &[Row]) {
         let cells: Vec<String> = cells.into_iter().map(|cell| format!("{cell:<32}")).collect();
         println!("{}", format!("{first:<46}{}", cells.concat()).trim_end());
     };
-    line("planted bug", KINDS.iter().map(|(kind, _)| *kind).collect());
+    line("planted bug", KINDS.to_vec());
     for row in rows {
         line(&row.bug, row.saw.iter().map(|saw| saw.as_deref().unwrap_or("-")).collect());
     }
 }
 
-/// Unit tests, and those tests of the public API that need no real time.
-fn tests(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    for (target, filters) in [(LIBRARY, &[][..]), (TESTS, &subject.filters)] {
-        let program = gear.machine.get(subject.package, target);
-        // The election's lives that are disturbed at every step: a plain run of the tests plays
-        // some.
-        if !passes(gear, program, filters, &[("ELECTION_LIVES", "all")], plant)? {
-            return Ok(Some(target.to_owned()));
+/// What of a crate's checks of a kind saw what is planted, or `None`.
+fn see(gear: &Gear, subject: &Subject<'_>, kind: &str, plant: Plant<'_>) -> Result<Option<String>> {
+    let programs = if kind == "shuttle" { gear.shuttle.as_ref() } else { Some(&gear.machine) };
+    let call = |target: &str| Some(programs?.get(subject.package, target)?.call());
+    let mut calls: Vec<(&str, Command)> = Vec::new();
+    match kind {
+        // Of the tests of the public API those that need no real time.
+        "tests" => {
+            for (target, filters) in [(LIBRARY, &[][..]), (TESTS, &subject.filters)] {
+                let Some(mut call) = call(target) else { continue };
+                call.args(filters);
+                calls.push((target, call));
+            }
         }
+        "loom" => {
+            let scenarios = subject.scenarios.iter();
+            calls.extend(scenarios.map(|scenario| (scenario.name(), scenario.call(plant.table))));
+        }
+        _ => calls.extend(call(kind).map(|call| ("seen", call))),
     }
-    Ok(None)
-}
-
-fn model(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    let program = gear.machine.get(subject.package, "model");
-    let vars = [("MODEL_SEQUENCES", SEQUENCES)];
-    Ok((!passes(gear, program, &[], &vars, plant)?).then(|| "seen".to_owned()))
-}
-
-fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    let program = gear.machine.get(subject.package, "simulation");
-    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)?)
-        .then(|| "seen".to_owned()))
-}
-
-fn loom_check(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    for scenario in &subject.scenarios {
-        let mut command = scenario.call(plant.table);
-        command.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);
+    for (name, mut command) in calls {
+        if kind == "shuttle" {
+            command.args(SHUTTLE);
+        }
         if !ends_well(gear, command, plant)? {
-            return Ok(Some(scenario.name().to_owned()));
+            return Ok(Some(name.to_owned()));
         }
     }
     Ok(None)
-}
-
-fn shuttle(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    let program =
-        gear.shuttle.as_ref().and_then(|programs| programs.get(subject.package, "shuttle"));
-    let args = ["0", SCHEDULES].map(str::to_owned);
-    Ok((!passes(gear, program, &args, &[], plant)?).then(|| "seen".to_owned()))
-}
-
-fn histories(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    let program = gear.machine.get(subject.package, "histories");
-    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], plant)?)
-        .then(|| "seen".to_owned()))
-}
-
-/// Whether the program, if the crate has it, ends well with this planted in it.
-fn passes(
-    gear: &Gear,
-    program: Option<&Program>,
-    args: &[String],
-    vars: &[(&str, &str)],
-    plant: Plant<'_>,
-) -> Result<bool> {
-    let Some(program) = program else { return Ok(true) };
-    let mut command = program.call();
-    command.args(args).envs(vars.iter().copied());
-    ends_well(gear, command, plant)
 }
 
 /// Whether the command ends well, and in time, with this planted in the queue.
 fn ends_well(gear: &Gear, mut command: Command, plant: Plant<'_>) -> Result<bool> {
-    command.env_remove("WQ_PLANT").envs(plant.bug.map(|bug| ("WQ_PLANT", bug))).envs([DRAWN_FROM]);
+    command.env_remove("WQ_PLANT").envs(plant.bug.map(|bug| ("WQ_PLANT", bug))).envs(FIGURES);
     plant.table.of(&mut command);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let status = status_in_time(command, gear.deadline.or(Deadline::within(PATIENCE)))?;
@@ -262,7 +222,7 @@ mod tests {
     /// A row of a bug that these kinds saw.
     fn row(bug: &str, kinds: &[&str]) -> Row {
         let saw =
-            KINDS.iter().map(|(kind, _)| kinds.contains(kind).then(|| "seen".to_owned())).collect();
+            KINDS.iter().map(|kind| kinds.contains(kind).then(|| "seen".to_owned())).collect();
         Row { bug: bug.to_owned(), saw }
     }
 

@@ -1,14 +1,17 @@
 //! Running a command to its end, or to the end of a stage's time: something that hangs must fail,
 //! and say what it was.
 
+use std::collections::BTreeSet;
 use std::fmt;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{Read as _, Seek as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
 use wait_timeout::ChildExt as _;
 
 /// When the time of a stage is over.
@@ -17,9 +20,8 @@ pub(crate) struct Deadline(Instant);
 
 impl Deadline {
     /// A span from now; a day if the clock cannot hold it.
-    #[expect(clippy::disallowed_methods, reason = "commands are timed by the real clock")]
     pub(crate) fn within(span: Duration) -> Self {
-        let now = Instant::now();
+        let now = now();
         Self(now.checked_add(span).unwrap_or_else(|| now + Duration::from_hours(24)))
     }
 
@@ -28,10 +30,19 @@ impl Deadline {
         Self(self.0.min(other.0))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
     fn remaining(self) -> Duration {
-        self.0.saturating_duration_since(Instant::now())
+        self.0.saturating_duration_since(now())
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "commands are timed by the real clock")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}
+
+/// `7.3 s`.
+pub(crate) fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
 }
 
 /// A check failed, and these commands run just what failed.
@@ -70,9 +81,22 @@ pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus>
 
 /// Runs the command to its end. `None`: it had not ended at the deadline, and was killed with all
 /// that it started.
-pub(crate) fn status_in_time(command: Command, deadline: Deadline) -> Result<Option<ExitStatus>> {
+pub(crate) fn status_in_time(
+    mut command: Command,
+    deadline: Deadline,
+) -> Result<Option<ExitStatus>> {
     let shown = shown(&command);
-    wait(&mut start(command)?, deadline).with_context(|| format!("cannot wait for `{shown}`"))
+    command.process_group(0); // Which can be killed as a whole.
+    let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
+    let group = child.id();
+    running().insert(group);
+    let status = child.wait_timeout(deadline.remaining());
+    if let Ok(None) = status {
+        signal(group, Signal::KILL);
+        let _ = child.wait();
+    }
+    running().remove(&group);
+    status.with_context(|| format!("cannot wait for `{shown}`"))
 }
 
 /// As [`status_in_time`], with all that the command wrote.
@@ -91,48 +115,10 @@ pub(crate) fn output_in_time(
     Ok((status, String::from_utf8_lossy(&written).into_owned()))
 }
 
-struct Started {
-    child: Child,
-    /// Listed as running while this lives.
-    _group: Running,
-}
-
-fn start(mut command: Command) -> Result<Started> {
-    lead_a_group(&mut command);
-    let child = command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))?;
-    let group = Running::new(&child);
-    Ok(Started { child, _group: group })
-}
-
-fn wait(started: &mut Started, deadline: Deadline) -> io::Result<Option<ExitStatus>> {
-    let status = started.child.wait_timeout(deadline.remaining())?;
-    if status.is_none() {
-        kill(&mut started.child);
-        let _ = started.child.wait();
-    }
-    Ok(status)
-}
-
 /// The groups of the commands that run now, for [`forward_signals`].
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// While this lives, the child's group is one that runs.
-struct Running(u32);
-
-impl Running {
-    fn new(child: &Child) -> Self {
-        running().push(child.id());
-        Self(child.id())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        running().retain(|group| *group != self.0);
-    }
-}
-
-fn running() -> MutexGuard<'static, Vec<u32>> {
+fn running() -> MutexGuard<'static, BTreeSet<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -140,13 +126,7 @@ fn running() -> MutexGuard<'static, Vec<u32>> {
 /// of its commands first: by themselves they hear of none.
 pub(crate) fn forward_signals() -> Result<()> {
     ctrlc::set_handler(|| {
-        #[cfg(unix)]
-        for group in running().iter() {
-            if let Some(group) = i32::try_from(*group).ok().and_then(rustix::process::Pid::from_raw)
-            {
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
-            }
-        }
+        running().iter().for_each(|group| signal(*group, Signal::TERM));
         std::process::exit(130);
     })
     .context("cannot listen to signals")
@@ -170,25 +150,10 @@ pub(crate) fn is_installed(program: &str, version: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// The command leads a process group, which can be killed as a whole.
-#[cfg(unix)]
-fn lead_a_group(command: &mut Command) {
-    use std::os::unix::process::CommandExt as _;
-
-    command.process_group(0);
-}
-
-#[cfg(not(unix))]
-fn lead_a_group(_: &mut Command) {}
-
-fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
-        && rustix::process::kill_process_group(group, rustix::process::Signal::KILL).is_ok()
-    {
-        return;
+fn signal(group: u32, signal: Signal) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, signal); // It may have ended.
     }
-    let _ = child.kill();
 }
 
 #[cfg(test)]

@@ -13,44 +13,23 @@ use serde_json::{Map, Value, json};
 
 use crate::workspace::Workspace;
 
-/// The built-in kinds of embedded-apiserver, by group and version.
-const KINDS: [(&str, &[&str]); 13] = [
-    (
-        "v1",
-        &[
-            "ConfigMap",
-            "Endpoints",
-            "Event",
-            "Namespace",
-            "Node",
-            "PersistentVolume",
-            "PersistentVolumeClaim",
-            "Pod",
-            "Secret",
-            "Service",
-            "ServiceAccount",
-        ],
-    ),
-    ("apiextensions.k8s.io/v1", &["CustomResourceDefinition"]),
-    ("apps/v1", &["Deployment", "ReplicaSet"]),
-    ("authentication.k8s.io/v1", &["SelfSubjectReview", "TokenReview"]),
-    (
-        "authorization.k8s.io/v1",
-        &[
-            "LocalSubjectAccessReview",
-            "SelfSubjectAccessReview",
-            "SelfSubjectRulesReview",
-            "SubjectAccessReview",
-        ],
-    ),
-    ("autoscaling/v1", &["Scale"]),
-    ("batch/v1", &["Job"]),
-    ("coordination.k8s.io/v1", &["Lease"]),
-    ("coordination.k8s.io/v1beta1", &["LeaseCandidate"]),
-    ("discovery.k8s.io/v1", &["EndpointSlice"]),
-    ("events.k8s.io/v1", &["Event"]),
-    ("rbac.authorization.k8s.io/v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
-    ("storage.k8s.io/v1", &["StorageClass"]),
+/// The built-in kinds of embedded-apiserver, by group and version, which may have several rows.
+const KINDS: [(&str, &str); 15] = [
+    ("v1", "ConfigMap Endpoints Event Namespace Node PersistentVolume PersistentVolumeClaim"),
+    ("v1", "Pod Secret Service ServiceAccount"),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ("apps/v1", "Deployment ReplicaSet"),
+    ("authentication.k8s.io/v1", "SelfSubjectReview TokenReview"),
+    ("authorization.k8s.io/v1", "LocalSubjectAccessReview SelfSubjectAccessReview"),
+    ("authorization.k8s.io/v1", "SelfSubjectRulesReview SubjectAccessReview"),
+    ("autoscaling/v1", "Scale"),
+    ("batch/v1", "Job"),
+    ("coordination.k8s.io/v1", "Lease"),
+    ("coordination.k8s.io/v1beta1", "LeaseCandidate"),
+    ("discovery.k8s.io/v1", "EndpointSlice"),
+    ("events.k8s.io/v1", "Event"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole ClusterRoleBinding Role RoleBinding"),
+    ("storage.k8s.io/v1", "StorageClass"),
 ];
 
 /// What is for people to read.
@@ -86,7 +65,7 @@ fn write(file: &Path, content: &[u8]) -> Result<()> {
 fn protobuf(program: &Path) -> Result<String> {
     let kinds = KINDS
         .iter()
-        .flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
+        .flat_map(|(version, kinds)| kinds.split(' ').map(move |kind| format!("{version}/{kind}")));
     let output = control_plane::go()
         .args(["run", "./record-protobuf"])
         .args(kinds)
@@ -108,6 +87,10 @@ fn read(plane: &ControlPlane, path: &str) -> Result<Value> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("reading {path}"))
 }
 
+fn path(version: &str) -> String {
+    format!("/api{}/{version}", if version.contains('/') { "s" } else { "" })
+}
+
 /// All that the real server serves, a line each: `GROUP/VERSION NAME SCOPE KIND`; the names of
 /// subresources have a slash.
 fn resources(plane: &ControlPlane) -> Result<String> {
@@ -121,12 +104,7 @@ fn resources(plane: &ControlPlane) -> Result<String> {
     versions.sort();
     let mut lines = String::new();
     for version in versions {
-        let path = if version.contains('/') {
-            format!("/apis/{version}")
-        } else {
-            format!("/api/{version}")
-        };
-        let list = read(plane, &path)?;
+        let list = read(plane, &path(&version))?;
         for resource in list["resources"].as_array().into_iter().flatten() {
             let said = |member: &str| resource[member].as_str().unwrap_or_default();
             let scope = if resource["namespaced"] == true { "namespaced" } else { "cluster" };
@@ -157,12 +135,7 @@ fn defaults(schemas: &Map<String, Value>, messages: &mut String) -> Result<()> {
 fn schemas(plane: &ControlPlane) -> Result<Map<String, Value>> {
     let mut all = BTreeMap::new();
     for (version, _) in KINDS {
-        let path = if version.contains('/') {
-            format!("apis/{version}")
-        } else {
-            format!("api/{version}")
-        };
-        let mut document = read(plane, &format!("/openapi/v3/{path}"))?;
+        let mut document = read(plane, &format!("/openapi/v3{}", path(version)))?;
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
         all.extend(schemas);
     }
@@ -191,7 +164,8 @@ fn is_wanted(schema: &Value) -> bool {
     } else {
         format!("{}/{}", said("group"), said("version"))
     };
-    KINDS.iter().any(|(version, kinds)| *version == of && kinds.contains(&said("kind").as_str()))
+    let kind = said("kind");
+    KINDS.iter().any(|(version, kinds)| *version == of && kinds.split(' ').any(|it| it == kind))
 }
 
 /// Leaves out what is for people, and notes what is referred to. The members of `properties` have

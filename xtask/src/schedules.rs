@@ -4,7 +4,8 @@
 //! for all of them.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -157,24 +158,10 @@ fn compiler_with(cfgs: &[&str], folder: &Path) -> Result<PathBuf> {
     let flags: String = cfgs.iter().map(|cfg| format!(" --cfg {cfg}")).collect();
     let script = format!("#!/bin/sh\nexec \"$@\"{flags}\n");
     if !fs::read(&path).is_ok_and(|old| old == script.as_bytes()) {
-        write_program(&path, &script)
+        let mut options = OpenOptions::new();
+        let file = options.write(true).create(true).truncate(true).mode(0o755).open(&path);
+        file.and_then(|mut file| file.write_all(script.as_bytes()))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(path)
-}
-
-#[cfg(unix)]
-fn write_program(path: &Path, script: &str) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(path);
-    file?.write_all(script.as_bytes())
-}
-
-#[cfg(not(unix))]
-fn write_program(_: &Path, _: &str) -> io::Result<()> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "a script cannot stand for the compiler here; use a Unix",
-    ))
 }

@@ -35,33 +35,35 @@ const PROPERTIES: u32 = 2_000;
 pub(crate) fn model(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     // Slots leave the table of the shipped wq-core together only in a large queue. Where bugs can
     // be planted the table can be chosen.
-    for (package, planted) in [(None, false), (Some(CORE), true)] {
-        let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
-        for program in programs.of("model", package)? {
-            let mut command = program.call();
-            command.arg("--nocapture").env_remove("WQ_PLANT");
-            command.env("MODEL_SEQUENCES", (SEQUENCES * workspace.effort()).to_string());
-            Table::Large.of(&mut command);
-            process::run(command, deadline)?;
-        }
-    }
-    Ok(())
+    let figure = ("MODEL_SEQUENCES", SEQUENCES);
+    play(workspace, "model", None, false, figure, deadline)?;
+    play(workspace, "model", Some(CORE), true, figure, deadline)
 }
 
 /// The stage `histories`: what real threads were answered must be explained by one order.
 pub(crate) fn histories(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    for planted in [false, true] {
-        let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
-        for program in programs.of("histories", None)? {
-            let mut command = program.call();
-            command
-                .args(["--nocapture", "--quiet"])
-                .env_remove("WQ_PLANT")
-                .env("HISTORIES_SEED", "1");
-            command.env("HISTORIES", (HISTORIES / 2 * workspace.effort()).to_string());
-            Table::Large.of(&mut command);
-            process::run(command, deadline)?;
-        }
+    let figure = ("HISTORIES", HISTORIES / 2);
+    play(workspace, "histories", None, false, figure, deadline)?;
+    play(workspace, "histories", None, true, figure, deadline)
+}
+
+/// Runs a target of the queues on threads of the machine. `planted`: as it is built for bugs,
+/// without any.
+fn play(
+    workspace: &Workspace,
+    target: &str,
+    package: Option<&str>,
+    planted: bool,
+    (name, figure): (&str, u32),
+    deadline: Deadline,
+) -> Result<()> {
+    let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
+    for program in programs.of(target, package)? {
+        let mut command = program.call();
+        command.arg("--nocapture").env_remove("WQ_PLANT").env("HISTORIES_SEED", "1");
+        command.env(name, (figure * workspace.effort()).to_string());
+        Table::Large.of(&mut command);
+        process::run(command, deadline)?;
     }
     Ok(())
 }

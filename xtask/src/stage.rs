@@ -30,16 +30,6 @@ pub(crate) struct Stage {
 pub(crate) type Run = fn(&Workspace, Deadline) -> Result<()>;
 
 impl Stage {
-    pub(crate) const fn new(
-        tier: Tier,
-        name: &'static str,
-        question: &'static str,
-        usual: u32,
-        run: Run,
-    ) -> Self {
-        Self { name, question, tier, tools: &[], usual, run }
-    }
-
     /// Needs these tools beside the toolchain.
     pub(crate) const fn with(self, tools: &'static [Tool]) -> Self {
         Self { tools, ..self }
@@ -69,6 +59,19 @@ pub(crate) enum Tier {
     Full(&'static [Area]),
     /// Only when it is named.
     Named,
+}
+
+impl Tier {
+    /// A stage of this tier that needs no tool.
+    pub(crate) const fn stage(
+        self,
+        name: &'static str,
+        question: &'static str,
+        usual: u32,
+        run: Run,
+    ) -> Stage {
+        Stage { name, question, tier: self, tools: &[], usual, run }
+    }
 }
 
 /// A part of `--full` that is a job of its own.

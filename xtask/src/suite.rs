@@ -4,12 +4,11 @@
 use std::fmt::Write as _;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::demo;
-use crate::process::{Again, Deadline, output_in_time, run};
+use crate::process::{Again, Deadline, now, output_in_time, run, seconds};
 use crate::programs::{Kind, Program, Programs, each};
 use crate::searches;
 use crate::workspace::Workspace;
@@ -69,12 +68,7 @@ fn play(workspace: &Workspace, programs: &[&Program], deadline: Deadline) -> Res
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         if status.is_some_and(|status| status.success()) {
             if report.passed > 0 {
-                println!(
-                    "{}: {} passed in {:.1} s",
-                    program.name(),
-                    report.passed,
-                    took.as_secs_f64()
-                );
+                println!("{}: {} passed in {}", program.name(), report.passed, seconds(took));
             }
             all.0 += report.passed;
         } else {
@@ -123,9 +117,4 @@ impl Report {
         }
         command
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "test programs are timed by the real clock")]
-fn now() -> Instant {
-    Instant::now()
 }

@@ -10,7 +10,7 @@ const ALL: &[Stage] = &[
 ];
 
 const fn stage(name: &'static str, tier: Tier) -> Stage {
-    Stage::new(tier, name, "?", 1, |_, _| Ok(()))
+    tier.stage(name, "?", 1, |_, _| Ok(()))
 }
 
 fn picked(names: &[&str], full: bool) -> Result<Vec<&'static str>, String> {
