@@ -106,7 +106,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
 
     let class = settings.storage_class.clone();
     let pending = caches.claims.clone();
-    let mut claims = Controller::new("claims", ClaimReconciler::new(Arc::clone(&context)))
+    let mut claims = Controller::keyed("claims", ClaimReconciler::new(Arc::clone(&context)))
         .source(caches.claims.trigger(claims_to_look_at))
         // A claim that waits for its class looks again when the class comes or changes.
         .source(caches.classes.trigger(move |change: &Change<StorageClass>| {
@@ -126,7 +126,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     if let Some(attempts) = NonZeroU32::new(settings.limits.provision_threshold) {
         claims = claims.max_attempts(attempts);
     }
-    let mut volumes = Controller::new("volumes", VolumeReconciler::new(Arc::clone(&context)))
+    let mut volumes = Controller::keyed("volumes", VolumeReconciler::new(Arc::clone(&context)))
         .source(caches.volumes.trigger(|change: &Change<PersistentVolume>| name_of(change)))
         // A volume whose claim vanished before they were bound is nobody else's.
         .source(caches.claims.trigger(|change: &Change<PersistentVolumeClaim>| {

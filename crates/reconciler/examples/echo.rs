@@ -62,7 +62,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut manager = Manager::builder().grace(Duration::from_secs(1)).build()?;
     let labelled = CacheConfig::new().labels("echo=yes");
     let maps = manager.cache_with(Api::<ConfigMap>::all(client.clone()), labelled);
-    let echo = Controller::new("echo", Echo { client: client.clone(), maps: maps.clone() });
+    let echo = Controller::keyed("echo", Echo { client: client.clone(), maps: maps.clone() });
     manager.add(echo.source(maps.objects().named("a map")));
 
     let report = manager.run(write_and_wait(client)).await?;

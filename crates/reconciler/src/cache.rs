@@ -2,6 +2,7 @@
 //! has the objects and the rules of change, `watch` the watch, `config` the settings.
 
 pub(crate) mod store;
+mod barrier;
 mod config;
 
 use std::fmt;
@@ -12,10 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
+use kube::{Api, Client};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, watch};
 
+pub(crate) use barrier::Unseen;
 pub use config::CacheConfig;
 
 use crate::hostile::loggable;
@@ -84,7 +86,12 @@ pub(crate) struct CacheId(usize);
 
 pub(crate) struct Shared<K> {
     name: Arc<str>,
+    client: Client,
+    /// The one that the cache is limited to.
+    namespace: Option<String>,
     config: CacheConfig<K>,
+    /// All events up to this version have been read.
+    newest: watch::Sender<u64>,
     store: RwLock<Store<K>>,
     subscribers: Mutex<Subscribers<K>>,
     /// Signals that a subscriber waits to be greeted.
@@ -183,6 +190,9 @@ impl<K: Kind> Cache<K> {
             arrived: Notify::new(),
             hurried: Notify::new(),
             status: watch::Sender::new(CacheStatus::default()),
+            client: api.clone().into_client(),
+            namespace: api.namespace().map(str::to_owned),
+            newest: watch::Sender::new(0),
             config,
         };
         let cache = Self { shared: Arc::new(shared) };
@@ -240,6 +250,10 @@ impl<K> Cache<K> {
     /// or the kind's path below `/api` or `/apis`, for example `v1/persistentvolumeclaims`.
     pub fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.shared.client
     }
 
     /// Clones have the same id.

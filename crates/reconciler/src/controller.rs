@@ -1,8 +1,9 @@
 //! `Controller`: a reconciler, its sources and its limits. `run` has its part in one term.
 
-mod run;
+mod objects;
+mod term;
 
-pub(crate) use run::Managed;
+pub(crate) use term::Managed;
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -42,7 +43,7 @@ pub struct Controller<R: Reconciler> {
     has_handle: AtomicBool,
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
-    ended: Arc<run::Ended>,
+    ended: Arc<term::Ended>,
     broken: Broken,
 }
 
@@ -50,9 +51,9 @@ pub struct Controller<R: Reconciler> {
 type Broken = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl<R: Reconciler> Controller<R> {
-    /// Creates a controller without sources. The name labels its metrics and logs: one word, unique
-    /// in its manager.
-    pub fn new(name: impl Into<Arc<str>>, reconciler: R) -> Self {
+    /// Creates a controller of keys, without sources. The name labels its metrics and logs: one
+    /// word, unique in its manager. [`new`](Controller::new) creates one of objects.
+    pub fn keyed(name: impl Into<Arc<str>>, reconciler: R) -> Self {
         Self {
             name: name.into(),
             reconciler: Arc::new(reconciler),

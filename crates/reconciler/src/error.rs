@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::SyncTimeout;
+#[cfg(feature = "election")]
+use crate::failure::Chain;
 
 /// Why a manager could not be built, or ended by itself.
 #[derive(Debug)]
@@ -46,6 +48,9 @@ pub enum ManagerError {
         /// The election's drain time-out.
         drain_timeout: Duration,
     },
+    /// There is no cluster to connect to, or no Lease of this name.
+    #[cfg(feature = "election")]
+    Connect(crate::BoxError),
     /// A cache was not complete in time.
     CacheSync(SyncTimeout),
     /// The admin server could not be started.
@@ -83,6 +88,8 @@ impl fmt::Display for ManagerError {
                 "the drain grace of {grace:?} must be shorter than the election's drain time-out of \
                  {drain_timeout:?}: lower the first or raise the second"
             ),
+            #[cfg(feature = "election")]
+            Self::Connect(error) => write!(f, "cannot connect to a cluster: {}", Chain(&**error)),
             Self::CacheSync(timeout) => timeout.fmt(f),
             #[cfg(feature = "admin")]
             Self::Admin(error) => error.fmt(f),
@@ -93,6 +100,8 @@ impl fmt::Display for ManagerError {
 impl std::error::Error for ManagerError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            #[cfg(feature = "election")]
+            Self::Connect(error) => Some(&**error),
             Self::CacheSync(timeout) => Some(timeout),
             #[cfg(feature = "admin")]
             Self::Admin(error) => Some(error),

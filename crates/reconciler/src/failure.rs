@@ -52,18 +52,6 @@ pub(crate) enum Then {
 }
 
 impl Then {
-    /// Returns the next step after an error of the API server, also inside another error.
-    fn of(error: &(dyn std::error::Error + 'static)) -> Self {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            if let Some(kube::Error::Api(status)) = error.downcast_ref() {
-                return Self::of_status(status);
-            }
-            next = error.source();
-        }
-        Self::Retry
-    }
-
     fn of_status(status: &Status) -> Self {
         let details = status.details.as_ref();
         let seconds = details.map_or(0, |details| details.retry_after_seconds);
@@ -75,6 +63,16 @@ impl Then {
             _ => Self::Retry,
         }
     }
+}
+
+/// The answer of the API server that is this error, or that is inside it.
+fn status_of<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Status> {
+    std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
+        match error.downcast_ref() {
+            Some(kube::Error::Api(status)) => Some(&**status),
+            _ => None,
+        }
+    })
 }
 
 impl Failure {
@@ -105,6 +103,11 @@ impl Failure {
         &*self.error
     }
 
+    /// Returns the answer of the API server, if the error is one or has one inside.
+    pub fn status(&self) -> Option<&Status> {
+        status_of(&*self.error)
+    }
+
     /// Returns the error by value.
     pub fn into_error(self) -> BoxError {
         self.error
@@ -120,7 +123,7 @@ impl Failure {
 impl<E: Into<BoxError>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self { then: Then::of(&*error), error }
+        Self { then: status_of(&*error).map_or(Then::Retry, Then::of_status), error }
     }
 }
 
@@ -137,7 +140,7 @@ impl fmt::Display for Failure {
 }
 
 /// Prints an error with its sources, each once: many errors already print their source.
-struct Chain<'a>(&'a (dyn std::error::Error + 'static));
+pub(crate) struct Chain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,6 +5,7 @@ mod manager;
 mod controller;
 mod reconciler;
 mod request;
+mod run;
 mod action;
 mod failure;
 mod outcome;
@@ -50,6 +51,7 @@ pub use reconciler::{ReconcileFn, Reconciler, reconcile_fn};
 pub use report::Release;
 pub use report::{ControllerReport, Report};
 pub use request::Request;
+pub use run::{Cleanup, Conditions, Context, ObjectAdapter, ObjectReconciler, TypedKind};
 pub use signal::shutdown_signal;
 pub use source::Source;
 #[doc(no_inline)]

@@ -40,8 +40,11 @@ use builder::Settings;
 /// workers start. At a stop no new run starts, active runs are cancelled, and runs that outlast the
 /// grace are dropped. Then the lease is released, and the caches stop.
 ///
-/// A lost lease stops the workers after a short grace. The manager then campaigns again: the
-/// process does not exit.
+/// A lost lease stops the workers after a short grace. The manager waits without a limit for all
+/// work of the old term, and then campaigns again: the process does not exit. It campaigns at once
+/// after a lost lease, and one renew interval after a `step_down`. After a term that was lost within
+/// a renew interval the pause doubles, from a renew interval to the lease. A stop ends the pause.
+/// During the wait and the pause a coordinated candidate does not stand, so that others lead.
 ///
 /// See the [crate's page](crate) for a whole program.
 #[must_use = "a manager does nothing until it runs"]
@@ -137,6 +140,16 @@ impl Manager {
     #[doc(alias = "NewManager")]
     pub fn builder() -> ManagerBuilder {
         ManagerBuilder::new()
+    }
+
+    /// As [`ManagerBuilder::connect`] with the defaults: one call for a program in a cluster.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagerBuilder::connect`].
+    #[cfg(feature = "election")]
+    pub async fn connect(name: &str) -> Result<(Self, kube::Client), ManagerError> {
+        Self::builder().connect(name).await
     }
 
     fn new(settings: Settings) -> Self {

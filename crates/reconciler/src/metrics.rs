@@ -95,6 +95,8 @@ pub(crate) struct ControllerMetrics {
     pub(crate) timeouts: Count,
     /// Keys parked because their attempts were used up. Ours: controller-runtime never gives up.
     pub(crate) exhausted: Count,
+    /// Runs that began although a cache did not show the writes of the run before. Ours.
+    pub(crate) unseen_writes: Count,
     pub(crate) active_workers: AtomicI64,
     pub(crate) reconcile_time: Histogram,
     pub(crate) adds: Count,
@@ -114,6 +116,7 @@ impl ControllerMetrics {
             panics: Count::default(),
             timeouts: Count::default(),
             exhausted: Count::default(),
+            unseen_writes: Count::default(),
             active_workers: AtomicI64::new(0),
             reconcile_time: Histogram::new(RECONCILE_BUCKETS),
             adds: Count::default(),

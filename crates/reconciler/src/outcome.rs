@@ -46,6 +46,13 @@ pub(crate) struct Policy {
     pub(crate) failing_interval: Duration,
 }
 
+impl Policy {
+    /// Whether the key has no attempt after this one.
+    pub(crate) fn is_last(&self, attempt: u32) -> bool {
+        self.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max.get())
+    }
+}
+
 /// The instruction to the queue after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -83,7 +90,7 @@ pub(crate) fn decide(ended: Ended, attempt: u32, policy: &Policy) -> Verdict {
         Ended::Failed(then) => then,
         Ended::Panicked | Ended::TimedOut => Then::Retry,
     };
-    let exhausted = policy.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max.get());
+    let exhausted = policy.is_last(attempt);
     match then {
         Then::GiveUp => Verdict::Park(Parked::Terminal),
         _ if exhausted => Verdict::Park(Parked::Exhausted),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
@@ -14,6 +15,8 @@ use crate::reasons::Reasons;
 pub struct Request<K> {
     pub(crate) key: K,
     pub(crate) attempt: u32,
+    pub(crate) is_last_attempt: bool,
+    pub(crate) deadline: Option<Instant>,
     pub(crate) reasons: Reasons,
     pub(crate) sources: Arc<[Arc<str>]>,
     pub(crate) cancellation: CancellationToken,
@@ -50,6 +53,18 @@ impl<K> Request<K> {
     #[doc(alias = "NumRequeues")]
     pub fn attempt(&self) -> u32 {
         self.attempt
+    }
+
+    /// Returns whether the key is parked if this run fails
+    /// ([`Controller::max_attempts`](crate::Controller::max_attempts)).
+    pub fn is_last_attempt(&self) -> bool {
+        self.is_last_attempt
+    }
+
+    /// Returns when this run is cancelled, by tokio's clock
+    /// ([`Controller::timeout`](crate::Controller::timeout)).
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     /// Returns why the key runs: all reasons since its last run, merged. Use them only for logs and

@@ -1,13 +1,11 @@
 //! `Source`: names keys to a controller, from a cache through a mapping or from a stream.
 
-use std::any::TypeId;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::stream::{BoxStream, Stream, StreamExt as _};
-use k8s_openapi::ClusterResourceScope;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use tokio::sync::Mutex as AsyncMutex;
@@ -15,6 +13,7 @@ use tokio::task::coop::consume_budget;
 
 use crate::cache::{CacheId, Subscription};
 use crate::reasons::{Reasons, SourceNumber};
+use crate::run::is_of_cluster;
 use crate::{Cache, Change, Key, Kind, ObjectKey};
 
 /// Names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects),
@@ -189,7 +188,7 @@ impl<K: Kind> Cache<K> {
         let dynamic = P::DynamicType::default();
         let kind = P::kind(&dynamic).into_owned();
         let group = P::group(&dynamic).into_owned();
-        let is_of_cluster = TypeId::of::<P::Scope>() == TypeId::of::<ClusterResourceScope>();
+        let is_of_cluster = is_of_cluster::<P>();
         self.watches(move |object: &K| {
             let owner = owner(object.meta(), &group, &kind)?;
             Some(match object.meta().namespace.as_deref() {

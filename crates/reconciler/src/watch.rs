@@ -141,6 +141,7 @@ impl<K: Kind> WatchLoop<K> {
                 }
             }
         }
+        self.cache.has_listed(&version);
         self.protocol.listed(version);
         Duration::ZERO
     }
@@ -193,7 +194,7 @@ impl<K: Kind> WatchLoop<K> {
                     if let Ok(entering) = self.entering(object) {
                         self.cache.apply(entering);
                     }
-                    self.protocol.progressed(version.as_deref());
+                    self.progressed(version.as_deref());
                 }
                 WatchStep::Deleted(object) => {
                     let version = self.version(&object);
@@ -201,14 +202,19 @@ impl<K: Kind> WatchLoop<K> {
                         Ok(object) => self.cache.delete(object.meta()),
                         Err(undecodable) => self.cache.delete(&undecodable.meta),
                     }
-                    self.protocol.progressed(version.as_deref());
+                    self.progressed(version.as_deref());
                 }
-                WatchStep::Bookmark(version) => self.protocol.progressed(Some(&version)),
+                WatchStep::Bookmark(version) => self.progressed(Some(&version)),
                 WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
             }
             progressed = true;
             self.cache.healthy();
         }
+    }
+
+    fn progressed(&mut self, version: Option<&str>) {
+        self.protocol.progressed(version);
+        version.into_iter().for_each(|version| self.cache.has_read(version));
     }
 
     fn version(&self, object: &Decoded<K>) -> Option<String> {

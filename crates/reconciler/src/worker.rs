@@ -70,6 +70,8 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         let request = Request {
             key: held.key().clone(),
             attempt,
+            is_last_attempt: work.policy.is_last(attempt),
+            deadline: work.timeout.and_then(|longest| Instant::now().checked_add(longest)),
             reasons: held.reasons(),
             sources: Arc::clone(&work.sources),
             cancellation: cancellation.clone(),

@@ -220,6 +220,11 @@ impl ManagerCollector {
                 "Keys that were parked because their attempts were used up",
                 |m| m.exhausted.get(),
             ),
+            (
+                "reconciler_unseen_writes",
+                "Runs that began although a cache did not show the writes of the run before",
+                |m| m.unseen_writes.get(),
+            ),
         ];
         for (name, help, value) in counters {
             families.counters(name, help, self.each(controller_label, value))?;

@@ -130,6 +130,21 @@ impl<K> CacheConfig<K> {
         self
     }
 
+    /// The labels that an object of the cache has, if the scope is no more than that.
+    pub(crate) fn equal_labels(&self) -> Option<Vec<(String, String)>> {
+        if self.fields.is_some() {
+            return None;
+        }
+        let terms = self.labels.iter().flat_map(|labels| labels.split(','));
+        let term = |term: &str| {
+            let (name, value) = term.split_once('=')?;
+            let value = value.strip_prefix('=').unwrap_or(value);
+            let is_plain = !term.contains(['!', '(', ')', ' ']);
+            is_plain.then(|| (name.to_owned(), value.to_owned()))
+        };
+        terms.map(term).collect()
+    }
+
     pub(crate) fn list_params(&self, token: Option<String>) -> ListParams {
         ListParams {
             label_selector: self.labels.clone(),

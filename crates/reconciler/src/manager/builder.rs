@@ -78,6 +78,31 @@ impl ManagerBuilder {
         self
     }
 
+    /// Connects to the cluster of this pod, or else to that of the kubeconfig, and builds the
+    /// manager. Its workers run only while it holds the Lease of this name, which is in the pod's
+    /// namespace, or in that of the kubeconfig's context. Returns the client for caches and
+    /// requests. An [`election`](Self::election) that is set already stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Connect`] if there is no cluster to be found, if its certificates or
+    /// credentials cannot be read, or if the name cannot name a Lease. As
+    /// [`build`](Self::build) otherwise.
+    #[cfg(feature = "election")]
+    pub async fn connect(mut self, name: &str) -> Result<(Manager, kube::Client), ManagerError> {
+        let cluster = kube::Config::infer().await.map_err(connect)?;
+        let client = kube::Client::try_from(cluster.clone()).map_err(connect)?;
+        if self.settings.elector.is_none() {
+            let lease = lease_election::Config::builder(&cluster.default_namespace, name);
+            let lease = lease.build().map_err(connect)?;
+            // With connections of its own: work must not keep the elector waiting.
+            let store =
+                lease_election::KubeLeaseStore::connect(cluster, &lease).map_err(connect)?;
+            self.settings.elector = Some(lease_election::LeaderElector::new(store, lease));
+        }
+        Ok((self.build()?, client))
+    }
+
     /// Builds the manager.
     ///
     /// # Errors
@@ -101,4 +126,9 @@ impl ManagerBuilder {
         }
         Ok(Manager::new(settings))
     }
+}
+
+#[cfg(feature = "election")]
+fn connect(error: impl Into<crate::BoxError>) -> ManagerError {
+    ManagerError::Connect(error.into())
 }

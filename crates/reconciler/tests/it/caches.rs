@@ -21,7 +21,7 @@ fn noting(bench: &Bench, manager: &mut Manager) -> (Cache<ConfigMap>, Log<(Strin
     let maps = manager.cache(bench.api());
     let (seen, known) = (log.clone(), maps.clone());
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let (seen, known) = (seen.clone(), known.clone());
@@ -85,7 +85,7 @@ async fn an_object_made_again_while_the_watch_was_away_is_a_deletion_and_an_appe
     let maps = manager.cache(bench.api());
     let seen = log.clone();
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(|_: Request<String>| async { Ok(Action::await_change()) }),
         )
@@ -162,7 +162,7 @@ async fn a_watch_that_stays_silent_is_replaced_and_nothing_is_missed() {
         manager.cache_with(bench.api(), CacheConfig::new().watch_time(Duration::from_secs(20)));
     let seen = log.clone();
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |_: Request<ObjectKey>| {
                 let seen = seen.clone();
@@ -406,7 +406,7 @@ async fn a_mapping_that_panics_is_passed_over() {
     let maps = manager.cache(bench.api());
     let seen = log.clone();
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 seen.push(request.key().to_string());

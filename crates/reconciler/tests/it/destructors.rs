@@ -93,7 +93,7 @@ impl Reconciler for Explosive {
 async fn a_reconciler_that_panics_when_the_manager_lets_go_of_it_does_not_cost_the_report() {
     let store = MemoryLeaseStore::new();
     let mut manager = elected(&store);
-    let controller = Controller::new("explosive", Explosive(Bomb));
+    let controller = Controller::keyed("explosive", Explosive(Bomb));
     let _handle = controller.handle();
     manager.add(controller);
     let running = start(manager);

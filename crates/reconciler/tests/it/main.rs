@@ -8,6 +8,7 @@ mod coordinated;
 mod destructors;
 #[cfg(feature = "election")]
 mod pauses;
+mod objects;
 mod retries;
 mod runs;
 mod seen;

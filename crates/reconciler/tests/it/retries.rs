@@ -28,7 +28,7 @@ where
 {
     let runs = runs.clone();
     let run = std::sync::Arc::new(run);
-    Controller::new(
+    Controller::keyed(
         "test",
         reconcile_fn(move |request: Request<&'static str>| {
             runs.push((*request.key(), request.attempt()));
@@ -304,7 +304,7 @@ async fn a_change_during_the_run_that_parks_is_not_lost() {
 async fn the_standard_limiter_begins_at_5_ms_with_at_most_a_tenth_of_jitter() {
     let runs = Log::new();
     let seen = runs.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |_: Request<&'static str>| {
             seen.push(Instant::now());

@@ -24,7 +24,7 @@ async fn every_object_at_the_start_and_every_change_is_run() {
     let maps = manager.cache(bench.api());
     let (seen, known) = (log.clone(), maps.clone());
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let (seen, known) = (seen.clone(), known.clone());
@@ -72,7 +72,7 @@ async fn changes_before_a_run_are_one_run_and_a_change_during_a_run_is_one_more(
     let maps = manager.cache(bench.api());
     let (seen, door, known) = (log.clone(), Arc::clone(&gate), maps.clone());
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let (seen, door, known) = (seen.clone(), Arc::clone(&door), known.clone());
@@ -110,7 +110,7 @@ async fn no_key_has_two_runs_at_a_time_whatever_comes() {
     let running_now: Arc<Mutex<HashMap<ObjectKey, u32>>> = Arc::default();
     let (most, runs) = (Arc::new(Mutex::new((0, 0))), Log::new());
     let (now, peak, seen) = (Arc::clone(&running_now), Arc::clone(&most), runs.clone());
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "maps",
         reconcile_fn(move |request: Request<ObjectKey>| {
             let (now, peak, seen) = (Arc::clone(&now), Arc::clone(&peak), seen.clone());
@@ -161,7 +161,7 @@ async fn a_missing_object_is_an_ordinary_run() {
     let mut manager = manager();
     let maps = manager.cache(bench.api());
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "maps",
         reconcile_fn(move |request: Request<ObjectKey>| {
             let (seen, maps) = (seen.clone(), maps.clone());
@@ -190,7 +190,7 @@ async fn owners_maps_and_streams_name_keys() {
     let owned = manager.cache(Api::<Secret>::all(bench.client.clone()));
     let seen = log.clone();
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let seen = seen.clone();
@@ -245,7 +245,7 @@ async fn two_controllers_share_one_cache_and_one_watch() {
     for name in ["one", "two"] {
         let seen = log.clone();
         manager.add(
-            Controller::new(
+            Controller::keyed(
                 name,
                 reconcile_fn(move |_: Request<ObjectKey>| {
                     let seen = seen.clone();
@@ -275,7 +275,7 @@ async fn names_are_checked_before_anything_starts() {
     ] {
         let mut manager = manager();
         for name in names {
-            manager.add(Controller::new(
+            manager.add(Controller::keyed(
                 name,
                 reconcile_fn(|_: Request<u8>| async { Ok(Action::await_change()) }),
             ));
@@ -289,7 +289,7 @@ async fn names_are_checked_before_anything_starts() {
 async fn a_stream_that_panics_is_told_of_and_the_other_sources_go_on() {
     let log = Log::new();
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |request: Request<ObjectKey>| {
             seen.push(request.key().to_string());

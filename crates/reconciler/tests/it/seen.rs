@@ -24,7 +24,7 @@ fn noting(
     log: &Log<String>,
 ) -> Controller<impl reconciler::Reconciler<Key = ObjectKey> + use<>> {
     let log = log.clone();
-    Controller::new(
+    Controller::keyed(
         name,
         reconcile_fn(move |request: Request<ObjectKey>| {
             log.push(request.key().to_string());
@@ -71,7 +71,7 @@ const MANY: u32 = 100_000;
 #[tokio::test(start_paused = true)]
 async fn runs_that_never_wait_do_not_keep_a_stop_waiting() {
     let runs = runs_before_a_stop(|runs| {
-        let controller = Controller::new("busy", ReconcileCount(runs));
+        let controller = Controller::keyed("busy", ReconcileCount(runs));
         let handle = controller.handle();
         (0..MANY).for_each(|key| handle.add(key));
         controller
@@ -89,7 +89,7 @@ async fn a_stream_that_is_always_ready_does_not_keep_a_stop_waiting() {
         let keys = futures::stream::iter((0..MANY).inspect(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
         }));
-        Controller::new("busy", ReconcileCount(runs)).source(Source::stream("keys", keys))
+        Controller::keyed("busy", ReconcileCount(runs)).source(Source::stream("keys", keys))
     })
     .await;
     let read = read.load(Ordering::Relaxed);
@@ -120,7 +120,7 @@ async fn runs_of_a_writer(
     let mut manager = manager();
     let cache = manager.cache(deployments.clone());
     let runs = Arc::new(AtomicU32::new(0));
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "writer",
         reconcile_fn(move |request: Request<ObjectKey>| {
             let (deployments, number) = (deployments.clone(), runs.fetch_add(1, Ordering::Relaxed));
@@ -229,7 +229,7 @@ async fn a_run_is_told_that_its_time_is_up_before_it_is_dropped() {
     let log = Log::new();
     let told = log.clone();
     let began = Instant::now();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "slow",
         reconcile_fn(move |request: Request<u32>| {
             let told = told.clone();
@@ -322,7 +322,7 @@ async fn what_the_server_answers_decides_the_next_run() {
         let log = Log::new();
         let (ran, maps) =
             (log.clone(), Api::<ConfigMap>::namespaced(bench.client.clone(), "default"));
-        let controller = Controller::new(
+        let controller = Controller::keyed(
             "writer",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let (ran, maps) = (ran.clone(), maps.clone());

@@ -35,7 +35,7 @@ async fn metrics_have_the_names_of_client_go_and_controller_runtime() {
     let log = Log::new();
     let seen = log.clone();
     let (told, mut hear) = tokio::sync::mpsc::unbounded_channel();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "maps",
         reconcile_fn(move |_: Request<reconciler::ObjectKey>| {
             seen.push(());

@@ -18,7 +18,7 @@ fn manager(grace: Duration) -> Manager {
 async fn a_stop_lets_runs_end_and_starts_no_more() {
     let log = Log::new();
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |request: Request<u32>| {
             let seen = seen.clone();
@@ -52,7 +52,7 @@ async fn a_stop_lets_runs_end_and_starts_no_more() {
 async fn runs_that_heed_their_cancellation_end_a_stop_early() {
     let log = Log::new();
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |request: Request<u32>| {
             let seen = seen.clone();
@@ -85,7 +85,7 @@ async fn a_run_that_outlasts_the_grace_is_dropped_and_reported() {
     }
     let log = Log::new();
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |_: Request<&'static str>| {
             let seen = seen.clone();
@@ -111,7 +111,7 @@ async fn a_run_that_outlasts_the_grace_is_dropped_and_reported() {
 #[tokio::test(start_paused = true)]
 async fn tracked_work_is_waited_for_and_reported_if_it_does_not_end() {
     for (lasts, unfinished) in [(1000 * MS, 0), (Duration::from_secs(3600), 1)] {
-        let controller = Controller::new(
+        let controller = Controller::keyed(
             "test",
             reconcile_fn(move |request: Request<u32>| async move {
                 request.tracker().spawn(sleep(lasts));

@@ -35,7 +35,7 @@ fn replica(
     let maps = manager.cache(bench.api());
     let seen = runs.clone();
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let seen = seen.clone();
@@ -95,7 +95,7 @@ async fn the_lease_is_given_back_only_after_the_last_run() {
     let maps = manager.cache(bench.api());
     let (seen, ended) = (runs.clone(), order.clone());
     manager.add(
-        Controller::new(
+        Controller::keyed(
             "maps",
             reconcile_fn(move |request: Request<ObjectKey>| {
                 let (seen, ended) = (seen.clone(), ended.clone());
@@ -132,7 +132,7 @@ async fn a_lost_lease_stops_the_runs_and_the_manager_campaigns_again() {
     let seen = log.clone();
     let active = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&active);
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "maps",
         reconcile_fn(move |request: Request<ObjectKey>| {
             struct Ended(Log<String>, Arc<AtomicUsize>);
@@ -196,7 +196,7 @@ async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
     let mut manager =
         Manager::builder().grace(3000 * MS).election(elector(&store, "one", 1)).build().unwrap();
     let seen = log.clone();
-    let controller = Controller::new(
+    let controller = Controller::keyed(
         "test",
         reconcile_fn(move |request: Request<&'static str>| {
             let seen = seen.clone();

@@ -131,7 +131,7 @@ impl Subject {
         let cache = manager.cache_with(Api::<ConfigMap>::namespaced(client, space), pages);
         let (told, ran, maps) = (Arc::clone(&log), Arc::clone(&log), cache.clone());
         manager.add(
-            Controller::new(
+            Controller::keyed(
                 "maps",
                 reconcile_fn(move |request: Request<ObjectKey>| {
                     let (ran, maps) = (Arc::clone(&ran), maps.clone());

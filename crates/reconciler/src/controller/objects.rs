@@ -1,0 +1,66 @@
+//! Controllers of objects: `new`, and the sources that know what the controller reads.
+
+use std::sync::Arc;
+
+use super::Controller;
+use crate::run::Writer;
+use crate::{Cache, Kind, ObjectAdapter, ObjectKey, ObjectReconciler};
+
+impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
+    /// Creates a controller of the objects of a cache: each one that changes has a run. The name
+    /// labels its metrics and logs, and names its writes: one word, unique in its manager.
+    #[doc(alias = "For")]
+    pub fn new(name: impl Into<Arc<str>>, objects: &Cache<R::Object>, reconciler: R) -> Self {
+        let name = name.into();
+        let mut writer = Writer::new(objects.client().clone(), Arc::clone(&name));
+        writer.read_by(objects);
+        let adapter = ObjectAdapter::new(reconciler, objects.clone(), writer);
+        let metrics = Arc::clone(&adapter.metrics);
+        let mut controller = Self::keyed(name, adapter).source(objects.objects());
+        controller.metrics = metrics;
+        controller
+    }
+
+    /// Runs an object when an object changes that it owns, as controller.
+    ///
+    /// Runs wait until the cache shows what they wrote: see [`Context`](crate::Context).
+    #[doc(alias = "Owns")]
+    pub fn owns<T: Kind>(self, owned: &Cache<T>) -> Self {
+        self.reads(owned).source(owned.owners::<R::Object>())
+    }
+
+    /// Runs the objects that `map` returns when an object changes, for the object before and after
+    /// the change. Runs wait for the cache as with [`owns`](Self::owns).
+    #[doc(alias = "Watches")]
+    pub fn watches<T, I>(
+        self,
+        cache: &Cache<T>,
+        map: impl Fn(&T) -> I + Send + Sync + 'static,
+    ) -> Self
+    where
+        T: Kind,
+        I: IntoIterator<Item = ObjectKey>,
+    {
+        self.reads(cache).source(cache.watches(map))
+    }
+
+    /// Puts this finalizer, such as `example.com/foo`, on each object before its first run, and
+    /// removes it when [`cleanup`](ObjectReconciler::cleanup) is complete. Several controllers may
+    /// each have their own on one object.
+    #[doc(alias = "AddFinalizer")]
+    pub fn finalizer(mut self, name: impl Into<Arc<str>>) -> Self {
+        if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {
+            adapter.finalizer = Some(name.into());
+        }
+        self
+    }
+
+    fn reads<T: Kind>(mut self, cache: &Cache<T>) -> Self {
+        // Nobody else has them before the controller runs.
+        let adapter = Arc::get_mut(&mut self.reconciler);
+        if let Some(writer) = adapter.and_then(|adapter| Arc::get_mut(&mut adapter.writer)) {
+            writer.read_by(cache);
+        }
+        self
+    }
+}

@@ -1,0 +1,14 @@
+//! One run on one object: the reconciler of objects, its context and its writes.
+
+mod conditions;
+mod context;
+mod json;
+mod object;
+mod writer;
+mod writes;
+
+pub use conditions::Conditions;
+pub use context::Context;
+pub use object::{Cleanup, ObjectAdapter, ObjectReconciler};
+pub use writer::TypedKind;
+pub(crate) use writer::{Writer, is_of_cluster};

@@ -1,0 +1,85 @@
+//! JSON of objects: whether one contains another, and the merge patch between two.
+
+use serde_json::{Map, Value};
+
+/// Whether `held` has everything that `wanted` says. Empty lists and objects say nothing: servers
+/// leave them out.
+pub(crate) fn contains(held: &Value, wanted: &Value) -> bool {
+    match (held, wanted) {
+        (_, Value::Null) => true,
+        (Value::Object(held), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
+            held.get(name).map_or_else(|| is_empty(wanted), |held| contains(held, wanted))
+        }),
+        (Value::Array(held), Value::Array(wanted)) => {
+            held.len() == wanted.len()
+                && held.iter().zip(wanted).all(|(held, wanted)| contains(held, wanted))
+        }
+        _ => held == wanted,
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
+/// The merge patch (RFC 7396) that makes `old` into `new`; `None` if they are equal.
+pub(crate) fn merge_patch(old: &Value, new: &Value) -> Option<Value> {
+    if old == new {
+        return None;
+    }
+    let (Value::Object(old), Value::Object(new)) = (old, new) else { return Some(new.clone()) };
+    let mut patch = Map::new();
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, new) in new {
+        let change = match old.get(name) {
+            Some(old) => merge_patch(old, new),
+            None => Some(new.clone()),
+        };
+        patch.extend(change.map(|change| (name.clone(), change)));
+    }
+    Some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_object_contains_what_it_says_and_nothing_that_it_does_not() {
+        let held = json!({"a": 1, "b": {"c": [{"d": 1, "e": 2}]}, "f": "x"});
+        for wanted in [
+            json!({}),
+            json!({"a": 1}),
+            json!({"b": {"c": [{"d": 1}]}}),
+            json!({"g": null, "h": [], "i": {}}),
+        ] {
+            assert!(contains(&held, &wanted), "{wanted}");
+        }
+        for wanted in [
+            json!({"a": 2}),
+            json!({"g": 1}),
+            json!({"b": {"c": []}}),
+            json!({"b": {"c": [{"d": 1}, {"d": 1}]}}),
+            json!({"f": {"x": 1}}),
+        ] {
+            assert!(!contains(&held, &wanted), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_merge_patch_says_what_differs() {
+        let old = json!({"a": 1, "b": {"c": 1, "d": 2}, "l": [1, 2]});
+        let new = json!({"a": 1, "b": {"c": 3}, "l": [2], "n": {"m": 1}});
+        let patch = json!({"b": {"c": 3, "d": null}, "l": [2], "n": {"m": 1}});
+        assert_eq!(merge_patch(&old, &new), Some(patch));
+        assert_eq!(merge_patch(&old, &old), None);
+    }
+}

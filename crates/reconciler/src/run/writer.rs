@@ -1,0 +1,182 @@
+//! `Writer`: the writes of one controller, for one key at a time. It knows which caches read what
+//! it writes.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+
+use k8s_openapi::ClusterResourceScope;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::core::Request;
+use kube::{Client, Resource};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::json;
+use super::writes::Writes;
+use crate::cache::Unseen;
+use crate::{Cache, Failure, Kind, ObjectKey};
+
+/// A kind that is known at compile time: one of k8s-openapi, or a derived custom resource.
+///
+/// Implemented for every type that fits.
+pub trait TypedKind: Kind + Resource<DynamicType = (), Scope: 'static> + Serialize {}
+
+impl<T> TypedKind for T where T: Kind + Resource<DynamicType = (), Scope: 'static> + Serialize {}
+
+/// Whether objects of the kind have no namespace.
+pub(crate) fn is_of_cluster<T: Resource<Scope: 'static>>() -> bool {
+    TypeId::of::<T::Scope>() == TypeId::of::<ClusterResourceScope>()
+}
+
+pub(crate) struct Writer {
+    pub(crate) client: Client,
+    /// Of applies, patches and creates: the controller's name.
+    pub(crate) field_manager: Arc<str>,
+    pub(crate) writes: Writes,
+    /// `Cache<T>` by `TypeId::of::<T>()`.
+    caches: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
+    hasher: RandomState,
+}
+
+impl Writer {
+    pub(crate) fn new(client: Client, field_manager: Arc<str>) -> Self {
+        Self {
+            client,
+            field_manager,
+            writes: Writes::default(),
+            caches: HashMap::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// Runs wait until this cache shows their writes.
+    pub(crate) fn read_by<T: Kind>(&mut self, cache: &Cache<T>) {
+        self.caches.entry(TypeId::of::<T>()).or_default().push(Box::new(cache.clone()));
+    }
+
+    fn caches<T: Kind>(&self) -> impl Iterator<Item = &Cache<T>> {
+        let caches = self.caches.get(&TypeId::of::<T>()).into_iter().flatten();
+        caches.filter_map(|cache| cache.downcast_ref())
+    }
+
+    /// Notes a write of the run of `by`.
+    fn wrote<T: Kind>(&self, by: &ObjectKey, object: &T) {
+        let unseen: Vec<Unseen> =
+            self.caches().filter_map(|cache: &Cache<T>| cache.written(object)).collect();
+        if !unseen.is_empty() {
+            self.writes.note(by, unseen);
+        }
+    }
+
+    pub(crate) async fn create<T: TypedKind>(
+        &self,
+        by: &ObjectKey,
+        object: &T,
+    ) -> Result<T, Failure> {
+        let params = PostParams {
+            field_manager: Some(self.field_manager.to_string()),
+            ..PostParams::default()
+        };
+        let body = serde_json::to_vec(object).map_err(kube::Error::SerdeError)?;
+        let request = collection::<T>(object.meta().namespace.as_deref()).create(&params, body);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let created = self.client.request(request).await?;
+        self.wrote(by, &created);
+        Ok(created)
+    }
+
+    /// Applies an object, unless this was applied last and the cache still shows all of it.
+    pub(crate) async fn apply<T: TypedKind>(
+        &self,
+        by: &ObjectKey,
+        object: &T,
+    ) -> Result<T, Failure> {
+        let key = ObjectKey::of(object)
+            .ok_or_else(|| Failure::terminal(format!("the applied {} has no name", kind::<T>())))?;
+        let wanted = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
+        let digest = self.hasher.hash_one(&wanted);
+        let id = (TypeId::of::<T>(), key.clone());
+        if self.writes.was_applied(by, &id, digest)
+            && let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
+            && serde_json::to_value(&*held).is_ok_and(|held| json::contains(&held, &wanted))
+        {
+            return Ok(T::clone(&held));
+        }
+        let applied = self.patch(by, &key, None, &Patch::Apply(&wanted)).await?;
+        self.writes.applied(by, id, digest);
+        Ok(applied)
+    }
+
+    /// Patches an object, or a subresource of it.
+    pub(crate) async fn patch<T: TypedKind>(
+        &self,
+        by: &ObjectKey,
+        key: &ObjectKey,
+        subresource: Option<&str>,
+        patch: &Patch<&Value>,
+    ) -> Result<T, Failure> {
+        let is_apply = matches!(patch, Patch::Apply(_));
+        let manager = Some(self.field_manager.to_string());
+        let params =
+            PatchParams { field_manager: manager, force: is_apply, ..PatchParams::default() };
+        let collection = collection::<T>(key.namespace());
+        let request = match subresource {
+            None => collection.patch(key.name(), &params, patch),
+            Some(subresource) => {
+                collection.patch_subresource(subresource, key.name(), &params, patch)
+            }
+        };
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        let patched = self.client.request(request).await?;
+        self.wrote(by, &patched);
+        Ok(patched)
+    }
+
+    /// Deletes an object of this uid. An object that is gone is no error.
+    pub(crate) async fn delete<T: TypedKind>(
+        &self,
+        by: &ObjectKey,
+        object: &T,
+    ) -> Result<(), Failure> {
+        let Some(key) = ObjectKey::of(object) else { return Ok(()) };
+        let uid = object.meta().uid.clone();
+        let params = match &uid {
+            Some(uid) => DeleteParams::default().preconditions(kube::api::Preconditions {
+                uid: Some(uid.clone()),
+                resource_version: None,
+            }),
+            None => DeleteParams::default(),
+        };
+        let request = collection::<T>(key.namespace()).delete(key.name(), &params);
+        let request = request.map_err(kube::Error::BuildRequest)?;
+        match self.client.request_status::<T>(request).await {
+            Ok(either) => match either.left() {
+                // A finalizer or the garbage collector keeps it for a while.
+                Some(kept) => self.wrote(by, &kept),
+                None => {
+                    let caches =
+                        self.caches().filter(|cache: &&Cache<T>| cache.get(&key).is_some());
+                    let unseen: Vec<Unseen> =
+                        caches.map(|cache| cache.deleted(key.clone(), uid.clone())).collect();
+                    self.writes.note(by, unseen);
+                }
+            },
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            // Another object has the name.
+            Err(kube::Error::Api(status)) if status.code == 409 && uid.is_some() => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+fn collection<T: TypedKind>(namespace: Option<&str>) -> Request {
+    Request::new(T::url_path(&(), namespace.filter(|_| !is_of_cluster::<T>())))
+}
+
+/// `Deployment`.
+pub(crate) fn kind<T: TypedKind>() -> String {
+    T::kind(&()).into_owned()
+}
