@@ -176,7 +176,11 @@ async fn many_claims_cost_few_requests_each() {
     }
     assert!(world.in_root().is_empty() && world.half_done().is_empty());
     // And two more take it back, finalizer off and volume deleted, after a last look; the echo of
-    // our own writes may cost another.
-    mine.clone().resource("persistentvolumes").writes().assert_exactly(150);
-    mine.resource("persistentvolumes").verb(Verb::Get).assert_at_most(100);
+    // our own writes may cost another. The binder takes its own finalizer off at the same time:
+    // each conflict with it costs one more look and one more write.
+    let writes = mine.clone().resource("persistentvolumes").writes();
+    let conflicts = writes.answered_with(409);
+    assert!(conflicts <= 50, "{conflicts} conflicts");
+    writes.assert_exactly(150 + conflicts);
+    mine.resource("persistentvolumes").verb(Verb::Get).assert_at_most(100 + conflicts);
 }
