@@ -79,10 +79,10 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     let caches = Caches {
         claims: manager.cache_with(
             Api::all(client.clone()),
-            slim().index(BY_UID, uid_of::<PersistentVolumeClaim>),
+            CacheConfig::new().index(BY_UID, uid_of::<PersistentVolumeClaim>),
         ),
-        volumes: manager.cache_with(Api::all(client.clone()), slim::<PersistentVolume>()),
-        classes: manager.cache_with(Api::all(client.clone()), slim::<StorageClass>()),
+        volumes: manager.cache(Api::<PersistentVolume>::all(client.clone())),
+        classes: manager.cache(Api::<StorageClass>::all(client.clone())),
     };
     let us = Us {
         provisioner: settings.provisioner.clone(),
@@ -192,14 +192,6 @@ impl Waiting {
             .filter_map(|volume| volume.metadata.name.clone())
             .for_each(|name| self.volumes.add(name));
     }
-}
-
-/// A watch of everything, without what nobody here reads.
-fn slim<K>() -> CacheConfig<K>
-where
-    K: Resource,
-{
-    CacheConfig::new().transform(|object: &mut K| object.meta_mut().managed_fields = None)
 }
 
 fn uid_of<K: Resource>(object: &K) -> Vec<String> {

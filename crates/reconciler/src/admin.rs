@@ -54,13 +54,20 @@ pub struct AdminServer {
 }
 
 /// The admin server could not be started.
-#[derive(Debug)]
+///
+/// `Debug` shows the message, too: a `main` that returns the error prints it so.
 #[non_exhaustive]
 pub struct AdminError {
     /// The requested address.
     pub address: SocketAddr,
     /// The error of the operating system.
     pub error: io::Error,
+}
+
+impl fmt::Debug for AdminError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for AdminError {

@@ -355,6 +355,9 @@ impl<K: Kind> Cache<K> {
         let Some(key) = ObjectKey::of(&object) else { return Err((None, "it has no name")) };
         let config = &self.shared.config;
         let prepared = catch_unwind(AssertUnwindSafe(|| {
+            if !config.keeps_managed_fields {
+                object.meta_mut().managed_fields = None;
+            }
             if let Some(transform) = &config.transform {
                 transform(&mut object);
             }

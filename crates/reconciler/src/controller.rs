@@ -19,7 +19,6 @@ use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::Policy;
 use crate::parked::ParkedKeys;
-use crate::reasons::SourceNumber;
 use crate::{Key, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with
@@ -138,8 +137,7 @@ impl<R: Reconciler> Controller<R> {
     #[must_use]
     pub fn handle(&self) -> Handle<R::Key> {
         self.has_handle.store(true, Ordering::Relaxed);
-        // Handles share the last source number.
-        Handle { inbox: Arc::clone(&self.inbox), number: SourceNumber::new(usize::MAX) }
+        Handle { inbox: Arc::clone(&self.inbox) }
     }
 
     /// Returns a view of the controller that outlives [`Manager::add`](crate::Manager::add).
@@ -174,8 +172,8 @@ pub struct ControllerView<K: Key> {
 }
 
 impl<K: Key> ControllerView<K> {
-    /// Returns the keys that are parked until they change, and why. Add one through a [`Handle`] to
-    /// run it again.
+    /// Returns the keys that are parked until they change, and why: at most 65,536. Add one through
+    /// a [`Handle`] to run it again.
     pub fn parked(&self) -> Vec<(K, Parked)> {
         self.parked.list()
     }

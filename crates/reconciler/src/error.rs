@@ -9,7 +9,8 @@ use crate::SyncTimeout;
 use crate::failure::Chain;
 
 /// Why a manager could not be built, or ended by itself.
-#[derive(Debug)]
+///
+/// `Debug` shows the message, too: a `main` that returns the error prints it so.
 #[non_exhaustive]
 pub enum ManagerError {
     /// Two controllers or tasks have the same name, which labels their metrics.
@@ -56,6 +57,12 @@ pub enum ManagerError {
     /// The admin server could not be started.
     #[cfg(feature = "admin")]
     Admin(crate::admin::AdminError),
+}
+
+impl fmt::Debug for ManagerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ManagerError {

@@ -1,4 +1,7 @@
-//! Makes untrusted text safe for a log line: short, and without control characters.
+//! Untrusted text and values of user code: made safe for a log line, and dropped without harm.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Longest text taken into a log line or an error, in bytes.
 const LONGEST: usize = 256;
@@ -15,6 +18,20 @@ pub(crate) fn loggable(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+/// A key of user code as its `Debug` shows it, which may panic.
+pub(crate) fn shown(key: &impl fmt::Debug) -> String {
+    let text = catch_unwind(AssertUnwindSafe(|| format!("{key:?}")));
+    text.map_or_else(|_| "(its Debug panicked)".to_owned(), |text| loggable(&text))
+}
+
+/// Drops the value, and logs a panic in its destructor.
+pub(crate) fn let_go<T>(held: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(held))) {
+        tracing::error!("a destructor panicked");
+        std::mem::forget(panic); // It may be of the same kind.
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::Key;
 use crate::queue::Queue;
-use crate::reasons::{Reasons, SourceNumber};
+use crate::reasons::Reasons;
 
 /// Adds keys to a controller from anywhere. Made by
 /// [`Controller::handle`](crate::Controller::handle). Clones add to the same controller. While the
@@ -17,19 +17,18 @@ use crate::reasons::{Reasons, SourceNumber};
 #[doc(alias = "Channel")]
 pub struct Handle<K: Key> {
     pub(crate) inbox: Arc<Inbox<K>>,
-    pub(crate) number: SourceNumber,
 }
 
 impl<K: Key> Handle<K> {
     /// Queues the key, also if it is parked.
     pub fn add(&self, key: K) {
-        self.inbox.add(key, Reasons::named(self.number));
+        self.inbox.add(key, Reasons::added());
     }
 }
 
 impl<K: Key> Clone for Handle<K> {
     fn clone(&self) -> Self {
-        Self { inbox: Arc::clone(&self.inbox), number: self.number }
+        Self { inbox: Arc::clone(&self.inbox) }
     }
 }
 

@@ -87,7 +87,7 @@ impl fmt::Display for ObjectKey {
 
 impl fmt::Debug for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.to_string(), f)
+        fmt::Display::fmt(self, f)
     }
 }
 

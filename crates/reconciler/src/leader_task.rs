@@ -14,8 +14,8 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use crate::BoxError;
+use crate::hostile::let_go;
 use crate::hostile::loggable;
-use crate::manager::let_go;
 use crate::request::Scope;
 use crate::term::{InTerm, Term};
 

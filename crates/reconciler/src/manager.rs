@@ -9,7 +9,6 @@ mod leftover;
 use std::collections::HashSet;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +25,7 @@ pub use builder::ManagerBuilder;
 
 use crate::cache::CacheId;
 use crate::controller::Managed;
-use crate::hostile::loggable;
+use crate::hostile::{let_go, loggable};
 use crate::leader_task::{LeaderTask, NamedTask};
 use crate::{
     BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report,
@@ -44,7 +43,8 @@ use builder::Settings;
 /// work of the old term, and then campaigns again: the process does not exit. It campaigns at once
 /// after a lost lease, and one renew interval after a `step_down`. After a term that was lost
 /// within a renew interval the pause doubles, from a renew interval to the lease. A stop ends the
-/// pause. During the wait and the pause a coordinated candidate does not stand, so that others lead.
+/// pause. During the wait and the pause a coordinated candidate does not stand, so that others
+/// lead.
 ///
 /// See the [crate's page](crate) for a whole program.
 #[must_use = "a manager does nothing until it runs"]
@@ -248,6 +248,7 @@ impl Manager {
     }
 
     async fn run_until(&mut self, stop: CancellationToken) -> Result<Report, ManagerError> {
+        let began = Instant::now();
         self.check_names()?;
         self.check_sources()?;
         let view = self.view();
@@ -272,7 +273,6 @@ impl Manager {
                 synced?;
             }
         }
-        let began = Instant::now();
         tracing::debug!(?view, "the caches are complete");
         let mut report =
             if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
@@ -342,13 +342,6 @@ impl fmt::Debug for Manager {
             .field("caches", &self.watches.len())
             .field("controllers", &controllers)
             .finish_non_exhaustive()
-    }
-}
-
-/// Drops the value, and logs a panic in its destructor.
-pub(crate) fn let_go<T>(held: T) {
-    if catch_unwind(AssertUnwindSafe(|| drop(held))).is_err() {
-        tracing::error!("a destructor panicked");
     }
 }
 

@@ -6,6 +6,10 @@ use parking_lot::Mutex;
 
 use crate::{Key, Parked};
 
+/// More keys than this are parked without being listed. The next event runs such a key, a change
+/// of its status too.
+const MOST: usize = 65_536;
+
 /// Parked keys. A key leaves when it runs again.
 pub(crate) struct ParkedKeys<K> {
     keys: Mutex<HashMap<K, Parked>>,
@@ -17,7 +21,10 @@ impl<K: Key> ParkedKeys<K> {
     }
 
     pub(crate) fn insert(&self, key: K, reason: Parked) {
-        self.keys.lock().insert(key, reason);
+        let mut keys = self.keys.lock();
+        if keys.len() < MOST || keys.contains_key(&key) {
+            keys.insert(key, reason);
+        }
     }
 
     pub(crate) fn contains(&self, key: &K) -> bool {

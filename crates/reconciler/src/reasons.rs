@@ -20,6 +20,7 @@ pub(crate) struct Reasons {
     status: u32,
     vanished: u32,
     named: u32,
+    added: bool,
     requeued: bool,
     carried: bool,
     /// The retry of a failed run is due.
@@ -52,11 +53,13 @@ pub enum Reason<'a> {
         /// The kind of the change.
         kind: ChangeKind,
     },
-    /// A stream named the key. A handle has no name, so its keys do not show this reason.
+    /// A stream named the key.
     Named {
         /// The source's name.
         source: &'a str,
     },
+    /// A [`Handle`](crate::Handle) added the key.
+    Added,
     /// An earlier run requested a requeue.
     #[doc(alias = "RequeueAfter")]
     Requeued,
@@ -84,6 +87,10 @@ impl Reasons {
 
     pub(crate) fn named(source: SourceNumber) -> Self {
         Self { named: source.bit(), ..Self::default() }
+    }
+
+    pub(crate) fn added() -> Self {
+        Self { added: true, ..Self::default() }
     }
 
     pub(crate) fn retried() -> Self {
@@ -114,6 +121,7 @@ impl Reasons {
         self.status |= other.status;
         self.vanished |= other.vanished;
         self.named |= other.named;
+        self.added |= other.added;
         self.requeued |= other.requeued;
         self.carried |= other.carried;
         self.retried |= other.retried;
@@ -134,6 +142,7 @@ impl Reasons {
         });
         changes
             .chain(named(self.named, sources).map(|source| Reason::Named { source }))
+            .chain(self.added.then_some(Reason::Added))
             .chain(self.requeued.then_some(Reason::Requeued))
             .chain(self.carried.then_some(Reason::CarriedOver))
     }
@@ -152,6 +161,7 @@ impl fmt::Display for Reason<'_> {
         match self {
             Self::Change { source, kind } => write!(f, "{source} {kind}"),
             Self::Named { source } => write!(f, "named by {source}"),
+            Self::Added => f.write_str("added by a handle"),
             Self::Requeued => f.write_str("requeued"),
             Self::Retried => f.write_str("retried"),
             Self::CarriedOver => f.write_str("carried over"),

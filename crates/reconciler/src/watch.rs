@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 pub(crate) use decode::Reader;
 
 use crate::cache::store::Relist;
+use crate::failure::Chain;
 use crate::{Cache, Kind, ObjectKey};
 use decode::{Decoded, Steps, WatchStep};
 use protocol::{Fault, Next, OnBackwards, Patience, Protocol};
@@ -252,7 +253,7 @@ impl<K: Kind> WatchLoop<K> {
             }
             return Duration::ZERO;
         }
-        self.cache.failed(&error.to_string());
+        self.cache.failed(&Chain(error).to_string());
         self.protocol.failed(fault, fastrand::u64(..))
     }
 

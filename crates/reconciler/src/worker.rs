@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 
 use crate::failing::{Admission, FailingKeys};
 use crate::failure::Then;
-use crate::hostile::loggable;
+use crate::hostile::{let_go, loggable, shown};
 use crate::inbox::Inbox;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::{Ended, Policy, Verdict, decide};
@@ -78,7 +78,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             scope: work.term.scope.clone(),
         };
         let span = tracing::info_span!("reconcile", controller = %work.name,
-            key = loggable(&format!("{:?}", request.key)), attempt);
+            key = %shown(&request.key), attempt);
         let began = Instant::now();
         let ended = one_run(&work, request, attempt, &cancellation).instrument(span).await;
         // Work that holds the run's token learns that the run is over.
@@ -173,8 +173,9 @@ async fn one_run<R: Reconciler>(
         Err(panic) => {
             let said = panic.downcast_ref::<&str>().copied();
             let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            let panic = loggable(said.unwrap_or("not a text"));
-            tracing::error!(panic, "a reconcile panicked");
+            let text = loggable(said.unwrap_or("not a text"));
+            tracing::error!(text, "a reconcile panicked");
+            let_go(panic); // Its destructor may panic too.
             Ended::Panicked
         }
     }

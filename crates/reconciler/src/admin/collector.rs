@@ -194,7 +194,7 @@ impl ManagerCollector {
             results,
         )?;
         type Counter = (&'static str, &'static str, fn(&ControllerMetrics) -> u64);
-        let counters: [Counter; 5] = [
+        let counters: [Counter; 6] = [
             (
                 "controller_runtime_reconcile_errors",
                 "Total number of reconciliation errors per controller",

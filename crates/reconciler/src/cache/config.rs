@@ -22,13 +22,14 @@ const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 /// let config = CacheConfig::<Pod>::new()
 ///     .labels("app=web")
 ///     .index("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect())
-///     .transform(|pod| pod.metadata.managed_fields = None);
+///     .transform(|pod| pod.metadata.annotations = None);
 /// # let _ = config;
 /// ```
 pub struct CacheConfig<K> {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) indexes: Vec<(Arc<str>, ValuesOf<K>)>,
     pub(crate) transform: Option<Transform<K>>,
+    pub(crate) keeps_managed_fields: bool,
     labels: Option<String>,
     fields: Option<String>,
     page_size: u32,
@@ -37,14 +38,15 @@ pub struct CacheConfig<K> {
 }
 
 impl<K> CacheConfig<K> {
-    /// Returns the defaults: all objects of the kind, no index, pages of 500, watches of 290 s, 10
-    /// s for an answer.
+    /// Returns the defaults: all objects of the kind, without managed fields, no index, pages of
+    /// 500, watches of 290 s, 10 s for an answer.
     #[must_use]
     pub fn new() -> Self {
         Self {
             name: None,
             indexes: Vec::new(),
             transform: None,
+            keeps_managed_fields: false,
             labels: None,
             fields: None,
             page_size: 500,
@@ -97,6 +99,14 @@ impl<K> CacheConfig<K> {
     #[doc(alias = "SetTransform")]
     pub fn transform(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
         self.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// Keeps `metadata.managedFields`, which are dropped otherwise: no reconcile reads them, and
+    /// they take more memory than many an object.
+    #[must_use]
+    pub fn keep_managed_fields(mut self) -> Self {
+        self.keeps_managed_fields = true;
         self
     }
 

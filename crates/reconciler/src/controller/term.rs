@@ -11,7 +11,7 @@ use super::Controller;
 use crate::Reconciler;
 use crate::cache::{CacheId, Subscription};
 use crate::failing::FailingKeys;
-use crate::hostile::loggable;
+use crate::hostile::shown;
 use crate::metrics::ControllerMetrics;
 use crate::queue::{Queue, QueueCounts};
 use crate::reasons::{Reasons, SourceNumber};
@@ -144,8 +144,7 @@ impl<R: Reconciler> Controller<R> {
         }
         left.append(&mut shared.returned.lock());
         let abandoned = std::mem::take(&mut *shared.dropped.lock());
-        *self.ended.0.lock() =
-            (abandoned.iter().map(|key| loggable(&format!("{key:?}"))).collect(), left.len());
+        *self.ended.0.lock() = (abandoned.iter().map(shown).collect(), left.len());
         abandoned.iter().for_each(|key| self.limiter.forget_left(key));
         closing.end(left);
     }

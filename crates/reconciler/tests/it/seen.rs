@@ -1,5 +1,6 @@
 //! Faults that users of this crate reported, by their numbers in the issue. None may come back.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -349,4 +350,159 @@ async fn what_the_server_answers_decides_the_next_run() {
             (conflicts, 1 - conflicts)
         );
     }
+}
+
+/// 14: a key that a handle added has a reason.
+#[tokio::test(start_paused = true)]
+async fn a_key_of_a_handle_has_a_reason() {
+    let log = Log::new();
+    let seen = log.clone();
+    let controller = Controller::keyed(
+        "named",
+        reconcile_fn(move |request: Request<u32>| {
+            let reasons: Vec<String> = request.reasons().map(|it| it.to_string()).collect();
+            seen.push(reasons.join(", "));
+            async { Ok(Action::await_change()) }
+        }),
+    );
+    controller.handle().add(1);
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    until("the run", || log.len() == 1).await;
+    assert_eq!(log.all(), ["added by a handle"]);
+    running.stop().await;
+}
+
+/// A key that cannot be printed.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Sharp;
+
+impl std::fmt::Debug for Sharp {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no Debug")
+    }
+}
+
+/// 14: a key whose `Debug` panics runs, and is in the report.
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_debug_panics_costs_neither_its_run_nor_the_report() {
+    let runs = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&runs);
+    let controller = Controller::keyed(
+        "sharp",
+        reconcile_fn(move |_: Request<Sharp>| {
+            count.fetch_add(1, Ordering::Relaxed);
+            never()
+        }),
+    );
+    controller.handle().add(Sharp);
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    until("the run", || runs.load(Ordering::Relaxed) == 1).await;
+    let report = running.stop().await;
+    assert_eq!(report.controllers[0].abandoned, ["(its Debug panicked)"]);
+    assert_eq!((runs.load(Ordering::Relaxed), report.controllers[0].panics), (1, 0));
+}
+
+/// 14: the list of parked keys is bounded, and their number is not lost.
+#[tokio::test(start_paused = true)]
+async fn the_list_of_parked_keys_is_bounded() {
+    const KEYS: u32 = 66_000;
+    let controller = Controller::keyed(
+        "parking",
+        reconcile_fn(|_: Request<u32>| async {
+            Err::<Action, _>(reconciler::Failure::terminal("no"))
+        }),
+    );
+    let (view, handle) = (controller.observe(), controller.handle());
+    (0..KEYS).for_each(|key| handle.add(key));
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    until("all runs", || view.depth() == 0 && view.parked().len() >= 65_536).await;
+    settle().await;
+    assert_eq!(view.parked().len(), 65_536);
+    let report = running.stop().await;
+    assert_eq!(report.controllers[0].terminal, u64::from(KEYS));
+}
+
+/// Panics where it is dropped, which may be while it is the payload of a panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("the payload panics too");
+    }
+}
+
+/// 14: a panic whose payload panics is a failed attempt as any other.
+#[tokio::test(start_paused = true)]
+async fn a_panic_payload_that_panics_is_an_attempt() {
+    let controller = Controller::keyed(
+        "bombs",
+        reconcile_fn(|_: Request<u32>| async {
+            std::panic::panic_any(Bomb);
+            #[expect(unreachable_code, reason = "names the type of the result")]
+            Ok(Action::await_change())
+        }),
+    )
+    .max_attempts(NonZeroU32::new(3).unwrap());
+    let view = controller.observe();
+    controller.handle().add(1);
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    until("the end of the attempts", || view.parked().len() == 1).await;
+    let report = running.stop().await;
+    assert_eq!((report.controllers[0].reconciles, report.controllers[0].panics), (3, 3));
+}
+
+/// 16: a refused connection says so, in the status of the cache.
+#[tokio::test(start_paused = true)]
+async fn a_refused_connection_has_its_cause() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = kube::Config::new(format!("http://127.0.0.1:{port}").parse().unwrap());
+    let mut manager = manager();
+    let client = kube::Client::try_from(config).unwrap();
+    let cache = manager.cache(Api::<ConfigMap>::all(client));
+    let log = Log::new();
+    manager.add(noting("maps", &log).source(cache.objects()));
+    let running = start(manager);
+    let says = |word: &str| {
+        cache.status().degraded.is_some_and(|it| it.error.to_lowercase().contains(word))
+    };
+    until("the cause", || says("refused")).await;
+    running.stop().await;
+}
+
+/// 16: a program that returns the error from `main` prints its `Debug`.
+#[test]
+fn an_error_that_main_returns_is_a_sentence() {
+    let error = ManagerError::NoSource { controller: "shop".into() };
+    assert_eq!(format!("{error:?}"), error.to_string());
+    assert_eq!(format!("{:?}", key("shop")), "default/shop");
+}
+
+/// The memory of a cache: nobody reads managed fields, which are much of many an object.
+#[tokio::test(start_paused = true)]
+async fn managed_fields_are_kept_only_on_request() {
+    let bench = bench();
+    let applied = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b"},
+    });
+    let (manager_of_fields, patch) = (PatchParams::apply("us"), Patch::Apply(applied));
+    bench.maps.patch("a", &manager_of_fields, &patch).await.unwrap();
+    let mut manager = manager();
+    let slim = manager.cache(bench.api());
+    let config = CacheConfig::new().named("whole").keep_managed_fields();
+    let whole = manager.cache_with(bench.api(), config);
+    let log = Log::new();
+    manager.add(noting("maps", &log).source(slim.objects()).source(whole.objects()));
+    let running = start(manager);
+    until("the run", || log.len() > 0).await;
+    assert!(slim.get(&key("a")).unwrap().metadata.managed_fields.is_none());
+    assert!(whole.get(&key("a")).unwrap().metadata.managed_fields.is_some());
+    running.stop().await;
 }

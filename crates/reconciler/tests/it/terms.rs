@@ -259,7 +259,7 @@ async fn a_partitioned_leader_has_stopped_before_another_works() {
     cut.store(false, Ordering::SeqCst);
     let report = first.stop().await;
     assert_eq!((report.terms, report.lost_terms), (1, 1));
-    assert_eq!(report.controllers[0].abandoned, ["\"default/a\""]);
+    assert_eq!(report.controllers[0].abandoned, ["default/a"]);
     second.stop().await;
 }
 
