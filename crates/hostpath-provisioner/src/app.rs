@@ -3,7 +3,6 @@
 use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -61,12 +60,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     let Assembly { settings, client, elector, root, events, metrics, permissions, admin } =
         assembly;
     let pause = Pause::new(metrics.clone());
-    let mut builder = Manager::builder()
-        .grace(settings.drain_grace)
-        .loss_grace(settings.stop_margin / 2)
-        // A list that is refused, or a server that is away, ends by itself one day; readiness tells
-        // until then.
-        .sync_timeout(Duration::MAX);
+    let mut builder =
+        Manager::builder().grace(settings.drain_grace).loss_grace(settings.stop_margin / 2);
     if let Some(elector) = elector {
         builder = builder.election(elector);
     }
@@ -133,6 +128,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
             let gone = change.old.as_deref().filter(|_| change.new.is_none());
             gone.and_then(|claim| claim.metadata.uid.as_deref()).map(volume_name)
         }))
+        .reads(&caches.classes)
         .workers(settings.workers)
         .limiter(limiter);
     if let Some(attempts) = NonZeroU32::new(settings.limits.delete_threshold) {

@@ -262,6 +262,13 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
         }
         text.push('\n');
     }
+    for controller in &*shared.view.controllers {
+        let missing = controller.missing();
+        if !missing.is_empty() {
+            let (name, missing) = (controller.name(), missing.join(", "));
+            text.push_str(&format!("[-]controller {name} waits for {missing}\n"));
+        }
+    }
     for readiness in &shared.checks {
         let checked = readiness.check();
         ready &= checked.is_ok();

@@ -3,6 +3,7 @@
 
 pub(crate) mod store;
 mod barrier;
+mod completeness;
 mod config;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Notify, watch};
 
 pub(crate) use barrier::Unseen;
+pub(crate) use completeness::{Complete, guarded};
 pub use config::CacheConfig;
 
 use crate::hostile::loggable;
@@ -45,6 +47,12 @@ impl<T> Kind for T where
 /// Made by [`Manager::cache`](crate::Manager::cache), which also runs its watch. Reads take a lock
 /// for a moment and never wait for the network. Older versions of an object are ignored. The
 /// exception is a third older list in a row, as after the restore of a backup.
+///
+/// # Panics
+///
+/// Reads panic in a run of a controller that reads the cache before its first list is complete: the
+/// run would see that objects are gone. Declare what runs read, by a source or by
+/// [`Controller::reads`](crate::Controller::reads): then they wait.
 #[doc(alias = "Informer")]
 #[doc(alias = "Store")]
 #[doc(alias = "Lister")]
@@ -202,18 +210,18 @@ impl<K: Kind> Cache<K> {
 
     /// Returns the object of this name, as last seen.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.shared.store.read().get(key)
+        self.read().get(key)
     }
 
     /// Returns all objects, ordered by namespace and name.
     pub fn list(&self) -> Vec<Arc<K>> {
-        self.shared.store.read().list()
+        self.read().list()
     }
 
     /// Returns the objects of one namespace, ordered by name. The cost grows with the objects
     /// returned, not with the cache.
     pub fn list_in(&self, namespace: &str) -> Vec<Arc<K>> {
-        self.shared.store.read().list_in(namespace)
+        self.read().list_in(namespace)
     }
 
     /// Returns the objects with `value` in an index, ordered by namespace and name.
@@ -231,12 +239,12 @@ impl<K: Kind> Cache<K> {
                 index: loggable(index),
             });
         };
-        Ok(self.shared.store.read().by_index(at, value))
+        Ok(self.read().by_index(at, value))
     }
 
     /// Returns the number of objects.
     pub fn len(&self) -> usize {
-        self.shared.store.read().len()
+        self.read().len()
     }
 
     /// Returns whether the cache has no objects.
@@ -291,6 +299,12 @@ impl<K> Cache<K> {
         let mut status = self.shared.status.subscribe();
         // The sender lives as long as `self`.
         let _ = status.wait_for(|status| status.synced).await;
+    }
+
+    /// Waits until a first list is complete or has failed.
+    pub(crate) async fn await_settled(&self) {
+        let mut status = self.shared.status.subscribe();
+        let _ = status.wait_for(|status| status.synced || status.degraded.is_some()).await;
     }
 
     /// Waits until a first list is complete, at most for `longest`.

@@ -3,7 +3,7 @@
 mod objects;
 mod term;
 
-pub(crate) use term::Managed;
+pub(crate) use term::{Managed, missing};
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -14,12 +14,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use wq_ratelimit::RateLimiter;
 
+use crate::cache::Complete;
 use crate::inbox::{Handle, Inbox};
 use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::Policy;
 use crate::parked::ParkedKeys;
-use crate::{Key, Parked, Reconciler, Source};
+use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with
 /// many objects. client-go's samples and the external provisioner use a similar number.
@@ -34,6 +35,8 @@ pub struct Controller<R: Reconciler> {
     name: Arc<str>,
     reconciler: Arc<R>,
     sources: Vec<Source<R::Key>>,
+    /// Caches that runs read, beside those of sources.
+    reads: Vec<Arc<dyn Complete>>,
     workers: NonZeroUsize,
     limiter: Limiter<R::Key>,
     timeout: Option<Duration>,
@@ -57,6 +60,7 @@ impl<R: Reconciler> Controller<R> {
             name: name.into(),
             reconciler: Arc::new(reconciler),
             sources: Vec::new(),
+            reads: Vec::new(),
             workers: WORKERS,
             limiter: Limiter::standard(),
             timeout: None,
@@ -81,6 +85,13 @@ impl<R: Reconciler> Controller<R> {
     #[doc(alias = "Owns")]
     pub fn source(mut self, source: Source<R::Key>) -> Self {
         self.sources.push(source);
+        self
+    }
+
+    /// Declares a cache that runs read without a source. The controller starts when this cache and
+    /// those of its sources are complete. Without it a run that reads the cache early panics.
+    pub fn reads<K: Kind>(mut self, cache: &Cache<K>) -> Self {
+        self.reads.push(Arc::new(cache.clone()));
         self
     }
 

@@ -52,8 +52,8 @@ pub enum ManagerError {
     /// There is no cluster to connect to, or no Lease of this name.
     #[cfg(feature = "election")]
     Connect(crate::BoxError),
-    /// A cache was not complete in time.
-    CacheSync(SyncTimeout),
+    /// These caches were not complete in time.
+    CacheSync(Vec<SyncTimeout>),
     /// The admin server could not be started.
     #[cfg(feature = "admin")]
     Admin(crate::admin::AdminError),
@@ -97,7 +97,10 @@ impl fmt::Display for ManagerError {
             ),
             #[cfg(feature = "election")]
             Self::Connect(error) => write!(f, "cannot connect to a cluster: {}", Chain(&**error)),
-            Self::CacheSync(timeout) => timeout.fmt(f),
+            Self::CacheSync(late) => {
+                let late: Vec<String> = late.iter().map(SyncTimeout::to_string).collect();
+                f.write_str(&late.join("; "))
+            }
             #[cfg(feature = "admin")]
             Self::Admin(error) => error.fmt(f),
         }
@@ -109,16 +112,10 @@ impl std::error::Error for ManagerError {
         match self {
             #[cfg(feature = "election")]
             Self::Connect(error) => Some(&**error),
-            Self::CacheSync(timeout) => Some(timeout),
+            Self::CacheSync(late) => late.first().map(|late| late as _),
             #[cfg(feature = "admin")]
             Self::Admin(error) => Some(error),
             _ => None,
         }
-    }
-}
-
-impl From<SyncTimeout> for ManagerError {
-    fn from(timeout: SyncTimeout) -> Self {
-        Self::CacheSync(timeout)
     }
 }

@@ -139,20 +139,29 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Prints an error with its sources, each once: many errors already print their source.
+/// Prints an error with its sources, each once: many errors already print their source. Of an
+/// answer of the API server it prints the message and the code.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.0.to_string();
-        let mut source = self.0.source();
-        while let Some(error) = source {
-            let text = error.to_string();
+        let mut shown = String::new();
+        for error in std::iter::successors(Some(self.0), |error| error.source()) {
+            let status = match error.downcast_ref() {
+                Some(kube::Error::Api(status)) => Some(status),
+                _ => None,
+            };
+            let text = match status {
+                Some(status) => format!("{} ({} {})", status.message, status.code, status.reason),
+                None => error.to_string(),
+            };
             if !shown.contains(&text) {
-                shown.push_str(": ");
+                shown.push_str(if shown.is_empty() { "" } else { ": " });
                 shown.push_str(&text);
             }
-            source = error.source();
+            if status.is_some() {
+                break; // Its source is the same once more.
+            }
         }
         f.write_str(&shown)
     }

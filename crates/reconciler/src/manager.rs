@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, join_all};
 use kube::Api;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 
 pub use builder::ManagerBuilder;
 
-use crate::cache::CacheId;
+use crate::cache::{CacheId, Complete};
 use crate::controller::Managed;
 use crate::hostile::{let_go, loggable};
 use crate::leader_task::{LeaderTask, NamedTask};
@@ -36,8 +36,10 @@ use builder::Settings;
 /// Runs the controllers of a program.
 ///
 /// At the start the caches are filled first. Then the election runs, if there is one, and then the
-/// workers start. At a stop no new run starts, active runs are cancelled, and runs that outlast the
-/// grace are dropped. Then the lease is released, and the caches stop.
+/// workers start. A controller whose caches cannot be filled, because a definition or a permission
+/// is missing, waits for it alone: the log, `/readyz` and a metric name what it waits for. Leader
+/// tasks wait for all caches. At a stop no new run starts, active runs are cancelled, and runs that
+/// outlast the grace are dropped. Then the lease is released, and the caches stop.
 ///
 /// A lost lease stops the workers after a short grace. The manager waits without a limit for all
 /// work of the old term, and then campaigns again: the process does not exit. It campaigns at once
@@ -61,8 +63,10 @@ pub struct Manager {
 pub(crate) trait Watched: Send + Sync {
     fn start(&mut self, tasks: &mut JoinSet<()>);
     fn synced(&self, longest: Duration) -> BoxFuture<'_, Result<(), SyncTimeout>>;
+    /// Completes when the first list is complete or has failed.
+    fn settled(&self) -> BoxFuture<'_, ()>;
+    fn complete(&self) -> Arc<dyn Complete>;
     fn view(&self) -> Arc<dyn WatchView>;
-    fn id(&self) -> CacheId;
 }
 
 /// The view of a cache for metrics and health checks.
@@ -97,12 +101,16 @@ impl<K: Kind> Watched for OneWatch<K> {
         self.cache.await_synced_within(longest).boxed()
     }
 
-    fn view(&self) -> Arc<dyn WatchView> {
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        self.cache.await_settled().boxed()
+    }
+
+    fn complete(&self) -> Arc<dyn Complete> {
         Arc::new(self.cache.clone())
     }
 
-    fn id(&self) -> CacheId {
-        self.cache.id()
+    fn view(&self) -> Arc<dyn WatchView> {
+        Arc::new(self.cache.clone())
     }
 }
 
@@ -122,7 +130,7 @@ impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("View");
         for controller in &*self.controllers {
-            let counts = (controller.counts(), controller.parked());
+            let counts = (controller.counts(), controller.parked(), controller.missing());
             let (workers, reconciles) = (controller.workers(), controller.metrics().reconciles());
             shown.field(controller.name(), &(workers, reconciles, counts));
         }
@@ -136,7 +144,7 @@ impl fmt::Debug for View {
 }
 
 impl Manager {
-    /// Returns a builder with the defaults: 2 min for the caches, 10 s of grace, no election.
+    /// Returns a builder with the defaults: no limit for the caches, 10 s of grace, no election.
     #[doc(alias = "NewManager")]
     pub fn builder() -> ManagerBuilder {
         ManagerBuilder::new()
@@ -206,7 +214,7 @@ impl Manager {
     /// - a name is invalid or used twice,
     /// - a controller has no source, or a source of another manager's cache,
     /// - the admin server cannot start,
-    /// - a cache is not complete in time.
+    /// - a cache is not complete in the time of [`ManagerBuilder::require_synced_within`].
     ///
     /// After that, only `shutdown` or a stop of the elector ends the run.
     ///
@@ -263,17 +271,12 @@ impl Manager {
         for watch in &mut self.watches {
             watch.start(&mut watching);
         }
-        let synced = futures::future::try_join_all(
-            self.watches.iter().map(|watch| watch.synced(self.settings.sync_timeout)),
-        );
         tokio::select! {
             biased;
             () = stop.cancelled() => {}
-            synced = synced => {
-                synced?;
-            }
+            settled = self.settled() => settled?,
         }
-        tracing::debug!(?view, "the caches are complete");
+        tracing::debug!(?view, "the caches are complete, or their lists have failed");
         let mut report =
             if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
         watching.shutdown().await;
@@ -281,6 +284,18 @@ impl Manager {
             view.controllers.iter().map(|controller| controller.report()).collect();
         tracing::info!(terms = report.terms, ran = ?began.elapsed(), stop_took = ?report.stop_took, "stopped");
         Ok(report)
+    }
+
+    /// Waits until each cache is complete or its list has failed. With a limit, until all are
+    /// complete.
+    async fn settled(&self) -> Result<(), ManagerError> {
+        let Some(longest) = self.settings.synced_within else {
+            join_all(self.watches.iter().map(|watch| watch.settled())).await;
+            return Ok(());
+        };
+        let synced = join_all(self.watches.iter().map(|watch| watch.synced(longest))).await;
+        let late: Vec<SyncTimeout> = synced.into_iter().filter_map(Result::err).collect();
+        if late.is_empty() { Ok(()) } else { Err(ManagerError::CacheSync(late)) }
     }
 
     fn check_names(&self) -> Result<(), ManagerError> {
@@ -307,13 +322,15 @@ impl Manager {
 
     /// Refuses a controller that can never get a key.
     fn check_sources(&self) -> Result<(), ManagerError> {
-        let own: HashSet<CacheId> = self.watches.iter().map(|watch| watch.id()).collect();
+        let own: HashSet<CacheId> =
+            self.watches.iter().map(|watch| watch.complete().id()).collect();
         for controller in &self.controllers {
             let name = || controller.name().into();
             if !controller.has_sources() {
                 return Err(ManagerError::NoSource { controller: name() });
             }
-            let foreign = controller.caches().into_iter().find(|(_, id)| !own.contains(id));
+            let foreign =
+                controller.caches().into_iter().find(|(_, cache)| !own.contains(&cache.id()));
             if let Some((source, _)) = foreign {
                 return Err(ManagerError::ForeignCache { controller: name(), source });
             }

@@ -11,7 +11,7 @@ use kube::Resource;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::coop::consume_budget;
 
-use crate::cache::{CacheId, Subscription};
+use crate::cache::{Complete, Subscription};
 use crate::reasons::{Reasons, SourceNumber};
 use crate::run::is_of_cluster;
 use crate::{Cache, Change, Key, Kind, ObjectKey};
@@ -30,7 +30,7 @@ pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
 
 pub(crate) enum Feed<Q> {
     /// Attaches an intake to a cache until the subscription is dropped. Each term attaches once.
-    Cache(CacheId, Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
+    Cache(Arc<dyn Complete>, Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
     Stream(Arc<StreamFeed<Q>>),
 }
 
@@ -138,7 +138,10 @@ impl<K: Kind> Cache<K> {
                 }
             }))
         };
-        Source { name: self.name().into(), feed: Feed::Cache(self.id(), Arc::new(attach)) }
+        Source {
+            name: self.name().into(),
+            feed: Feed::Cache(Arc::new(self.clone()), Arc::new(attach)),
+        }
     }
 
     /// Creates a source from `map`, which returns keys for an object before and after a change. An

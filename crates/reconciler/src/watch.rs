@@ -253,13 +253,27 @@ impl<K: Kind> WatchLoop<K> {
             }
             return Duration::ZERO;
         }
-        self.cache.failed(&Chain(error).to_string());
+        self.cache.failed(&explain(error, self.cache.name()));
         self.protocol.failed(fault, fastrand::u64(..))
     }
 
     fn unanswered(&mut self, verb: &str, longest: Duration) -> Duration {
         self.cache.failed(&format!("no answer to {verb} within {longest:?}"));
         self.protocol.failed(Fault::Unreachable, fastrand::u64(..))
+    }
+}
+
+/// The error with its cause, and what to do about it.
+fn explain(error: &Error, cache: &str) -> String {
+    let said = Chain(error);
+    match error {
+        Error::Api(status) if status.code == 404 => {
+            format!("the server does not have {cache}: install its definition ({said})")
+        }
+        Error::Api(status) if status.code == 403 => {
+            format!("{said}: grant the verbs list and watch")
+        }
+        _ => said.to_string(),
     }
 }
 

@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::cache::guarded;
 use crate::failing::{Admission, FailingKeys};
 use crate::failure::Then;
 use crate::hostile::{let_go, loggable, shown};
@@ -133,7 +134,8 @@ async fn one_run<R: Reconciler>(
     attempt: u32,
     cancellation: &CancellationToken,
 ) -> Ended {
-    let run = AssertUnwindSafe(async { work.reconciler.reconcile(request).await }).catch_unwind();
+    let run = guarded(async { work.reconciler.reconcile(request).await });
+    let run = AssertUnwindSafe(run).catch_unwind();
     let result = match work.timeout {
         None => run.await,
         Some(longest) => {

@@ -249,6 +249,13 @@ impl ManagerCollector {
                 .map(|controller| (controller_label(controller), gauge(controller.workers()))),
         )?;
         families.gauges(
+            "reconciler_missing_caches",
+            "Caches of the controller that are not complete: it does not run before",
+            self.view.controllers.iter().map(|controller| {
+                (controller_label(&**controller), gauge(controller.missing().len()))
+            }),
+        )?;
+        families.gauges(
             "reconciler_parked_keys",
             "Keys that were given up until they change",
             controllers()

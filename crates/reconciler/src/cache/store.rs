@@ -41,6 +41,8 @@ struct Held<K> {
 /// One kind's objects.
 #[derive(Debug)]
 pub(crate) struct Store<K> {
+    /// Whether a list was taken over.
+    complete: bool,
     objects: BTreeMap<ObjectKey, Held<K>>,
     // Values come from objects of tenants: std's keyed hash, not a fast one.
     indexes: Box<[HashMap<String, Vec<ObjectKey>>]>,
@@ -78,11 +80,16 @@ fn arrival(held: &ObjectMeta, incoming: &ObjectMeta) -> Arrival {
 
 impl<K: Resource> Store<K> {
     pub(crate) fn new(indexes: usize) -> Self {
-        Self { objects: BTreeMap::new(), indexes: (0..indexes).map(|_| HashMap::new()).collect() }
+        let indexes = (0..indexes).map(|_| HashMap::new()).collect();
+        Self { complete: false, objects: BTreeMap::new(), indexes }
     }
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.objects.get(key).map(|held| Arc::clone(&held.object))
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -146,6 +153,7 @@ impl<K: Resource> Store<K> {
         if !authoritative && let Some(key) = relist.older.first() {
             return Err((Backwards { key: key.clone(), objects: relist.older.len() }, relist));
         }
+        self.complete = true;
         let mut changes = Vec::new();
         let gone: Vec<ObjectKey> =
             self.objects.keys().filter(|key| !relist.seen.contains_key(*key)).cloned().collect();

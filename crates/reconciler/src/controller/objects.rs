@@ -26,7 +26,7 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     /// Runs wait until the cache shows what they wrote: see [`Context`](crate::Context).
     #[doc(alias = "Owns")]
     pub fn owns<T: Kind>(self, owned: &Cache<T>) -> Self {
-        self.reads(owned).source(owned.owners::<R::Object>())
+        self.waits_for(owned).source(owned.owners::<R::Object>())
     }
 
     /// Runs the objects that `map` returns when an object changes, for the object before and after
@@ -41,7 +41,7 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         T: Kind,
         I: IntoIterator<Item = ObjectKey>,
     {
-        self.reads(cache).source(cache.watches(map))
+        self.waits_for(cache).source(cache.watches(map))
     }
 
     /// Puts this finalizer, such as `example.com/foo`, on each object before its first run, and
@@ -55,7 +55,7 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         self
     }
 
-    fn reads<T: Kind>(mut self, cache: &Cache<T>) -> Self {
+    fn waits_for<T: Kind>(mut self, cache: &Cache<T>) -> Self {
         // Nobody else has them before the controller runs.
         let adapter = Arc::get_mut(&mut self.reconciler);
         if let Some(writer) = adapter.and_then(|adapter| Arc::get_mut(&mut adapter.writer)) {

@@ -1,5 +1,6 @@
 //! A controller in one term: its queue, its attached sources, its workers, and their end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::Controller;
 use crate::Reconciler;
-use crate::cache::{CacheId, Subscription};
+use crate::cache::{Complete, Subscription};
 use crate::failing::FailingKeys;
 use crate::hostile::shown;
 use crate::metrics::ControllerMetrics;
@@ -35,8 +36,20 @@ pub(crate) trait Managed: InTerm {
     fn report(&self) -> ControllerReport;
     /// Whether a source or a handle can name keys.
     fn has_sources(&self) -> bool;
-    /// The sources that read caches.
-    fn caches(&self) -> Vec<(Arc<str>, CacheId)>;
+    /// The caches of sources, and those that runs read, with a name for errors.
+    fn caches(&self) -> Vec<(Arc<str>, Arc<dyn Complete>)>;
+
+    /// The names of the caches that are not complete. While there are some, no run starts.
+    fn missing(&self) -> Vec<String> {
+        missing(self.caches().iter().map(|(_, cache)| cache))
+    }
+}
+
+/// The names of the caches that are not complete, each once.
+pub(crate) fn missing<'a>(caches: impl Iterator<Item = &'a Arc<dyn Complete>>) -> Vec<String> {
+    let incomplete = caches.filter(|cache| !cache.is_complete());
+    let names: BTreeSet<String> = incomplete.map(|cache| cache.name().to_owned()).collect();
+    names.into_iter().collect()
 }
 
 impl<R: Reconciler> Managed for Controller<R> {
@@ -64,12 +77,13 @@ impl<R: Reconciler> Managed for Controller<R> {
         !self.sources.is_empty() || self.has_handle.load(Ordering::Relaxed)
     }
 
-    fn caches(&self) -> Vec<(Arc<str>, CacheId)> {
-        let caches = self.sources.iter().filter_map(|source| match source.feed {
-            Feed::Cache(id, _) => Some((Arc::clone(&source.name), id)),
+    fn caches(&self) -> Vec<(Arc<str>, Arc<dyn Complete>)> {
+        let of_sources = self.sources.iter().filter_map(|source| match &source.feed {
+            Feed::Cache(cache, _) => Some((Arc::clone(&source.name), Arc::clone(cache))),
             Feed::Stream(_) => None,
         });
-        caches.collect()
+        let read = self.reads.iter().map(|cache| (cache.name().into(), Arc::clone(cache)));
+        of_sources.chain(read).collect()
     }
 
     fn report(&self) -> ControllerReport {

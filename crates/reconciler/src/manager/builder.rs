@@ -7,7 +7,7 @@ use crate::{Manager, ManagerError};
 /// The settings of a manager.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) sync_timeout: Duration,
+    pub(crate) synced_within: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) loss_grace: Duration,
     #[cfg(feature = "election")]
@@ -27,7 +27,7 @@ impl ManagerBuilder {
     pub(super) fn new() -> Self {
         Self {
             settings: Settings {
-                sync_timeout: Duration::from_secs(120),
+                synced_within: None,
                 grace: Duration::from_secs(10),
                 loss_grace: Duration::from_millis(100),
                 #[cfg(feature = "election")]
@@ -38,10 +38,11 @@ impl ManagerBuilder {
         }
     }
 
-    /// Sets how long the caches may take to be complete. Default 2 min, as in controller-runtime.
+    /// Ends the manager with [`ManagerError::CacheSync`] if a cache is not complete in this time.
+    /// By default the controllers that need it wait for it, and the others run.
     #[doc(alias = "CacheSyncTimeout")]
-    pub fn sync_timeout(mut self, longest: Duration) -> Self {
-        self.settings.sync_timeout = longest;
+    pub fn require_synced_within(mut self, longest: Duration) -> Self {
+        self.settings.synced_within = Some(longest);
         self
     }
 

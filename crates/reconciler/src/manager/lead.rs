@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::{Manager, settle};
 use crate::Report;
+use crate::cache::Complete;
+use crate::controller::missing;
 use crate::request::Scope;
 use crate::term::{self, Grace, InTerm, Term, TermEnd};
 
@@ -27,14 +31,20 @@ impl Manager {
 
     fn members(&self) -> Vec<Arc<dyn InTerm>> {
         let controllers = self.controllers.iter().map(|controller| {
-            let member: Arc<dyn InTerm> = Arc::clone(controller) as _;
-            member
+            let caches = controller.caches().into_iter().map(|(_, cache)| cache).collect();
+            AfterCaches {
+                name: controller.name().into(),
+                member: Arc::clone(controller) as _,
+                caches,
+            }
         });
-        let tasks = self.tasks.iter().map(|(_, task)| {
-            let member: Arc<dyn InTerm> = Arc::clone(task) as _;
-            member
+        let all = || self.watches.iter().map(|watch| watch.complete()).collect();
+        let tasks = self.tasks.iter().map(|(name, task)| AfterCaches {
+            name: Arc::clone(name),
+            member: Arc::clone(task) as _,
+            caches: all(),
         });
-        controllers.chain(tasks).collect()
+        controllers.chain(tasks).map(|member| Arc::new(member) as Arc<dyn InTerm>).collect()
     }
 
     async fn lead_alone(&self, stop: &CancellationToken) -> Report {
@@ -171,5 +181,31 @@ impl Manager {
         elector.stop_handle().stop();
         campaigns.end().await;
         report
+    }
+}
+
+/// A member that starts when its caches are complete.
+struct AfterCaches {
+    name: Arc<str>,
+    member: Arc<dyn InTerm>,
+    caches: Vec<Arc<dyn Complete>>,
+}
+
+impl InTerm for AfterCaches {
+    fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()> {
+        let wait_and_run = async move {
+            let missing = missing(self.caches.iter()).join(", ");
+            if !missing.is_empty() {
+                tracing::warn!(name = %self.name, caches = missing, "waits for caches that are not complete");
+                tokio::select! {
+                    biased;
+                    () = term.stopping.cancelled() => return,
+                    _ = join_all(self.caches.iter().map(|cache| cache.completed())) => {}
+                }
+                tracing::info!(name = %self.name, caches = missing, "starts: its caches are complete");
+            }
+            Arc::clone(&self.member).run(term).await;
+        };
+        wait_and_run.boxed()
     }
 }

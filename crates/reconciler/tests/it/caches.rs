@@ -226,7 +226,8 @@ async fn a_cache_that_is_not_complete_in_time_ends_the_manager_and_is_named() {
     let bench = bench();
     let listing = Match::any().verb(Verb::List).resource("secrets");
     bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(listing, Fault::Forbidden)));
-    let mut manager = Manager::builder().sync_timeout(Duration::from_secs(7)).build().unwrap();
+    let mut manager =
+        Manager::builder().require_synced_within(Duration::from_secs(7)).build().unwrap();
     let (_, log) = noting(&bench, &mut manager);
     let _secrets = manager.cache(Api::<Secret>::all(bench.client.clone()));
     bench.create("a").await;
@@ -257,14 +258,24 @@ async fn a_list_that_is_never_answered_is_asked_again_soon_and_a_slow_one_comes_
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_run_begins_before_every_cache_is_complete() {
+async fn no_run_begins_before_every_cache_that_it_reads_is_complete() {
     let bench = bench();
     bench.create("a").await;
     let listing = Match::any().verb(Verb::List).resource("secrets");
     bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(listing, Fault::Unavailable)));
     let mut manager = manager();
-    let (_, log) = noting(&bench, &mut manager);
+    let maps = manager.cache(bench.api());
     let secrets = manager.cache(Api::<Secret>::all(bench.client.clone()));
+    let log = Log::new();
+    let runs = log.clone();
+    let controller = Controller::keyed(
+        "maps",
+        reconcile_fn(move |_: Request<ObjectKey>| {
+            runs.push(());
+            async { Ok(Action::await_change()) }
+        }),
+    );
+    manager.add(controller.source(maps.objects()).reads(&secrets));
     let running = start(manager);
     sleep(Duration::from_secs(20)).await;
     assert_eq!(log.len(), 0);

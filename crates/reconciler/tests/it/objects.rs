@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Selection, Verb};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, CustomResource, ResourceExt as _};
 use reconciler::{
     Action, Cache, CacheConfig, Cleanup, Conditions as _, Context, Controller, Failure, Manager,
-    ObjectReconciler,
+    ObjectKey, ObjectReconciler, Request, reconcile_fn,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,9 +34,7 @@ struct SiteStatus {
     conditions: Vec<Condition>,
 }
 
-/// A server that has the kind, and the kind's objects as another user sees them.
-fn world() -> (Bench, Api<Site>) {
-    let bench = bench();
+fn definition() -> CustomResourceDefinition {
     let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let schema = json!({"type": "object", "properties": {"spec": free, "status": free}});
     let definition = json!({
@@ -49,7 +48,13 @@ fn world() -> (Bench, Api<Site>) {
             }],
         },
     });
-    bench.server.register_definition(&serde_json::from_value(definition).unwrap()).unwrap();
+    serde_json::from_value(definition).unwrap()
+}
+
+/// A server that has the kind, and the kind's objects as another user sees them.
+fn world() -> (Bench, Api<Site>) {
+    let bench = bench();
+    bench.server.register_definition(&definition()).unwrap();
     let sites = Api::namespaced(bench.server.client_as("writer"), "default");
     (bench, sites)
 }
@@ -353,5 +358,44 @@ async fn a_write_that_the_selector_leaves_out_is_not_waited_for() {
     let running = start(manager);
     until("a run after the writes", || log.len() >= 2).await;
     assert!(log.times()[1] - log.times()[0] < Duration::from_secs(1), "{:?}", log.times());
+    running.stop().await;
+}
+
+/// 11 of the table: a missing definition ends nothing. Its controllers wait and say so, and
+/// the others run.
+#[tokio::test(start_paused = true)]
+async fn a_missing_definition_holds_back_its_controllers_alone() {
+    let bench = bench();
+    bench.create("a").await;
+    let mut manager = manager();
+    let maps = manager.cache(bench.api());
+    let sites = manager.cache(Api::<Site>::all(bench.client.clone()));
+    let log = Log::new();
+    let noting = |name: &'static str| {
+        let log = log.clone();
+        Controller::keyed(
+            name,
+            reconcile_fn(move |request: Request<ObjectKey>| {
+                log.push(format!("{name} runs {}", request.key()));
+                async { Ok(Action::await_change()) }
+            }),
+        )
+    };
+    manager.add(noting("one").source(maps.objects()));
+    manager.add(noting("two").source(maps.objects()).reads(&sites));
+    let sweeps = log.clone();
+    manager.leader_task("sweep", move |_| {
+        sweeps.push("sweep".to_owned());
+        async { Ok(()) }
+    });
+    let running = start(manager);
+    // Longer than the time-out of before.
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(log.all(), ["one runs default/a"]);
+    let error = sites.status().degraded.unwrap().error;
+    let said = "the server does not have example.com/v1/sites: install its definition (";
+    assert!(error.starts_with(said), "{error}");
+    bench.server.register_definition(&definition()).unwrap();
+    until("the other controller and the task", || log.len() == 3).await;
     running.stop().await;
 }

@@ -506,3 +506,54 @@ async fn managed_fields_are_kept_only_on_request() {
     assert!(whole.get(&key("a")).unwrap().metadata.managed_fields.is_some());
     running.stop().await;
 }
+
+/// 11: a run that reads a cache which nobody declared has no effect while it is incomplete.
+#[tokio::test(start_paused = true)]
+async fn a_run_cannot_take_an_incomplete_cache_for_an_empty_one() {
+    let bench = bench();
+    bench.create("a").await;
+    let listing = Match::any().user("controller").verb(Verb::List).resource("secrets");
+    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(listing, Fault::Forbidden)));
+    let mut manager = manager();
+    let maps = manager.cache(bench.api());
+    let secrets = manager.cache(Api::<Secret>::all(bench.client.clone()));
+    let log = Log::new();
+    let (effects, read) = (log.clone(), secrets.clone());
+    manager.add(
+        Controller::keyed(
+            "careless",
+            reconcile_fn(move |_: Request<ObjectKey>| {
+                let (effects, read) = (effects.clone(), read.clone());
+                async move {
+                    effects.push(read.len());
+                    Ok(Action::await_change())
+                }
+            }),
+        )
+        .source(maps.objects()),
+    );
+    let running = start(manager);
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(log.len(), 0);
+    assert!(secrets.is_empty(), "elsewhere an incomplete cache can be read");
+    let error = secrets.status().degraded.unwrap().error;
+    assert!(error.contains("(403 Forbidden)") && error.ends_with("list and watch"), "{error}");
+    bench.server.faults().clear();
+    until("the run", || log.len() == 1).await;
+    let report = running.stop().await;
+    assert!(report.controllers[0].panics > 1);
+}
+
+/// 11: of several caches that are late each is named.
+#[tokio::test(start_paused = true)]
+async fn every_cache_that_is_late_is_named() {
+    let bench = bench();
+    let listing = Match::any().user("controller").verb(Verb::List);
+    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(listing, Fault::Forbidden)));
+    let longest = Duration::from_secs(5);
+    let mut manager = Manager::builder().require_synced_within(longest).build().unwrap();
+    let _maps = manager.cache(bench.api());
+    let _secrets = manager.cache(Api::<Secret>::all(bench.client.clone()));
+    let error = manager.run(never()).await.unwrap_err().to_string();
+    assert!(error.contains("v1/configmaps") && error.contains("v1/secrets"), "{error}");
+}
