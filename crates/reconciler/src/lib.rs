@@ -27,6 +27,7 @@ mod limiter;
 mod metrics;
 mod report;
 mod error;
+mod events;
 mod signal;
 mod hostile;
 #[cfg(feature = "admin")]
@@ -39,6 +40,7 @@ pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Kind, SyncTimeout, Un
 pub use change::{Change, ChangeKind};
 pub use controller::{Controller, ControllerView};
 pub use error::ManagerError;
+pub use events::{EventRecorder, EventType};
 pub use failure::{BoxError, Failure};
 pub use inbox::Handle;
 pub use key::{Key, ObjectKey};

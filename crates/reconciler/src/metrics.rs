@@ -97,6 +97,8 @@ pub(crate) struct ControllerMetrics {
     pub(crate) exhausted: Count,
     /// Runs that began although a cache did not show the writes of the run before. Ours.
     pub(crate) unseen_writes: Count,
+    /// Events of runs that were dropped. Ours.
+    pub(crate) events_dropped: Count,
     pub(crate) active_workers: AtomicI64,
     pub(crate) reconcile_time: Histogram,
     pub(crate) adds: Count,
@@ -117,6 +119,7 @@ impl ControllerMetrics {
             timeouts: Count::default(),
             exhausted: Count::default(),
             unseen_writes: Count::default(),
+            events_dropped: Count::default(),
             active_workers: AtomicI64::new(0),
             reconcile_time: Histogram::new(RECONCILE_BUCKETS),
             adds: Count::default(),

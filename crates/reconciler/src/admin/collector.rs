@@ -194,7 +194,7 @@ impl ManagerCollector {
             results,
         )?;
         type Counter = (&'static str, &'static str, fn(&ControllerMetrics) -> u64);
-        let counters: [Counter; 6] = [
+        let counters: [Counter; 7] = [
             (
                 "controller_runtime_reconcile_errors",
                 "Total number of reconciliation errors per controller",
@@ -225,6 +225,9 @@ impl ManagerCollector {
                 "Runs that began although a cache did not show the writes of the run before",
                 |m| m.unseen_writes.get(),
             ),
+            ("reconciler_events_dropped", "Kubernetes Events that were dropped", |m| {
+                m.events_dropped.get()
+            }),
         ];
         for (name, help, value) in counters {
             families.counters(name, help, self.each(controller_label, value))?;

@@ -15,7 +15,7 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         let mut writer = Writer::new(objects.client().clone(), Arc::clone(&name));
         writer.read_by(objects);
         let adapter = ObjectAdapter::new(reconciler, objects.clone(), writer);
-        let metrics = Arc::clone(&adapter.metrics);
+        let metrics = Arc::clone(&adapter.writer.metrics);
         let mut controller = Self::keyed(name, adapter).source(objects.objects());
         controller.metrics = metrics;
         controller

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::json::merge_patch;
 use super::writer::{TypedKind, Writer, is_of_cluster, kind};
-use crate::{Failure, ObjectKey, Request};
+use crate::{EventType, Failure, ObjectKey, Request};
 
 /// One run of an [`ObjectReconciler`](crate::ObjectReconciler): its [`Request`], and its writes.
 ///
@@ -101,6 +101,13 @@ impl<K: TypedKind> Context<K> {
     /// The server's error.
     pub async fn delete<T: TypedKind>(&self, object: &T) -> Result<(), Failure> {
         self.writer.delete(self.request.key(), object).await
+    }
+
+    /// Records an Event about the run's object: see [`EventRecorder`](crate::EventRecorder). Returns
+    /// at once. `reason` is one word in CamelCase.
+    #[doc(alias = "Eventf")]
+    pub fn event(&self, kind: EventType, reason: &str, note: &str) {
+        self.writer.events().record(&*self.object(), kind, reason, "Reconcile", note);
     }
 
     /// Changes the status of the run's object. Nothing is sent if `change` changes nothing.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::writer::{TypedKind, Writer};
-use crate::metrics::ControllerMetrics;
 use crate::{Action, Cache, Failure, ObjectKey, Reconciler, Request};
 
 /// Moves the actual state of one object towards its desired state.
@@ -67,13 +66,11 @@ pub struct ObjectAdapter<R: ObjectReconciler> {
     cache: Cache<R::Object>,
     pub(crate) finalizer: Option<Arc<str>>,
     pub(crate) writer: Arc<Writer>,
-    pub(crate) metrics: Arc<ControllerMetrics>,
 }
 
 impl<R: ObjectReconciler> ObjectAdapter<R> {
     pub(crate) fn new(reconciler: R, cache: Cache<R::Object>, writer: Writer) -> Self {
-        let metrics = Arc::new(ControllerMetrics::new());
-        Self { reconciler, cache, finalizer: None, writer: Arc::new(writer), metrics }
+        Self { reconciler, cache, finalizer: None, writer: Arc::new(writer) }
     }
 }
 
@@ -83,7 +80,7 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
     async fn reconcile(&self, request: Request<ObjectKey>) -> Result<Action, Failure> {
         let key = request.key().clone();
         if !self.writer.writes.are_seen(&key).await {
-            self.metrics.unseen_writes.up();
+            self.writer.metrics.unseen_writes.up();
             tracing::warn!("a cache does not show the writes of the last run");
         }
         let Some(object) = self.cache.get(&key) else {

@@ -4,7 +4,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -16,7 +16,8 @@ use serde_json::Value;
 use super::json;
 use super::writes::Writes;
 use crate::cache::Unseen;
-use crate::{Cache, Failure, Kind, ObjectKey};
+use crate::metrics::ControllerMetrics;
+use crate::{Cache, EventRecorder, Failure, Kind, ObjectKey};
 
 /// A kind that is known at compile time: one of k8s-openapi, or a derived custom resource.
 ///
@@ -35,6 +36,8 @@ pub(crate) struct Writer {
     /// Of applies, patches and creates: the controller's name.
     pub(crate) field_manager: Arc<str>,
     pub(crate) writes: Writes,
+    pub(crate) metrics: Arc<ControllerMetrics>,
+    events: OnceLock<EventRecorder>,
     /// `Cache<T>` by `TypeId::of::<T>()`.
     caches: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
     hasher: RandomState,
@@ -46,9 +49,22 @@ impl Writer {
             client,
             field_manager,
             writes: Writes::default(),
+            metrics: Arc::new(ControllerMetrics::new()),
+            events: OnceLock::new(),
             caches: HashMap::new(),
             hasher: RandomState::new(),
         }
+    }
+
+    /// The recorder of the runs' Events. The first call starts its task, in a run.
+    pub(crate) fn events(&self) -> &EventRecorder {
+        self.events.get_or_init(|| {
+            let (name, metrics) = (&self.field_manager, Arc::clone(&self.metrics));
+            let dropped = move || metrics.events_dropped.up();
+            let (recorder, task) = EventRecorder::new(self.client.clone(), name, name, dropped);
+            tokio::spawn(task); // It ends with the recorder.
+            recorder
+        })
     }
 
     /// Runs wait until this cache shows their writes.

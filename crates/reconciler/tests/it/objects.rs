@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Selection, Verb};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, CustomResource, ResourceExt as _};
 use reconciler::{
-    Action, Cache, CacheConfig, Cleanup, Conditions as _, Context, Controller, Failure, Manager,
-    ObjectKey, ObjectReconciler, Request, reconcile_fn,
+    Action, Cache, CacheConfig, Cleanup, Conditions as _, Context, Controller, EventType, Failure,
+    Manager, ObjectKey, ObjectReconciler, Request, reconcile_fn,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -91,6 +92,7 @@ impl ObjectReconciler for Mirror {
             status.conditions.set("Ready", true, "Synced");
         })
         .await?;
+        cx.event(EventType::Normal, "Synced", "the map has the text");
         Ok(Action::await_change())
     }
 }
@@ -122,6 +124,14 @@ async fn a_run_writes_what_differs_and_then_nothing() {
     let status = site.status.unwrap();
     let ready = status.conditions.find("Ready").unwrap();
     assert_eq!((status.length, &*ready.status, ready.observed_generation), (3, "True", Some(1)));
+    // Equal Events are one with a count.
+    let events = Api::<Event>::namespaced(bench.server.client_as("writer"), "default");
+    let events = events.list(&ListParams::default()).await.unwrap().items;
+    let [event] = &events[..] else { panic!("{events:?}") };
+    let words = (event.type_.as_deref(), event.reason.as_deref(), event.note.as_deref());
+    assert_eq!(words, (Some("Normal"), Some("Synced"), Some("the map has the text")));
+    assert_eq!(event.regarding.as_ref().unwrap().uid, site.metadata.uid);
+    assert_eq!(event.series.as_ref().unwrap().count as usize, log.len());
     // Its own writes brought it back, and it sent nothing more.
     assert!(log.len() > 1, "{:?}", log.all());
     assert_eq!((writes(&bench, "configmaps").count(), writes(&bench, "sites").count()), (1, 1));
