@@ -29,8 +29,8 @@ const LANES: usize = 4;
 const WAITING_MAX: usize = 256;
 /// Events, and objects, of a lane that are remembered.
 const REMEMBERED_MAX: usize = 1024;
-/// Events about one object: so many at once, and one more each time this has passed. client-go's
-/// spam filter.
+/// The Events of one object at once, and the time after which it gets another: client-go's spam
+/// filter.
 const BURST: u32 = 25;
 const REFILL: Duration = Duration::from_secs(300);
 /// The longest one attempt to write may take.
@@ -70,8 +70,8 @@ struct Words {
 /// Takes Events from runs, and never blocks them. Clones share it.
 ///
 /// Equal Events about an object become one with a count. An object gets 25 Events at once, and then
-/// one in 5 min. What is over that, or is refused by the server, or waits behind 256 others, is
-/// dropped.
+/// one in 5 min. More are dropped, and so is an Event that the server refuses, or that waits behind
+/// 256 others.
 #[derive(Clone)]
 pub struct EventRecorder {
     lanes: Arc<[mpsc::Sender<Occurrence>]>,
@@ -289,7 +289,7 @@ fn event_name(about: &str, at: Timestamp) -> String {
     format!("{about}{moment}")
 }
 
-/// The longest part of a text of at most so many bytes.
+/// The end of the longest part of a text that has at most `longest` bytes.
 fn floor_boundary(text: &str, longest: usize) -> usize {
     (0..=longest.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
 }

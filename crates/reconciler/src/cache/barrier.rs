@@ -17,7 +17,7 @@ pub(crate) struct Unseen {
 
 impl Unseen {
     pub(crate) async fn seen(mut self) {
-        // The sender goes with the cache, and then nobody reads it.
+        // Without its sender the cache is gone, and no run reads it.
         let _ = self.newest.wait_for(|version| (self.is_seen)(*version)).await;
     }
 }

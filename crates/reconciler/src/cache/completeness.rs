@@ -20,7 +20,7 @@ pub(crate) async fn guarded<F: Future>(run: F) -> F::Output {
     IN_RUN.scope((), run).await
 }
 
-/// A cache of any kind, for those who wait for its first list.
+/// A cache of any kind, as controllers wait for its first list.
 pub(crate) trait Complete: Send + Sync {
     fn id(&self) -> CacheId;
     fn name(&self) -> &str;

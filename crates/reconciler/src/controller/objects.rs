@@ -7,7 +7,7 @@ use crate::run::Writer;
 use crate::{Cache, Kind, ObjectAdapter, ObjectKey, ObjectReconciler};
 
 impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
-    /// Creates a controller of the objects of a cache: each one that changes has a run. The name
+    /// Creates a controller of the objects of a cache, which run when they change. The name
     /// labels its metrics and logs, and names its writes: one word, unique in its manager.
     #[doc(alias = "For")]
     pub fn new(name: impl Into<Arc<str>>, objects: &Cache<R::Object>, reconciler: R) -> Self {

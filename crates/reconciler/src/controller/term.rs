@@ -36,7 +36,7 @@ pub(crate) trait Managed: InTerm {
     fn report(&self) -> ControllerReport;
     /// Whether a source or a handle can name keys.
     fn has_sources(&self) -> bool;
-    /// The caches of sources, and those that runs read, with a name for errors.
+    /// The caches of sources and of runs, with a name for errors.
     fn caches(&self) -> Vec<(Arc<str>, Arc<dyn Complete>)>;
 
     /// The names of the caches that are not complete. While there are some, no run starts.

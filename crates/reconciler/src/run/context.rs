@@ -103,8 +103,8 @@ impl<K: TypedKind> Context<K> {
         self.writer.delete(self.request.key(), object).await
     }
 
-    /// Records an Event about the run's object: see [`EventRecorder`](crate::EventRecorder). Returns
-    /// at once. `reason` is one word in CamelCase.
+    /// Records an Event about the run's object, and returns at once: see
+    /// [`EventRecorder`](crate::EventRecorder). `reason` is one word in CamelCase.
     #[doc(alias = "Eventf")]
     pub fn event(&self, kind: EventType, reason: &str, note: &str) {
         self.writer.events().record(&*self.object(), kind, reason, "Reconcile", note);

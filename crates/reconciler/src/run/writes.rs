@@ -24,7 +24,7 @@ pub(crate) struct Writes {
 struct Written {
     /// Writes that a cache has yet to show.
     unseen: Vec<Unseen>,
-    /// What was applied last to each object, as a digest.
+    /// A digest of the last apply to each object.
     applied: HashMap<(TypeId, ObjectKey), u64>,
 }
 

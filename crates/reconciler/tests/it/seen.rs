@@ -485,7 +485,7 @@ fn an_error_that_main_returns_is_a_sentence() {
     assert_eq!(format!("{:?}", key("shop")), "default/shop");
 }
 
-/// The memory of a cache: nobody reads managed fields, which are much of many an object.
+/// Managed fields are a large part of the memory of many objects, and no run reads them.
 #[tokio::test(start_paused = true)]
 async fn managed_fields_are_kept_only_on_request() {
     let bench = bench();
@@ -507,7 +507,7 @@ async fn managed_fields_are_kept_only_on_request() {
     running.stop().await;
 }
 
-/// 11: a run that reads a cache which nobody declared has no effect while it is incomplete.
+/// 11: a run that reads an undeclared cache has no effect while it is incomplete.
 #[tokio::test(start_paused = true)]
 async fn a_run_cannot_take_an_incomplete_cache_for_an_empty_one() {
     let bench = bench();
