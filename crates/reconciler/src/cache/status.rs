@@ -43,7 +43,7 @@ pub struct Degraded {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SyncTimeout {
-    /// The cache's [name](Cache::name).
+    /// The cache's [name](crate::Cache::name).
     pub watch: Arc<str>,
     /// How long the wait lasted.
     pub after: Duration,

@@ -54,7 +54,7 @@ impl<K: Kind> Cache<K> {
         drop(unused);
     }
 
-    /// Stores a complete list; see [`Store::commit`].
+    /// Stores a complete list; see [`Store::commit`](super::store::Store::commit).
     pub(crate) fn commit(
         &self,
         relist: Relist<K>,
