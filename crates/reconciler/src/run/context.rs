@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use kube::Client;
 use kube::api::Patch;
 use kube::core::object::HasStatus;
+use kube::{Client, Resource};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -42,6 +42,14 @@ impl<K: TypedKind> Context<K> {
     /// run does not wait for them.
     pub fn client(&self) -> &Client {
         &self.writer.client
+    }
+
+    /// Returns whether the object of this run is the other's controller.
+    #[doc(alias = "IsControlledBy")]
+    pub fn controls<T: Resource>(&self, other: &T) -> bool {
+        let uid = self.object.lock().meta().uid.clone();
+        let mut owners = other.meta().owner_references.iter().flatten();
+        owners.any(|owner| owner.controller == Some(true) && Some(&owner.uid) == uid.as_ref())
     }
 
     /// Makes an object that the object of this run owns as `child` says, by server-side apply.
