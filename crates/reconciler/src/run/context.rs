@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use kube::Resource;
 use kube::api::Patch;
 use kube::core::object::HasStatus;
-use kube::{Client, Resource};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
@@ -36,12 +36,6 @@ impl<K: TypedKind> Context<K> {
     /// Returns the object as this run last read or wrote it.
     pub fn object(&self) -> Arc<K> {
         Arc::clone(&self.object.lock())
-    }
-
-    /// Returns the client of the object's cache, for requests that have no method here. The next
-    /// run does not wait for them.
-    pub fn client(&self) -> &Client {
-        &self.writer.client
     }
 
     /// Returns whether the object of this run is the other's controller.

@@ -32,7 +32,7 @@ pub(crate) fn is_of_cluster<T: Resource<Scope: 'static>>() -> bool {
 }
 
 pub(crate) struct Writer {
-    pub(crate) client: Client,
+    client: Client,
     /// Of applies, patches and creates: the controller's name.
     pub(crate) field_manager: Arc<str>,
     pub(crate) writes: Writes,

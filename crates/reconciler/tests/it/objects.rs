@@ -409,3 +409,42 @@ async fn a_missing_definition_holds_back_its_controllers_alone() {
     until("the other controller and the task", || log.len() == 3).await;
     running.stop().await;
 }
+
+/// Patches its child, and notes what its request says.
+struct Last(Log<(u32, bool, Duration)>);
+
+impl ObjectReconciler for Last {
+    type Object = Site;
+
+    async fn reconcile(&self, site: &Site, cx: &Context<Site>) -> Result<Action, Failure> {
+        let left = cx.deadline().unwrap() - tokio::time::Instant::now();
+        self.0.push((cx.attempt(), cx.is_last_attempt(), left));
+        let child = cx.apply(map(&site.name_any(), "one")).await?;
+        let patch = json!({"data": {"attempt": cx.attempt().to_string()}});
+        let patched: ConfigMap = cx.patch(cx.key(), &patch).await?;
+        assert!(cx.controls(&patched) && !cx.controls(&ConfigMap::default()));
+        assert_eq!(child.metadata.uid, patched.metadata.uid);
+        Err(Failure::retry("again"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_knows_its_last_attempt_and_its_deadline() {
+    let (bench, sites) = world();
+    make(&sites, "a", "one").await;
+    let mut manager = manager();
+    let cache = manager.cache(Api::<Site>::all(bench.client.clone()));
+    let log = Log::new();
+    let longest = Duration::from_secs(9);
+    let attempts = std::num::NonZeroU32::new(3).unwrap();
+    let controller = Controller::new("last", &cache, Last(log.clone()));
+    let controller = controller.timeout(longest).max_attempts(attempts);
+    let view = controller.observe();
+    manager.add(controller);
+    let running = start(manager);
+    until("the end of the attempts", || view.parked().len() == 1).await;
+    assert_eq!(log.all(), [(0, false, longest), (1, false, longest), (2, true, longest)]);
+    let data = bench.maps.get("a").await.unwrap().data.unwrap();
+    assert_eq!(data.get("attempt").map(String::as_str), Some("2"));
+    running.stop().await;
+}
