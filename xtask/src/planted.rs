@@ -181,7 +181,7 @@ fn see(gear: &Gear, subject: &Subject<'_>, kind: &str, plant: Plant<'_>) -> Resu
     let call = |target: &str| Some(programs?.get(subject.package, target)?.call());
     let mut calls: Vec<(&str, Command)> = Vec::new();
     match kind {
-        // Of the tests of the public API those that need no real time.
+        // The filters leave out tests of the public API that need real time.
         "tests" => {
             for (target, filters) in [(LIBRARY, &[][..]), (TESTS, &subject.filters)] {
                 let Some(mut call) = call(target) else { continue };

@@ -204,7 +204,7 @@ impl SlotTable {
         self.groups.len() * FILL
     }
 
-    /// Releases the memory beyond twice of what is held.
+    /// Releases memory: the new table has room for twice the slots that are held.
     pub(crate) fn shrink(&mut self, held: impl Iterator<Item = (ItemHash, u32)>) {
         let groups = (2 * self.len()).div_ceil(FILL);
         self.pending_removals = Vec::new();
