@@ -17,7 +17,7 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | 409: the object has changed | is retried with back-off; a conflict, no error and no warning |
 /// | 429 or 503 with `retryAfterSeconds` | is retried after that time |
 /// | 403 because the namespace terminates | is parked |
-/// | any other | is retried with back-off |
+/// | any other | is retried with back-off; the text of a 403 names the rule to grant |
 ///
 /// ```
 /// use std::time::Duration;
@@ -65,14 +65,39 @@ impl Then {
     }
 }
 
-/// The answer of the API server that is this error, or that is inside it.
-fn status_of<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Status> {
-    std::iter::successors(Some(error), |error| error.source()).find_map(|error| {
-        match error.downcast_ref() {
-            Some(kube::Error::Api(status)) => Some(&**status),
-            _ => None,
+/// The error and its sources.
+fn chain<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// The answer of the API server that is this error, if it is one.
+fn answer<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Status> {
+    match error.downcast_ref() {
+        Some(kube::Error::Api(status)) => Some(status),
+        _ => None,
+    }
+}
+
+/// The remedy, where the answer of the API server shows it.
+fn remedy(status: &Status) -> Option<String> {
+    match status.code {
+        // The path of a kind that the server does not serve.
+        404 if status.message.starts_with("404 page not found") => {
+            Some("the server does not have this kind: install its definition".to_owned())
         }
-    })
+        // `User "u" cannot create resource "secrets" in API group "" in the namespace "n"`
+        403 => {
+            let (verb, said) = status.message.split_once(" cannot ")?.1.split_once(' ')?;
+            let mut quoted = said.strip_prefix("resource ")?.split('"').skip(1).step_by(2);
+            let (resource, group) = (quoted.next()?, quoted.next()?);
+            Some(format!(
+                "grant verbs: [{verb}], resources: [{resource}], apiGroups: [\"{group}\"]"
+            ))
+        }
+        _ => None,
+    }
 }
 
 impl Failure {
@@ -105,12 +130,13 @@ impl Failure {
 
     /// Returns the answer of the API server, if the error is one or has one inside.
     pub fn status(&self) -> Option<&Status> {
-        status_of(&*self.error)
+        chain(&*self.error).find_map(answer)
     }
 
-    /// Returns the error by value.
-    pub fn into_error(self) -> BoxError {
-        self.error
+    /// Returns the failure as a [`std::error::Error`], for code that needs one. `?` makes the
+    /// failure from it again, also if it is inside another error.
+    pub fn into_error(self) -> FailureError {
+        FailureError(self)
     }
 
     pub(crate) fn then(&self) -> Then {
@@ -123,7 +149,32 @@ impl Failure {
 impl<E: Into<BoxError>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self { then: status_of(&*error).map_or(Then::Retry, Then::of_status), error }
+        let then = chain(&*error).find_map(|error| match error.downcast_ref() {
+            Some(FailureError(failure)) => Some(failure.then),
+            None => answer(error).map(Then::of_status),
+        });
+        Self { then: then.unwrap_or(Then::Retry), error }
+    }
+}
+
+/// A [`Failure`] as a [`std::error::Error`]. Made by [`Failure::into_error`].
+pub struct FailureError(Failure);
+
+impl std::error::Error for FailureError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.0.error)
+    }
+}
+
+impl fmt::Debug for FailureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for FailureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -135,7 +186,11 @@ impl fmt::Debug for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Chain(&*self.error), f)
+        fmt::Display::fmt(&Chain(&*self.error), f)?;
+        match self.status().and_then(remedy) {
+            Some(remedy) => write!(f, ": {remedy}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -146,11 +201,8 @@ pub(crate) struct Chain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = String::new();
-        for error in std::iter::successors(Some(self.0), |error| error.source()) {
-            let status = match error.downcast_ref() {
-                Some(kube::Error::Api(status)) => Some(status),
-                _ => None,
-            };
+        for error in chain(self.0) {
+            let status = answer(error);
             let text = match status {
                 Some(status) => format!("{} ({} {})", status.message, status.code, status.reason),
                 None => error.to_string(),
@@ -200,23 +252,68 @@ mod tests {
         }
     }
 
+    #[derive(Debug)]
+    struct Outer(BoxError);
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("outer")
+        }
+    }
+
+    impl std::error::Error for Outer {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&*self.0)
+        }
+    }
+
     #[test]
     fn it_is_read_inside_other_errors_too_unless_the_reconciler_says_otherwise() {
-        #[derive(Debug)]
-        struct Outer(kube::Error);
-        impl fmt::Display for Outer {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("outer")
-            }
-        }
-        impl std::error::Error for Outer {
-            fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-                Some(&self.0)
-            }
-        }
-        let conflict = || Outer(answer(409, serde_json::Value::Null));
+        let conflict = || Outer(answer(409, serde_json::Value::Null).into());
         assert_eq!(Failure::from(conflict()).then(), Then::Conflict);
         assert!(Failure::terminal(conflict()).is_terminal());
         assert_eq!(Failure::retry(conflict()).then(), Then::Retry);
+    }
+
+    #[test]
+    fn a_failure_keeps_its_class_through_other_code() {
+        let (minute, terminal) = (Duration::from_secs(60), || Failure::terminal("no such image"));
+        let later = Failure::retry_after("busy", minute).into_error();
+        assert_eq!(Failure::from(later).then(), Then::RetryAfter(minute));
+        let failure = Failure::from(Outer(terminal().into_error().into()));
+        assert!(failure.is_terminal());
+        assert_eq!(failure.to_string(), "outer: no such image");
+        let conflict = answer(409, serde_json::Value::Null);
+        let retried = Failure::from(Failure::retry(conflict).into_error());
+        assert_eq!(retried.then(), Then::Retry);
+        assert_eq!(retried.status().map(|status| status.code), Some(409));
+    }
+
+    #[test]
+    fn a_refusal_names_its_remedy() {
+        let said = |code: u16, message: &str| {
+            let status = serde_json::json!({"code": code, "message": message, "reason": "X"});
+            let status = serde_json::from_value(status).expect("it is a status");
+            Failure::from(kube::Error::Api(status)).to_string()
+        };
+        let user = r#"User "system:serviceaccount:a:b""#;
+        let rbac = |resource: &str, group: &str| {
+            format!(
+                r#"{user} cannot patch resource "{resource}" in API group "{group}" in the namespace "n""#
+            )
+        };
+        let message = rbac("foos/status", "example.com");
+        assert_eq!(
+            said(403, &message),
+            format!(
+                r#"{message} (403 X): grant verbs: [patch], resources: [foos/status], apiGroups: ["example.com"]"#
+            )
+        );
+        let message = rbac("secrets", "");
+        assert!(said(403, &message).ends_with(r#"resources: [secrets], apiGroups: [""]"#));
+        assert_eq!(said(403, "quota exceeded"), "quota exceeded (403 X)");
+        let kind = said(404, "404 page not found\n");
+        assert!(kind.ends_with("the server does not have this kind: install its definition"));
+        assert_eq!(said(404, "foos \"a\" not found"), "foos \"a\" not found (404 X)");
     }
 }

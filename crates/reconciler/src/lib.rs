@@ -41,7 +41,7 @@ pub use change::{Change, ChangeKind};
 pub use controller::{Controller, ControllerView};
 pub use error::ManagerError;
 pub use events::{EventRecorder, EventType};
-pub use failure::{BoxError, Failure};
+pub use failure::{BoxError, Failure, FailureError};
 pub use inbox::Handle;
 pub use key::{Key, ObjectKey};
 pub use leader_task::LeaderTask;
