@@ -1,7 +1,6 @@
 //! The program put together: two controllers, three caches and a sweep under one manager.
 
 use std::fmt;
-use std::num::NonZeroU32;
 use std::sync::{Arc, Weak};
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
@@ -118,8 +117,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .source(caches.volumes.trigger(claim_without_volume))
         .workers(settings.workers)
         .limiter(limiter.clone());
-    if let Some(attempts) = NonZeroU32::new(settings.limits.provision_threshold) {
-        claims = claims.max_attempts(attempts);
+    if settings.limits.provision_threshold > 0 {
+        claims = claims.max_attempts(settings.limits.provision_threshold);
     }
     let mut volumes = Controller::keyed("volumes", VolumeReconciler::new(Arc::clone(&context)))
         .source(caches.volumes.trigger(|change: &Change<PersistentVolume>| name_of(change)))
@@ -131,8 +130,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .reads(&caches.classes)
         .workers(settings.workers)
         .limiter(limiter);
-    if let Some(attempts) = NonZeroU32::new(settings.limits.delete_threshold) {
-        volumes = volumes.max_attempts(attempts);
+    if settings.limits.delete_threshold > 0 {
+        volumes = volumes.max_attempts(settings.limits.delete_threshold);
     }
     let handle = claims.handle();
     let waiting = Arc::new(Waiting {

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,7 +33,7 @@ pub struct Settings {
     /// See `--node-label`: key and value.
     pub node_label: Option<(String, String)>,
     /// See `--workers`.
-    pub workers: NonZeroUsize,
+    pub workers: usize,
     /// See `--drain-grace`.
     pub drain_grace: Duration,
     /// How long work that lost its lease may take to end.
@@ -59,9 +58,9 @@ impl Settings {
     pub fn check(args: &RunArgs) -> Result<Self, InputError> {
         check_name("--storage-class", &args.storage_class)?;
         check_provisioner_name(&args.provisioner_name)?;
-        let workers = NonZeroUsize::new(args.workers)
-            .filter(|workers| workers.get() <= WORKERS_MAX)
-            .ok_or_else(|| out_of_range("--workers", args.workers, 1, WORKERS_MAX))?;
+        if !(1..=WORKERS_MAX).contains(&args.workers) {
+            return Err(out_of_range("--workers", args.workers, 1, WORKERS_MAX));
+        }
         let ms = Duration::from_millis;
         for (flag, value, least) in [
             ("--drain-grace", args.drain_grace, ms(0)),
@@ -101,7 +100,7 @@ impl Settings {
             node_label: args.node_label.as_deref().map(node_label).transpose()?,
             stop_margin: election.stop_margin(),
             election,
-            workers,
+            workers: args.workers,
             drain_grace: args.drain_grace,
             retries: Retries {
                 base: args.retry_base,
@@ -297,7 +296,7 @@ mod tests {
     #[test]
     fn the_defaults_are_upstreams_where_the_issue_says_nothing_else() {
         let settings = check(&["--lease-namespace", "ns"]).unwrap();
-        assert_eq!(settings.workers.get(), 4);
+        assert_eq!(settings.workers, 4);
         assert_eq!(
             (settings.limits.provision_threshold, settings.limits.delete_threshold),
             (15, 15)

@@ -6,7 +6,6 @@ mod term;
 pub(crate) use term::{Managed, missing};
 
 use std::fmt;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -24,7 +23,9 @@ use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with
 /// many objects. client-go's samples and the external provisioner use a similar number.
-const WORKERS: NonZeroUsize = NonZeroUsize::new(4).expect("not zero");
+const WORKERS: usize = 4;
+/// The most workers: each is a task.
+const WORKERS_MAX: usize = 65_536;
 
 /// A reconciler with its sources and its limits. Runs under a [`Manager`](crate::Manager).
 ///
@@ -37,7 +38,7 @@ pub struct Controller<R: Reconciler> {
     sources: Vec<Source<R::Key>>,
     /// Caches that runs read, beside those of sources.
     reads: Vec<Arc<dyn Complete>>,
-    workers: NonZeroUsize,
+    workers: usize,
     limiter: Limiter<R::Key>,
     timeout: Option<Duration>,
     policy: Policy,
@@ -95,9 +96,9 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// Sets how many keys are reconciled at the same time. Default 4.
+    /// Sets how many keys are reconciled at the same time, from 1 to 65,536. Default 4.
     #[doc(alias = "MaxConcurrentReconciles")]
-    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
+    pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
@@ -118,9 +119,9 @@ impl<R: Reconciler> Controller<R> {
         self
     }
 
-    /// Sets how many runs of one key may fail in a row. Then the key is parked until a source names
-    /// it again. No limit by default.
-    pub fn max_attempts(mut self, attempts: NonZeroU32) -> Self {
+    /// Sets how many runs of one key may fail in a row, at least 1. Then the key is parked until a
+    /// source names it again. No limit by default.
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy.max_attempts = Some(attempts);
         self
     }

@@ -42,6 +42,17 @@ pub enum ManagerError {
         /// The source.
         source: Arc<str>,
     },
+    /// A limit of a controller is out of range.
+    BadLimit {
+        /// The controller.
+        controller: Arc<str>,
+        /// The limit's method.
+        limit: &'static str,
+        /// The value.
+        value: usize,
+        /// The highest value. The lowest is 1.
+        most: usize,
+    },
     /// The grace is not shorter than the election's drain time-out.
     GraceTooLong {
         /// The manager's grace.
@@ -89,6 +100,10 @@ impl fmt::Display for ManagerError {
                 f,
                 "the source {source:?} of the controller {controller:?} reads a cache of another manager, which \
                  never fills here: make the cache with this manager"
+            ),
+            Self::BadLimit { controller, limit, value, most } => write!(
+                f,
+                "Controller::{limit} of {controller:?} is {value}: set it to 1 to {most}, or leave it out"
             ),
             Self::GraceTooLong { grace, drain_timeout } => write!(
                 f,

@@ -212,7 +212,7 @@ impl Manager {
     /// Returns a [`ManagerError`] before the workers start if:
     ///
     /// - a name is invalid or used twice,
-    /// - a controller has no source, or a source of another manager's cache,
+    /// - a controller has a limit of 0, has no source, or a source of another manager's cache,
     /// - the admin server cannot start,
     /// - a cache is not complete in the time of [`ManagerBuilder::require_synced_within`].
     ///
@@ -325,6 +325,7 @@ impl Manager {
         let own: HashSet<CacheId> =
             self.watches.iter().map(|watch| watch.complete().id()).collect();
         for controller in &self.controllers {
+            controller.check_limits()?;
             let name = || controller.name().into();
             if !controller.has_sources() {
                 return Err(ManagerError::NoSource { controller: name() });

@@ -16,7 +16,6 @@
 //! A change during a successful run makes the key run again at once. After a failed run the
 //! worker's admission decides: see `failing`.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::Action;
@@ -39,7 +38,7 @@ pub(crate) enum Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Policy {
     /// Failed runs in a row before the key is parked; `None`: unlimited.
-    pub(crate) max_attempts: Option<NonZeroU32>,
+    pub(crate) max_attempts: Option<u32>,
     /// The least delay of a run that the key itself requests.
     pub(crate) min_requeue: Duration,
     /// The least time between a failed run and a run that an event causes.
@@ -49,7 +48,7 @@ pub(crate) struct Policy {
 impl Policy {
     /// Whether the key has no attempt after this one.
     pub(crate) fn is_last(&self, attempt: u32) -> bool {
-        self.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max.get())
+        self.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max)
     }
 }
 

@@ -8,8 +8,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::Controller;
-use crate::Reconciler;
+use super::{Controller, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
 use crate::failing::FailingKeys;
 use crate::hostile::shown;
@@ -20,6 +19,7 @@ use crate::report::ControllerReport;
 use crate::source::{Feed, Intake};
 use crate::term::{InTerm, Term};
 use crate::worker::{Work, work};
+use crate::{ManagerError, Reconciler};
 
 /// How the last term of a controller ended.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub(crate) struct Ended(Mutex<(Vec<String>, usize)>);
 pub(crate) trait Managed: InTerm {
     fn name(&self) -> &str;
     fn workers(&self) -> usize;
+    /// Refuses limits with which no run could start.
+    fn check_limits(&self) -> Result<(), ManagerError>;
     fn metrics(&self) -> &ControllerMetrics;
     /// The counts of the queue; `None` while no term runs.
     fn counts(&self) -> Option<QueueCounts>;
@@ -58,7 +60,18 @@ impl<R: Reconciler> Managed for Controller<R> {
     }
 
     fn workers(&self) -> usize {
-        self.workers.get()
+        self.workers
+    }
+
+    fn check_limits(&self) -> Result<(), ManagerError> {
+        let check = |limit, value: usize, most| {
+            let controller = Arc::clone(&self.name);
+            let fits = (1..=most).contains(&value);
+            fits.then_some(()).ok_or(ManagerError::BadLimit { controller, limit, value, most })
+        };
+        check("workers", self.workers, WORKERS_MAX)?;
+        let attempts = self.policy.max_attempts.map_or(1, |max| max as usize);
+        check("max_attempts", attempts, u32::MAX as usize)
     }
 
     fn metrics(&self) -> &ControllerMetrics {
@@ -138,7 +151,7 @@ impl<R: Reconciler> Controller<R> {
             returned: Mutex::new(Vec::new()),
         });
         let mut workers = JoinSet::new();
-        for _ in 0..self.workers.get() {
+        for _ in 0..self.workers {
             workers.spawn(term.tasks.track_future(work(Arc::clone(&shared))));
         }
         loop {

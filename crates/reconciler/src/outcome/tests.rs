@@ -6,7 +6,7 @@ const MS: Duration = Duration::from_millis(1);
 
 fn policy(max_attempts: u32) -> Policy {
     Policy {
-        max_attempts: NonZeroU32::new(max_attempts),
+        max_attempts: (max_attempts > 0).then_some(max_attempts),
         min_requeue: 10 * MS,
         failing_interval: 1000 * MS,
     }

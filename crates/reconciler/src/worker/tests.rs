@@ -1,7 +1,5 @@
 //! Keys that a stop meets: handed out before their run, or in a run that fails.
 
-use std::num::NonZeroU32;
-
 use tokio_util::task::TaskTracker;
 
 use super::*;
@@ -23,7 +21,7 @@ fn shared<R: Reconciler<Key = u32>>(reconciler: R) -> Arc<Work<R>> {
         queue: Queue::new("test", Limiter::standard(), Arc::clone(&metrics)),
         term: Term::new(scope, TaskTracker::new()),
         policy: Policy {
-            max_attempts: NonZeroU32::new(2),
+            max_attempts: Some(2),
             min_requeue: Duration::ZERO,
             failing_interval: Duration::ZERO,
         },

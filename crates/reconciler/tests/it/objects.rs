@@ -436,9 +436,8 @@ async fn a_run_knows_its_last_attempt_and_its_deadline() {
     let cache = manager.cache(Api::<Site>::all(bench.client.clone()));
     let log = Log::new();
     let longest = Duration::from_secs(9);
-    let attempts = std::num::NonZeroU32::new(3).unwrap();
     let controller = Controller::new("last", &cache, Last(log.clone()));
-    let controller = controller.timeout(longest).max_attempts(attempts);
+    let controller = controller.timeout(longest).max_attempts(3);
     let view = controller.observe();
     manager.add(controller);
     let running = start(manager);

@@ -1,14 +1,13 @@
 //! Keys whose runs fail: back-off, panics, time-outs, parking.
 
 use std::future::Future;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use reconciler::{Action, Controller, Failure, Handle, Parked, Request, reconcile_fn};
 use tokio::time::{Instant, sleep};
 use wq_ratelimit::{ExponentialBackoff, RateLimiter};
 
-use crate::bench::{Log, Running, manager, settle, start, until};
+use crate::bench::{Log, Running, manager, never, settle, start, until};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -113,8 +112,7 @@ async fn an_event_during_retry_after_runs_at_once_and_does_not_count() {
     let runs = Log::new();
     let failing =
         controller(&runs, |_, _| async move { Err(Failure::retry_after("busy", 400 * MS)) });
-    let failing =
-        failing.max_attempts(NonZeroU32::new(3).unwrap()).failing_interval(Duration::ZERO);
+    let failing = failing.max_attempts(3).failing_interval(Duration::ZERO);
     let (running, handle) = run(failing);
     handle.add("a");
     until("the first failure", || runs.len() == 1).await;
@@ -175,7 +173,7 @@ async fn a_panic_is_counted_and_costs_only_its_own_key_a_retry() {
         assert!(*request.key() != "a" || number > 2, "planted");
         Ok(Action::await_change())
     })
-    .workers(NonZeroUsize::MIN));
+    .workers(1));
     handle.add("a");
     handle.add("b");
     until("all runs", || runs.len() == 3).await;
@@ -205,7 +203,7 @@ async fn a_panic_before_the_first_await_and_one_in_a_destructor_are_survived() {
             Ok(Action::await_change())
         }
     })
-    .workers(NonZeroUsize::MIN)
+    .workers(1)
     .timeout(1000 * MS));
     handle.add("a");
     until("the run after both", || runs.len() == 3).await;
@@ -266,8 +264,8 @@ async fn a_terminal_failure_parks_the_key_until_it_is_named_again() {
 #[tokio::test(start_paused = true)]
 async fn a_key_whose_attempts_are_used_up_is_parked_until_it_is_named_again() {
     let runs = Log::new();
-    let controller = controller(&runs, |_, _| async move { Err(Failure::retry("never")) })
-        .max_attempts(NonZeroU32::new(3).unwrap());
+    let controller =
+        controller(&runs, |_, _| async move { Err(Failure::retry("never")) }).max_attempts(3);
     let view = controller.observe();
     let (running, handle) = run(controller);
     handle.add("a");
@@ -355,7 +353,7 @@ async fn a_limiter_that_panics_loses_no_retry_and_ends_no_worker() {
             _ => Ok(Action::await_change()),
         }
     });
-    let (running, handle) = run(failing.limiter(Faulty::default()).workers(NonZeroUsize::MIN));
+    let (running, handle) = run(failing.limiter(Faulty::default()).workers(1));
     handle.add("a");
     until("the runs", || runs.len() == 5).await;
     sleep(Duration::from_secs(60)).await;
@@ -368,4 +366,21 @@ async fn a_limiter_that_panics_loses_no_retry_and_ends_no_worker() {
         "one retry, and each time the failures were to be forgotten"
     );
     assert!(report.is_clean());
+}
+
+/// A limit with which no run could start is refused before anything starts.
+#[tokio::test(start_paused = true)]
+async fn a_limit_out_of_range_is_refused() {
+    for (workers, attempts, said) in [
+        (0, 1, "Controller::workers of \"test\" is 0: set it to 1 to 65536, or leave it out"),
+        (65_537, 1, "Controller::workers of \"test\" is 65537: set it to 1 to 65536"),
+        (1, 0, "Controller::max_attempts of \"test\" is 0: set it to 1 to 4294967295"),
+    ] {
+        let test = controller(&Log::new(), |_, _| async { Ok(Action::await_change()) });
+        let mut manager = manager();
+        let _handle = test.handle();
+        manager.add(test.workers(workers).max_attempts(attempts));
+        let error = manager.run(never()).await.unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
 }

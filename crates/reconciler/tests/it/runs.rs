@@ -1,7 +1,6 @@
 //! The runs of keys: one at a time, none lost, missing objects too.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -138,7 +137,7 @@ async fn no_key_has_two_runs_at_a_time_whatever_comes() {
         }),
     );
     let handle = controller.handle();
-    manager.add(controller.workers(NonZeroUsize::new(3).unwrap()).source(maps.objects()));
+    manager.add(controller.workers(3).source(maps.objects()));
     let running = start(manager);
     for round in 0..40 {
         for name in ["a", "b", "c", "d", "e"] {

@@ -1,6 +1,5 @@
 //! Faults that users of this crate reported, by their numbers in the issue. None may come back.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -448,7 +447,7 @@ async fn a_panic_payload_that_panics_is_an_attempt() {
             Ok(Action::await_change())
         }),
     )
-    .max_attempts(NonZeroU32::new(3).unwrap());
+    .max_attempts(3);
     let view = controller.observe();
     controller.handle().add(1);
     let mut manager = manager();

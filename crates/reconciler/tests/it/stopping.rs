@@ -1,6 +1,5 @@
 //! The stop of a manager: no run starts, active runs get their grace, the report lists the rest.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use reconciler::{Action, Controller, Failure, Manager, Request, reconcile_fn};
@@ -30,7 +29,7 @@ async fn a_stop_lets_runs_end_and_starts_no_more() {
             }
         }),
     )
-    .workers(NonZeroUsize::new(2).unwrap());
+    .workers(2);
     let handle = controller.handle();
     let mut manager = manager(5000 * MS);
     manager.add(controller);

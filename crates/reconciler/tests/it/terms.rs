@@ -213,7 +213,7 @@ async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
             }
         }),
     )
-    .workers(std::num::NonZeroUsize::MIN);
+    .workers(1);
     let handle = controller.handle();
     manager.add(controller);
     let running = start(manager);
