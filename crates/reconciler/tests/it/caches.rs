@@ -5,7 +5,7 @@ use std::time::Duration;
 use embedded_apiserver::{Fault, FaultPlan, Kind, Match, Rule, Verb};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{DynamicObject, PostParams};
-use kube::core::{ApiResource, Object};
+use kube::core::{ApiResource, Object, PartialObjectMeta};
 use kube::{Api, Client};
 use reconciler::{
     Action, Cache, CacheConfig, Controller, Manager, ManagerError, ObjectKey, Request, reconcile_fn,
@@ -453,5 +453,40 @@ async fn a_watch_that_is_told_to_try_again_does_not_wait_out_its_pause() {
     maps.retry_now();
     maps.await_synced_within(Duration::from_secs(5)).await.unwrap();
     assert!(told.elapsed() < Duration::from_secs(1), "{:?}", told.elapsed());
+    running.stop().await;
+}
+
+/// A cache of metadata follows its objects.
+#[tokio::test(start_paused = true)]
+async fn a_cache_of_metadata_follows_its_objects() {
+    let bench = bench();
+    bench.create("old").await;
+    let mut manager = manager();
+    let metadata: Api<PartialObjectMeta<ConfigMap>> = Api::all(bench.client.clone());
+    let cache = manager.cache(metadata);
+    let log = Log::new();
+    let seen = log.clone();
+    manager.add(
+        Controller::keyed(
+            "maps",
+            reconcile_fn(move |request: Request<ObjectKey>| {
+                seen.push(request.key().name().to_owned());
+                async { Ok(Action::await_change()) }
+            }),
+        )
+        .source(cache.objects()),
+    );
+    let running = start(manager);
+    until("the first run", || log.len() == 1).await;
+    for change in 0..3 {
+        match change {
+            0 => bench.create("new").await,
+            1 => bench.touch("old", "1").await,
+            _ => bench.delete("new").await,
+        }
+        settle().await;
+    }
+    assert_eq!(log.all(), ["old", "new", "old", "new"]);
+    assert_eq!(cache.list().len(), 1);
     running.stop().await;
 }
