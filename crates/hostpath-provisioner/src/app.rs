@@ -7,11 +7,11 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::{Api, Client, Resource};
 use lease_election::LeaderElector;
-use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Handle, Manager};
+use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Handle, Index, Manager};
 
 use crate::claims::{ClaimReconciler, changed};
 use crate::config::Settings;
-use crate::context::{BY_UID, Caches, Context, Parts};
+use crate::context::{Caches, Context, Parts};
 use crate::directory::Root;
 use crate::events::Events;
 use crate::metrics::Metrics;
@@ -70,11 +70,11 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         builder = builder.admin(admin.readiness("removals", move || pause.readiness()));
     }
     let mut manager = builder.build()?;
+    let claims_by_uid = Index::new(|claim: &PersistentVolumeClaim| claim.metadata.uid.clone());
     let caches = Caches {
-        claims: manager.cache_with(
-            Api::all(client.clone()),
-            CacheConfig::new().index(BY_UID, uid_of::<PersistentVolumeClaim>),
-        ),
+        claims: manager
+            .cache_with(Api::all(client.clone()), CacheConfig::new().index(&claims_by_uid)),
+        claims_by_uid,
         volumes: manager.cache(Api::<PersistentVolume>::all(client.clone())),
         classes: manager.cache(Api::<StorageClass>::all(client.clone())),
     };
@@ -170,7 +170,7 @@ impl Waiting {
     /// there is anything to do.
     fn try_again(&self, mended: Mended) {
         let Some(context) = self.context.upgrade() else { return };
-        let Caches { claims, volumes, classes } = &context.caches;
+        let Caches { claims, volumes, classes, .. } = &context.caches;
         claims.retry_now();
         volumes.retry_now();
         classes.retry_now();
@@ -187,10 +187,6 @@ impl Waiting {
             .filter_map(|volume| volume.metadata.name.clone())
             .for_each(|name| self.volumes.add(name));
     }
-}
-
-fn uid_of<K: Resource>(object: &K) -> Vec<String> {
-    object.meta().uid.iter().cloned().collect()
 }
 
 fn name_of<K: Resource>(change: &Change<K>) -> Option<String> {

@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use parking_lot::Mutex;
-use reconciler::{Cache, Failure, LeaderTask, ObjectKey, Request};
+use reconciler::{Cache, Failure, Index, LeaderTask, ObjectKey, Request};
 use tokio_util::task::TaskTracker;
 
 use crate::directory::{DirectoryError, Owner, Root, TermRecord, is_older};
@@ -25,9 +25,6 @@ use crate::metrics::Metrics;
 use crate::outcome::{Problem, Reason, Retry};
 use crate::pause::{Pause, PauseNews};
 use crate::us::Us;
-
-/// The index of claims by their UID.
-pub(crate) const BY_UID: &str = "uid";
 
 /// How long things may take and how often they are tried.
 #[derive(Clone, Copy, Debug)]
@@ -83,8 +80,8 @@ impl Begun {
 /// The three caches.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
-    /// With the index [`BY_UID`].
     pub(crate) claims: Cache<PersistentVolumeClaim>,
+    pub(crate) claims_by_uid: Index<PersistentVolumeClaim>,
     pub(crate) volumes: Cache<PersistentVolume>,
     pub(crate) classes: Cache<StorageClass>,
 }
@@ -157,7 +154,7 @@ impl Context {
     }
 
     pub(crate) fn claim_of(&self, uid: &str) -> Option<Arc<PersistentVolumeClaim>> {
-        self.caches.claims.by_index(BY_UID, uid).ok()?.into_iter().next()
+        self.caches.claims.by_index(&self.caches.claims_by_uid, uid).into_iter().next()
     }
 
     pub(crate) fn class(&self) -> Option<Arc<StorageClass>> {

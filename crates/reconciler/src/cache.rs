@@ -6,6 +6,7 @@ pub(crate) mod store;
 mod barrier;
 mod completeness;
 mod config;
+mod index;
 mod status;
 mod updates;
 
@@ -21,9 +22,9 @@ use tokio::sync::{Notify, watch};
 pub(crate) use barrier::Unseen;
 pub(crate) use completeness::{Complete, guarded};
 pub use config::CacheConfig;
-pub use status::{CacheStatus, Degraded, SyncTimeout, UnknownIndex};
+pub use index::Index;
+pub use status::{CacheStatus, Degraded, SyncTimeout};
 
-use crate::hostile::loggable;
 use crate::watch::{Reader, WatchLoop};
 use crate::{Change, ObjectKey};
 use store::Store;
@@ -148,20 +149,18 @@ impl<K: Kind> Cache<K> {
 
     /// Returns the objects with `value` in an index, ordered by namespace and name.
     ///
-    /// # Errors
+    /// # Panics
     ///
-    /// [`UnknownIndex`] if the cache has no such index: an empty result would be wrong.
+    /// If the index was not given to [`CacheConfig::index`] of this cache: an empty result would be
+    /// wrong.
     #[doc(alias = "ByIndex")]
     #[doc(alias = "MatchingFields")]
-    pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, UnknownIndex> {
-        let Some(at) = self.shared.config.indexes.iter().position(|(name, _)| &**name == index)
-        else {
-            return Err(UnknownIndex {
-                cache: Arc::clone(&self.shared.name),
-                index: loggable(index),
-            });
+    pub fn by_index(&self, index: &Index<K>, value: &str) -> Vec<Arc<K>> {
+        let place = self.shared.config.indexes.iter().position(|known| known.is(index));
+        let Some(place) = place else {
+            panic!("the cache {} does not have this index: see CacheConfig::index", self.name())
         };
-        Ok(self.read().by_index(at, value))
+        self.read().by_index(place, value)
     }
 
     /// Returns the number of objects.

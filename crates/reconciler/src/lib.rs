@@ -36,7 +36,7 @@ mod admin;
 pub use action::Action;
 #[cfg(feature = "admin")]
 pub use admin::{AdminError, AdminServer};
-pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Kind, SyncTimeout, UnknownIndex};
+pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Index, Kind, SyncTimeout};
 pub use change::{Change, ChangeKind};
 pub use controller::{Controller, ControllerView};
 pub use error::ManagerError;

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use kube::api::{ListParams, WatchParams};
 
-type ValuesOf<K> = Arc<dyn Fn(&K) -> Vec<String> + Send + Sync>;
+use super::Index;
+
 type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
 
 /// Shortest and longest time a watch may be asked to last.
@@ -21,13 +22,12 @@ const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 ///
 /// let config = CacheConfig::<Pod>::new()
 ///     .labels("app=web")
-///     .index("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect())
 ///     .transform(|pod| pod.metadata.annotations = None);
 /// # let _ = config;
 /// ```
 pub struct CacheConfig<K> {
     pub(crate) name: Option<Arc<str>>,
-    pub(crate) indexes: Vec<(Arc<str>, ValuesOf<K>)>,
+    pub(crate) indexes: Vec<Index<K>>,
     pub(crate) transform: Option<Transform<K>>,
     pub(crate) keeps_managed_fields: bool,
     labels: Option<String>,
@@ -63,19 +63,11 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A
-    /// second index of the same name replaces the first.
+    /// Keeps this index, so that [`Cache::by_index`](crate::Cache::by_index) reads it.
     #[must_use]
     #[doc(alias = "AddIndexers")]
-    #[doc(alias = "IndexField")]
-    pub fn index(
-        mut self,
-        name: impl Into<Arc<str>>,
-        values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
-    ) -> Self {
-        let name = name.into();
-        self.indexes.retain(|(known, _)| *known != name);
-        self.indexes.push((name, Arc::new(values)));
+    pub fn index(mut self, index: &Index<K>) -> Self {
+        self.indexes.push(index.clone());
         self
     }
 
@@ -189,10 +181,9 @@ impl<K> Default for CacheConfig<K> {
 
 impl<K> fmt::Debug for CacheConfig<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let indexes: Vec<&str> = self.indexes.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("CacheConfig")
             .field("name", &self.name)
-            .field("indexes", &indexes)
+            .field("indexes", &self.indexes.len())
             .field("labels", &self.labels)
             .field("fields", &self.fields)
             .field("page_size", &self.page_size)

@@ -63,22 +63,3 @@ impl fmt::Display for SyncTimeout {
 }
 
 impl std::error::Error for SyncTimeout {}
-
-/// A cache has no index of the requested name.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct UnknownIndex {
-    /// The cache's name.
-    pub cache: Arc<str>,
-    /// The requested name.
-    pub index: String,
-}
-
-impl fmt::Display for UnknownIndex {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cache, index } = self;
-        write!(f, "the cache of {cache} has no index {index:?}: declare it with CacheConfig::index")
-    }
-}
-
-impl std::error::Error for UnknownIndex {}

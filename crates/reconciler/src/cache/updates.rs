@@ -34,11 +34,7 @@ impl<K: Kind> Cache<K> {
             if let Some(transform) = &config.transform {
                 transform(&mut object);
             }
-            let values: Values = config
-                .indexes
-                .iter()
-                .map(|(_, values)| values(&object).into_boxed_slice())
-                .collect();
+            let values: Values = config.indexes.iter().map(|index| index.values(&object)).collect();
             (object, values)
         }));
         match prepared {

@@ -8,7 +8,8 @@ use kube::api::{DynamicObject, PostParams};
 use kube::core::{ApiResource, Object, PartialObjectMeta};
 use kube::{Api, Client};
 use reconciler::{
-    Action, Cache, CacheConfig, Controller, Manager, ManagerError, ObjectKey, Request, reconcile_fn,
+    Action, Cache, CacheConfig, Controller, Index, Manager, ManagerError, ObjectKey, Request,
+    reconcile_fn,
 };
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
@@ -317,24 +318,26 @@ async fn indexes_selectors_and_transforms_hold() {
         .unwrap();
         bench.maps.create(&PostParams::default(), &map).await.unwrap();
     }
+    let entries = Index::new(|map: &ConfigMap| {
+        let entries = map.data.iter().flatten().map(|(key, value)| format!("{key}={value}"));
+        entries.collect::<Vec<_>>()
+    });
+    let by_uid = Index::new(|map: &ConfigMap| map.metadata.uid.clone());
     let mut manager = manager();
     let maps = manager.cache_with(
         bench.api(),
-        CacheConfig::<ConfigMap>::new()
-            .labels("app=mine")
-            .index("value", |map| {
-                map.data.iter().flatten().map(|(key, value)| format!("{key}={value}")).collect()
-            })
-            .transform(|map| {
+        CacheConfig::new().labels("app=mine").index(&by_uid).index(&entries).transform(
+            |map: &mut ConfigMap| {
                 map.data.iter_mut().for_each(|data| {
                     data.remove("secret");
                 });
-            }),
+            },
+        ),
     );
     let running = start(manager);
     until("the cache", || maps.is_synced()).await;
     let found = |value: &str| -> Vec<String> {
-        let found = maps.by_index("value", value).unwrap();
+        let found = maps.by_index(&entries, value);
         found.iter().map(|map| map.metadata.name.clone().unwrap()).collect()
     };
     assert_eq!(found("value=x"), ["a", "b"]);
@@ -343,12 +346,21 @@ async fn indexes_selectors_and_transforms_hold() {
     until("the index follows", || found("value=z") == ["a"]).await;
     assert_eq!(found("value=x"), ["b"]);
     assert!(maps.get(&key("c")).is_none());
-    let error = maps.by_index("valeu", "x").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the cache of v1/configmaps has no index \"valeu\": declare it with CacheConfig::index"
-    );
+    let held = maps.get(&key("a")).unwrap();
+    let uid = held.metadata.uid.as_deref().unwrap();
+    assert_eq!(maps.by_index(&by_uid.clone(), uid), [held.clone()]);
     running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic = "the cache v1/configmaps does not have this index: see CacheConfig::index"]
+async fn an_index_of_another_cache_is_not_read_as_empty() {
+    let bench = bench();
+    let of = || Index::new(|map: &ConfigMap| map.metadata.uid.clone());
+    let (known, unknown) = (of(), of());
+    let maps = manager().cache_with(bench.api(), CacheConfig::new().index(&known));
+    assert!(maps.by_index(&known, "x").is_empty());
+    maps.by_index(&unknown, "x");
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
