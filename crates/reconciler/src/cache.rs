@@ -60,11 +60,15 @@ impl<T> Kind for T where
 #[doc(alias = "Lister")]
 pub struct Cache<K> {
     shared: Arc<Shared<K>>,
+    /// Of the sources of this handle.
+    pub(crate) predicate: Option<Predicate<K>>,
 }
+
+pub(crate) type Predicate<K> = Arc<dyn Fn(&Change<K>) -> bool + Send + Sync>;
 
 impl<K> Clone for Cache<K> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self { shared: Arc::clone(&self.shared), predicate: self.predicate.clone() }
     }
 }
 
@@ -126,7 +130,7 @@ impl<K: Kind> Cache<K> {
             newest: watch::Sender::new(0),
             config,
         };
-        let cache = Self { shared: Arc::new(shared) };
+        let cache = Self { shared: Arc::new(shared), predicate: None };
         let reader = Reader::new(api);
         (cache.clone(), WatchLoop::new(cache, reader))
     }

@@ -95,23 +95,6 @@ impl<K: Resource> Change<K> {
             && old.owner_references == new.owner_references
             && old.deletion_timestamp == new.deletion_timestamp
     }
-
-    /// Returns whether the object appeared, vanished, began to be deleted, or has another
-    /// `metadata.generation`. Use it as a filter for a controller's own status writes.
-    ///
-    /// Kinds without a generation (claims, volumes, config maps) always pass.
-    #[doc(alias = "GenerationChangedPredicate")]
-    pub fn generation_changed(&self) -> bool {
-        match (&self.old, &self.new) {
-            (Some(old), Some(new)) => {
-                let (old, new) = (old.meta(), new.meta());
-                new.generation.is_none()
-                    || old.generation != new.generation
-                    || old.deletion_timestamp != new.deletion_timestamp
-            }
-            _ => true,
-        }
-    }
 }
 
 impl fmt::Display for ChangeKind {

@@ -21,6 +21,7 @@ mod term;
 mod worker;
 mod failing;
 mod parked;
+pub mod predicate;
 mod queue;
 mod backlog;
 mod limiter;

@@ -105,6 +105,35 @@ impl<Q> fmt::Debug for Source<Q> {
 }
 
 impl<K: Kind> Cache<K> {
+    /// Returns a handle to the same cache, whose sources name only changes for which `predicate`
+    /// returns true: see [`predicate`](crate::predicate) for common ones. A second predicate is
+    /// asked after the first has returned true. Reads and waits see every object.
+    ///
+    /// The predicate is also asked for objects that exist at the start of the workers (`old` is
+    /// `None`), for deletions (`new` is `None`), and for changes that a new list shows. It runs in
+    /// the watch's task: keep it fast. If it panics, the change is counted and skipped.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use reconciler::{Cache, ObjectKey, Source, predicate};
+    /// # fn sources(maps: &Cache<ConfigMap>) -> [Source<ObjectKey>; 2] {
+    /// let labelled = maps.when(predicate::labels_changed).objects();
+    /// let mine = maps.when(|change| change.both().any(|map| map.data.is_some())).objects();
+    /// # [labelled, mine]
+    /// # }
+    /// ```
+    #[must_use]
+    #[doc(alias = "WithPredicates")]
+    #[doc(alias = "WithEventFilter")]
+    pub fn when(&self, predicate: impl Fn(&Change<K>) -> bool + Send + Sync + 'static) -> Self {
+        let mut handle = self.clone();
+        handle.predicate = Some(match handle.predicate.take() {
+            None => Arc::new(predicate),
+            Some(first) => Arc::new(move |change| first(change) && predicate(change)),
+        });
+        handle
+    }
+
     /// Creates a source from `map`, which returns keys for each change, and for each object that
     /// exists at the start.
     ///
@@ -131,8 +160,11 @@ impl<K: Kind> Cache<K> {
         let cache = self.clone();
         let map = Arc::new(map);
         let attach = move |number: SourceNumber, intake: Intake<Q>| {
-            let map = Arc::clone(&map);
+            let (map, predicate) = (Arc::clone(&map), cache.predicate.clone());
             cache.subscribe(Arc::new(move |change: &Change<K>| {
+                if predicate.as_ref().is_some_and(|passes| !passes(change)) {
+                    return;
+                }
                 for key in map(change) {
                     intake(key, reasons(number, change), change.initial);
                 }

@@ -23,7 +23,7 @@ pub struct CacheStatus {
     /// Objects that did not decode, had no name, or made a transform or an index panic. Each
     /// occurrence counts. The cache keeps the last version that it could store.
     pub undecodable: u64,
-    /// Changes whose mapping to keys panicked.
+    /// Changes whose predicate or mapping to keys panicked.
     pub panics: u64,
 }
 

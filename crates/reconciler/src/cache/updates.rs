@@ -142,7 +142,7 @@ impl<K: Kind> Cache<K> {
             });
             if panics.is_power_of_two() {
                 let key = change.key().map(|key| loggable(&key.to_string()));
-                tracing::error!(watch = %self.name(), ?key, panics, "a mapping from an object to keys panicked");
+                tracing::error!(watch = %self.name(), ?key, panics, "a predicate or a mapping to keys panicked");
             }
         }
     }

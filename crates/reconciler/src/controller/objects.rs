@@ -9,6 +9,9 @@ use crate::{Cache, Kind, ObjectAdapter, ObjectKey, ObjectReconciler};
 impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     /// Creates a controller of the objects of a cache, which run when they change. The name
     /// labels its metrics and logs, and names its writes: one word, unique in its manager.
+    ///
+    /// Here, in [`owns`](Self::owns) and in [`watches`](Self::watches), [`Cache::when`] selects the
+    /// changes: `&foos.when(predicate::spec_or_deletion)`.
     #[doc(alias = "For")]
     pub fn new(name: impl Into<Arc<str>>, objects: &Cache<R::Object>, reconciler: R) -> Self {
         let name = name.into();
@@ -51,6 +54,20 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     pub fn finalizer(mut self, name: impl Into<Arc<str>>) -> Self {
         if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {
             adapter.finalizer = Some(name.into());
+        }
+        self
+    }
+
+    /// Pauses each object that has this annotation, such as `example.com/paused`, with any value but
+    /// `false`: neither [`reconcile`](ObjectReconciler::reconcile) nor
+    /// [`cleanup`](ObjectReconciler::cleanup) runs for it. The object runs when the annotation is
+    /// removed.
+    ///
+    /// A paused object that is deleted stays until then, if it has the controller's finalizer.
+    #[doc(alias = "ResourceNotPaused")]
+    pub fn pause_annotation(mut self, name: impl Into<Arc<str>>) -> Self {
+        if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {
+            adapter.pause_annotation = Some(name.into());
         }
         self
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::writer::{TypedKind, Writer};
+use crate::predicate::is_paused;
 use crate::{Action, Cache, Failure, ObjectKey, Reconciler, Request};
 
 /// Moves the actual state of one object towards its desired state.
@@ -65,12 +66,19 @@ pub struct ObjectAdapter<R: ObjectReconciler> {
     reconciler: R,
     cache: Cache<R::Object>,
     pub(crate) finalizer: Option<Arc<str>>,
+    pub(crate) pause_annotation: Option<Arc<str>>,
     pub(crate) writer: Arc<Writer>,
 }
 
 impl<R: ObjectReconciler> ObjectAdapter<R> {
     pub(crate) fn new(reconciler: R, cache: Cache<R::Object>, writer: Writer) -> Self {
-        Self { reconciler, cache, finalizer: None, writer: Arc::new(writer) }
+        Self {
+            reconciler,
+            cache,
+            finalizer: None,
+            pause_annotation: None,
+            writer: Arc::new(writer),
+        }
     }
 }
 
@@ -88,6 +96,9 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
             return Ok(Action::await_change());
         };
         let meta = kube::Resource::meta(&*object);
+        if self.pause_annotation.as_deref().is_some_and(|name| is_paused(meta, name)) {
+            return Ok(Action::await_change());
+        }
         let is_deleted = meta.deletion_timestamp.is_some();
         let finalizer = self.finalizer.as_deref();
         let has_finalizer = finalizer.is_some_and(|name| {

@@ -12,6 +12,7 @@ mod objects;
 mod retries;
 mod runs;
 mod seen;
+mod sources;
 mod stopping;
 #[cfg(feature = "election")]
 mod terms;
