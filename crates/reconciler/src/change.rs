@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 
 use crate::ObjectKey;
@@ -23,11 +24,30 @@ pub struct Change<K> {
     pub new: Option<Arc<K>>,
     /// Whether this change shows a new subscriber an object that existed before.
     pub initial: bool,
+    /// Whether the watch showed it. A list may show several writes as one change.
+    pub(crate) is_event: bool,
+}
+
+/// One write of an object: its uid, and its version before and after. `old` is `None` if the write
+/// created the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Step<'a> {
+    uid: &'a str,
+    old: Option<&'a str>,
+    new: &'a str,
+}
+
+impl<'a> Step<'a> {
+    /// `None` if nothing was written, or if the server did not name uid and version.
+    pub(crate) fn new(old: Option<&'a str>, new: &'a ObjectMeta) -> Option<Self> {
+        let step = Self { uid: new.uid.as_deref()?, old, new: new.resource_version.as_deref()? };
+        (old != Some(step.new)).then_some(step)
+    }
 }
 
 impl<K> Clone for Change<K> {
     fn clone(&self) -> Self {
-        Self { old: self.old.clone(), new: self.new.clone(), initial: self.initial }
+        Self { old: self.old.clone(), new: self.new.clone(), ..*self }
     }
 }
 
@@ -45,15 +65,15 @@ pub enum ChangeKind {
 
 impl<K> Change<K> {
     pub(crate) fn appeared(new: Arc<K>) -> Self {
-        Self { old: None, new: Some(new), initial: false }
+        Self { old: None, new: Some(new), initial: false, is_event: false }
     }
 
     pub(crate) fn changed(old: Arc<K>, new: Arc<K>) -> Self {
-        Self { old: Some(old), new: Some(new), initial: false }
+        Self { old: Some(old), new: Some(new), initial: false, is_event: false }
     }
 
     pub(crate) fn vanished(old: Arc<K>) -> Self {
-        Self { old: Some(old), new: None, initial: false }
+        Self { old: Some(old), new: None, initial: false, is_event: false }
     }
 
     /// Returns the kind of the change.
@@ -81,6 +101,16 @@ impl<K: Resource> Change<K> {
     /// Returns the object's key; `None` only for an object without a name, which no cache holds.
     pub fn key(&self) -> Option<ObjectKey> {
         self.object().and_then(|object| ObjectKey::of(&**object))
+    }
+
+    /// The write that the change shows, if it shows one.
+    pub(crate) fn step(&self) -> Option<Step<'_>> {
+        let new = self.new.as_ref().filter(|_| self.is_event)?;
+        let old = match &self.old {
+            Some(old) => Some(old.meta().resource_version.as_deref()?),
+            None => None,
+        };
+        Step::new(old, new.meta())
     }
 
     /// Returns whether only the status changed, as far as a kind with a generation shows it.

@@ -19,6 +19,7 @@ use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::Policy;
 use crate::parked::ParkedKeys;
+use crate::run::Writes;
 use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with
@@ -46,6 +47,8 @@ pub struct Controller<R: Reconciler> {
     has_handle: AtomicBool,
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
+    /// What the runs of an object controller write.
+    writes: Option<Arc<Writes<R::Key>>>,
     ended: Arc<term::Ended>,
     broken: Broken,
 }
@@ -69,11 +72,13 @@ impl<R: Reconciler> Controller<R> {
                 max_attempts: None,
                 min_requeue: Duration::from_millis(10),
                 failing_interval: Duration::from_secs(1),
+                ignores_own_writes: false,
             },
             inbox: Arc::new(Inbox::new()),
             has_handle: AtomicBool::new(false),
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
+            writes: None,
             ended: Arc::default(),
             broken: Broken::default(),
         }
@@ -139,7 +144,8 @@ impl<R: Reconciler> Controller<R> {
     ///
     /// A run that fails and writes its own object does not retrigger itself at the speed of its
     /// writes. Retries keep their back-off. A status-only change
-    /// ([`Cache::objects`](crate::Cache::objects)) waits for the retry, and does not un-park a key.
+    /// ([`Cache::objects`](crate::Cache::objects)) and a write of the key's own run through its
+    /// [`Context`](crate::Context) wait for the retry, and do not un-park a key.
     pub fn failing_interval(mut self, least: Duration) -> Self {
         self.policy.failing_interval = least;
         self

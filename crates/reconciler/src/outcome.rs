@@ -43,6 +43,8 @@ pub(crate) struct Policy {
     pub(crate) min_requeue: Duration,
     /// The least time between a failed run and a run that an event causes.
     pub(crate) failing_interval: Duration,
+    /// Whether events of the key's own writes run no key.
+    pub(crate) ignores_own_writes: bool,
 }
 
 impl Policy {

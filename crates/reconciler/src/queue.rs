@@ -168,11 +168,12 @@ impl<K: Key> Held<K> {
     }
 
     /// Delays the key by this time. Returns the key if the queue has stopped.
-    pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration) -> Option<K> {
+    pub(crate) fn postpone(self, queue: &Queue<K>, by: Duration, reasons: Reasons) -> Option<K> {
         let Self { guard } = self;
         let key = guard.item().clone();
         // Add first, so that the queue always holds the key.
-        let added = queue.inner.add_after_with(key.clone(), by, guard.order().clone());
+        let note = Note { order: guard.order().order.clone(), reasons };
+        let added = queue.inner.add_after_with(key.clone(), by, note);
         guard.done();
         (!added.is_accepted()).then_some(key)
     }

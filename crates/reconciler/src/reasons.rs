@@ -16,9 +16,9 @@ const SOURCES: usize = 32;
 pub(crate) struct Reasons {
     appeared: u32,
     changed: u32,
-    /// Changes of only the object's own status.
-    status: u32,
     vanished: u32,
+    /// The weights of the changes.
+    weights: u8,
     named: u32,
     added: bool,
     requeued: bool,
@@ -26,6 +26,15 @@ pub(crate) struct Reasons {
     /// The retry of a failed run is due.
     retried: bool,
 }
+
+/// A change of another object, or of more than the status: a strong event.
+const STRONG: u8 = 1;
+/// A change of only the object's own status: a weak event.
+const STATUS: u8 = 2;
+/// A write of the key's own run: a weak event.
+const OWN: u8 = 4;
+/// A change that may be of the key's own run: see [`Reasons::judged`].
+const UNJUDGED: u8 = 8;
 
 /// The number of a source within its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +80,7 @@ pub enum Reason<'a> {
 
 impl Reasons {
     pub(crate) fn change(source: SourceNumber, kind: ChangeKind) -> Self {
-        let mut reasons = Self::default();
+        let mut reasons = Self { weights: STRONG, ..Self::default() };
         match kind {
             ChangeKind::Appeared => reasons.appeared = source.bit(),
             ChangeKind::Changed => reasons.changed = source.bit(),
@@ -80,9 +89,30 @@ impl Reasons {
         reasons
     }
 
-    /// A change of only the object's own status: a weak event.
+    /// A change of only the object's own status.
     pub(crate) fn status(source: SourceNumber) -> Self {
-        Self { status: source.bit(), ..Self::default() }
+        Self { changed: source.bit(), weights: STATUS, ..Self::default() }
+    }
+
+    /// The same change as one of the key's own run.
+    pub(crate) fn own(self) -> Self {
+        Self { weights: OWN, ..self }
+    }
+
+    /// The same change, to be weighed before the key runs.
+    pub(crate) fn unjudged(self) -> Self {
+        Self { weights: UNJUDGED, ..self }
+    }
+
+    pub(crate) fn are_unjudged(self) -> bool {
+        self.weights & UNJUDGED != 0
+    }
+
+    /// The reasons with the weights of their unjudged changes. Without these they are strong.
+    pub(crate) fn judged(self, changes: impl Iterator<Item = Self>) -> Self {
+        let found = changes.fold(0, |weights, change| weights | change.weights);
+        let found = if found == 0 { STRONG } else { found };
+        Self { weights: self.weights & !UNJUDGED | found, ..self }
     }
 
     pub(crate) fn named(source: SourceNumber) -> Self {
@@ -104,7 +134,17 @@ impl Reasons {
 
     /// Whether only weak events named the key.
     pub(crate) fn are_weak(self) -> bool {
-        self.status != 0 && self == Self { status: self.status, ..Self::default() }
+        self.are_changes() && self.weights & (STRONG | UNJUDGED) == 0
+    }
+
+    /// Whether only writes of the key's own runs named the key.
+    pub(crate) fn are_own(self) -> bool {
+        self.are_changes() && self.weights == OWN
+    }
+
+    fn are_changes(self) -> bool {
+        let Self { appeared, changed, vanished, weights, .. } = self;
+        weights != 0 && self == Self { appeared, changed, vanished, weights, ..Self::default() }
     }
 
     pub(crate) fn requeued() -> Self {
@@ -118,8 +158,8 @@ impl Reasons {
     pub(crate) fn merge(&mut self, other: Self) {
         self.appeared |= other.appeared;
         self.changed |= other.changed;
-        self.status |= other.status;
         self.vanished |= other.vanished;
+        self.weights |= other.weights;
         self.named |= other.named;
         self.added |= other.added;
         self.requeued |= other.requeued;
@@ -134,7 +174,7 @@ impl Reasons {
     ) -> impl Iterator<Item = Reason<'a>> + use<'a> {
         let changes = [
             (ChangeKind::Appeared, self.appeared),
-            (ChangeKind::Changed, self.changed | self.status),
+            (ChangeKind::Changed, self.changed),
             (ChangeKind::Vanished, self.vanished),
         ];
         let changes = changes.into_iter().flat_map(move |(kind, bits)| {

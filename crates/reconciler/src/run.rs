@@ -4,6 +4,7 @@ mod conditions;
 mod context;
 mod json;
 mod object;
+mod own;
 mod writer;
 mod writes;
 
@@ -12,3 +13,4 @@ pub use context::Context;
 pub use object::{Cleanup, ObjectAdapter, ObjectReconciler};
 pub use writer::TypedKind;
 pub(crate) use writer::{Writer, is_of_cluster};
+pub(crate) use writes::Writes;

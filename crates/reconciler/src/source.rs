@@ -12,6 +12,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::coop::consume_budget;
 
 use crate::cache::{Complete, Subscription};
+use crate::change::Step;
 use crate::reasons::{Reasons, SourceNumber};
 use crate::run::is_of_cluster;
 use crate::{Cache, Change, Key, Kind, ObjectKey};
@@ -25,8 +26,17 @@ pub struct Source<Q> {
     pub(crate) feed: Feed<Q>,
 }
 
-/// Accepts a key with its reasons, and whether it only shows an object that existed at the start.
-pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
+/// Accepts the keys of a change.
+pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Event<'_>) + Send + Sync>;
+
+/// What a change tells about the keys that it names.
+#[derive(Clone, Copy)]
+pub(crate) struct Event<'a> {
+    pub(crate) reasons: Reasons,
+    /// Whether the change only shows an object that existed at the start.
+    pub(crate) is_initial: bool,
+    pub(crate) step: Option<Step<'a>>,
+}
 
 pub(crate) enum Feed<Q> {
     /// Attaches an intake to a cache until the subscription is dropped. Each term attaches once.
@@ -165,8 +175,10 @@ impl<K: Kind> Cache<K> {
                 if predicate.as_ref().is_some_and(|passes| !passes(change)) {
                     return;
                 }
+                let (reasons, is_initial) = (reasons(number, change), change.initial);
+                let event = Event { reasons, is_initial, step: change.step() };
                 for key in map(change) {
-                    intake(key, reasons(number, change), change.initial);
+                    intake(key, event);
                 }
             }))
         };

@@ -22,6 +22,8 @@ use crate::metrics::ControllerMetrics;
 use crate::outcome::{Ended, Policy, Verdict, decide};
 use crate::parked::ParkedKeys;
 use crate::queue::{Held, Queue};
+use crate::reasons::Reasons;
+use crate::run::Writes;
 use crate::term::Term;
 use crate::{Reconciler, Request};
 
@@ -35,6 +37,7 @@ pub(crate) struct Work<R: Reconciler> {
     pub(crate) timeout: Option<Duration>,
     pub(crate) sources: Arc<[Arc<str>]>,
     pub(crate) metrics: Arc<ControllerMetrics>,
+    pub(crate) writes: Option<Arc<Writes<R::Key>>>,
     pub(crate) failing: FailingKeys<R::Key>,
     pub(crate) parked: Arc<ParkedKeys<R::Key>>,
     pub(crate) inbox: Arc<Inbox<R::Key>>,
@@ -52,10 +55,11 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             continue;
         }
         let running = Running::begin(&work, held.key().clone());
-        match work.admission(&held) {
+        let reasons = work.judged(&held);
+        match work.admission(held.key(), reasons) {
             Admission::Run => {}
             Admission::Postpone(by) => {
-                work.returned.lock().extend(held.postpone(&work.queue, by));
+                work.returned.lock().extend(held.postpone(&work.queue, by, reasons));
                 running.end();
                 continue;
             }
@@ -73,7 +77,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             attempt,
             is_last_attempt: work.policy.is_last(attempt),
             deadline: work.timeout.and_then(|longest| Instant::now().checked_add(longest)),
-            reasons: held.reasons(),
+            reasons,
             sources: Arc::clone(&work.sources),
             cancellation: cancellation.clone(),
             scope: work.term.scope.clone(),
@@ -113,12 +117,22 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
 }
 
 impl<R: Reconciler> Work<R> {
-    fn admission(&self, held: &Held<R::Key>) -> Admission {
-        if held.reasons().are_weak() && self.parked.contains(held.key()) {
+    /// The reasons of the key with the weights of its events. Its last run has ended.
+    fn judged(&self, held: &Held<R::Key>) -> Reasons {
+        match &self.writes {
+            Some(writes) => writes.judge(held.key(), held.reasons()),
+            None => held.reasons(),
+        }
+    }
+
+    fn admission(&self, key: &R::Key, reasons: Reasons) -> Admission {
+        if reasons.are_own() && self.policy.ignores_own_writes
+            || reasons.are_weak() && self.parked.contains(key)
+        {
             return Admission::Leave;
         }
         let interval = self.policy.failing_interval;
-        self.failing.admit(held.key(), held.reasons(), Instant::now(), interval)
+        self.failing.admit(key, reasons, Instant::now(), interval)
     }
 }
 

@@ -124,7 +124,11 @@ impl<K: Resource> Store<K> {
         };
         match arrival {
             Some(Arrival::Same | Arrival::Older) => Vec::new(),
-            None | Some(Arrival::Newer) => self.put(entering),
+            None | Some(Arrival::Newer) => {
+                let mut changes = self.put(entering);
+                changes.iter_mut().for_each(|change| change.is_event = true);
+                changes
+            }
         }
     }
 

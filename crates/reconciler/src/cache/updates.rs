@@ -124,7 +124,7 @@ impl<K: Kind> Cache<K> {
         }
         let objects = self.list();
         for object in objects {
-            let change = Change { old: None, new: Some(object), initial: true };
+            let change = Change { initial: true, ..Change::appeared(object) };
             for newcomer in
                 newcomers.iter().filter(|newcomer| newcomer.alive.load(Ordering::Acquire))
             {

@@ -19,8 +19,10 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         writer.read_by(objects);
         let adapter = ObjectAdapter::new(reconciler, objects.clone(), writer);
         let metrics = Arc::clone(&adapter.writer.metrics);
+        let writes = Arc::clone(&adapter.writer.writes);
         let mut controller = Self::keyed(name, adapter).source(objects.objects());
         controller.metrics = metrics;
+        controller.writes = Some(writes);
         controller
     }
 
@@ -55,6 +57,23 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {
             adapter.finalizer = Some(name.into());
         }
+        self
+    }
+
+    /// Sets whether events of own writes run no object. By default they run it once more, unless it
+    /// fails: many reconcilers do one step a run.
+    ///
+    /// An event is own if it shows a write of a run of the same object through its
+    /// [`Context`](crate::Context), and nothing else. These are never own:
+    ///
+    /// - deletions;
+    /// - changes that a new list shows, not the watch;
+    /// - a write without an answer;
+    /// - a patch or an apply beside which another's change came.
+    ///
+    /// Other objects and other controllers see an ordinary change.
+    pub fn ignore_own_writes(mut self, ignores: bool) -> Self {
+        self.policy.ignores_own_writes = ignores;
         self
     }
 

@@ -144,6 +144,7 @@ impl<R: Reconciler> Controller<R> {
             timeout: self.timeout,
             sources: self.sources.iter().map(|source| Arc::clone(&source.name)).collect(),
             metrics: Arc::clone(&self.metrics),
+            writes: self.writes.clone(),
             failing: FailingKeys::new(),
             parked: Arc::clone(&self.parked),
             inbox: Arc::clone(&self.inbox),
@@ -207,8 +208,13 @@ impl<R: Reconciler> Controller<R> {
                     let queue = queue.clone();
                     // After the end of the term the queue refuses the key. The next term gets every
                     // object again.
-                    let intake: Intake<R::Key> = Arc::new(move |key, reasons, initial| {
-                        if initial {
+                    let writes = self.writes.clone();
+                    let intake: Intake<R::Key> = Arc::new(move |key, event| {
+                        let reasons = match &writes {
+                            Some(writes) => writes.weigh(&key, event.step, event.reasons),
+                            None => event.reasons,
+                        };
+                        if event.is_initial {
                             queue.add_initial(key, reasons);
                         } else {
                             queue.add(key, reasons);

@@ -9,6 +9,7 @@ fn policy(max_attempts: u32) -> Policy {
         max_attempts: (max_attempts > 0).then_some(max_attempts),
         min_requeue: 10 * MS,
         failing_interval: 1000 * MS,
+        ignores_own_writes: false,
     }
 }
 

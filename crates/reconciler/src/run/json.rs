@@ -1,4 +1,5 @@
-//! JSON of objects: whether one contains another, and the merge patch between two.
+//! JSON of objects: whether one contains another, the merge patch between two, and whether a patch
+//! says all that differs.
 
 use serde_json::{Map, Value};
 
@@ -24,6 +25,26 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(members) => members.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
+    }
+}
+
+/// Whether the patch `said` names all that differs between `old` and `new`.
+pub(crate) fn says(said: Option<&Value>, old: Option<&Value>, new: Option<&Value>) -> bool {
+    if old == new {
+        return true;
+    }
+    match (said, old, new) {
+        (None, ..) => false,
+        (Some(Value::Object(said)), Some(Value::Object(old)), Some(Value::Object(new))) => {
+            let mut names = old.keys().chain(new.keys());
+            names.all(|name| says(said.get(name), old.get(name), new.get(name)))
+        }
+        (Some(Value::Array(said)), Some(Value::Array(old)), Some(Value::Array(new))) => {
+            said.len() == new.len()
+                && (old.len() != new.len()
+                    || (0..new.len()).all(|at| says(said.get(at), old.get(at), new.get(at))))
+        }
+        (Some(_), ..) => true,
     }
 }
 
@@ -72,6 +93,33 @@ mod tests {
         ] {
             assert!(!contains(&held, &wanted), "{wanted}");
         }
+    }
+
+    #[test]
+    fn a_patch_says_what_differs_or_another_wrote_it() {
+        let old = json!({"a": 1, "b": {"c": 1, "d": 2}, "l": [{"m": 1, "n": 1}]});
+        let says = |said: Value, new: &Value| says(Some(&said), Some(&old), Some(new));
+        let new =
+            json!({"a": 2, "b": {"c": 3, "d": 2}, "l": [{"m": 2, "n": 1}], "e": {"f": 1, "g": 2}});
+        let said = json!({"a": 2, "b": {"c": 3}, "l": [{"m": 2}], "e": {"f": 1}});
+        assert!(says(said.clone(), &new), "the server fills in what is new");
+        assert!(says(json!({}), &old));
+        for name in ["a", "b", "l", "e"] {
+            let mut less = said.clone();
+            less[name] = json!({});
+            let mut foreign = new.clone();
+            if name == "a" || name == "l" {
+                less.as_object_mut().unwrap().remove(name);
+            } else {
+                foreign[name] = json!({"c": 3, "d": 2, "other": 1});
+                foreign["b"]["other"] = json!(1);
+            }
+            assert!(!says(less, &foreign), "{name}");
+        }
+        let longer = json!({"a": 1, "b": {"c": 1, "d": 2}, "l": [{"m": 1, "n": 1}, {"m": 2}]});
+        assert!(says(json!({"l": [{"m": 1}, {"m": 2}]}), &longer));
+        assert!(!says(json!({"l": [{"m": 1}]}), &longer), "another has an item");
+        assert!(says(json!({"a": null}), &json!({"b": {"c": 1, "d": 2}, "l": [{"m": 1, "n": 1}]})));
     }
 
     #[test]

@@ -87,6 +87,7 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
 
     async fn reconcile(&self, request: Request<ObjectKey>) -> Result<Action, Failure> {
         let key = request.key().clone();
+        let _run = self.writer.writes.run(&key);
         if !self.writer.writes.are_seen(&key).await {
             self.writer.metrics.unseen_writes.up();
             tracing::warn!("a cache does not show the writes of the last run");

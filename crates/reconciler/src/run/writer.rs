@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::json;
 use super::writes::Writes;
 use crate::cache::Unseen;
+use crate::change::Step;
 use crate::metrics::ControllerMetrics;
 use crate::{Cache, EventRecorder, Failure, Kind, ObjectKey};
 
@@ -35,7 +36,7 @@ pub(crate) struct Writer {
     client: Client,
     /// Of applies, patches and creates: the controller's name.
     pub(crate) field_manager: Arc<str>,
-    pub(crate) writes: Writes,
+    pub(crate) writes: Arc<Writes<ObjectKey>>,
     pub(crate) metrics: Arc<ControllerMetrics>,
     events: OnceLock<EventRecorder>,
     /// `Cache<T>` by `TypeId::of::<T>()`.
@@ -48,7 +49,7 @@ impl Writer {
         Self {
             client,
             field_manager,
-            writes: Writes::default(),
+            writes: Arc::new(Writes::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             events: OnceLock::new(),
             caches: HashMap::new(),
@@ -86,6 +87,30 @@ impl Writer {
         }
     }
 
+    /// The object as the run of `by` last wrote it, or as a cache has it.
+    fn held<T: Kind>(&self, by: &ObjectKey, key: &ObjectKey) -> Option<Arc<T>> {
+        let written = self.writes.answer(by, &(TypeId::of::<T>(), key.clone()));
+        written.or_else(|| self.caches().find_map(|cache: &Cache<T>| cache.get(key)))
+    }
+
+    /// Notes which event is that of a write: from the `old` version to the answer's. `said` is the
+    /// patch of an object.
+    fn answered<T: TypedKind>(&self, by: &ObjectKey, old: Option<&T>, said: &Value, answer: &T) {
+        let Some(cache) = self.caches::<T>().next() else { return };
+        let Ok(entering) = cache.prepare(answer.clone()) else { return };
+        let (key, new) = (entering.key, entering.object);
+        let named = said["metadata"]["resourceVersion"].as_str();
+        // A patch that names no version may change nothing, and then the answer shows the write of
+        // another. That does not matter if the patch says all that changed.
+        if named.is_some() || old.is_none_or(|old| says(said, old, &new)) {
+            let old = named.or_else(|| old?.meta().resource_version.as_deref());
+            if let Some(step) = Step::new(old, new.meta()) {
+                self.writes.wrote(by, step);
+            }
+        }
+        self.writes.answered(by, (TypeId::of::<T>(), key), new);
+    }
+
     pub(crate) async fn create<T: TypedKind>(
         &self,
         by: &ObjectKey,
@@ -98,8 +123,10 @@ impl Writer {
         let body = serde_json::to_vec(object).map_err(kube::Error::SerdeError)?;
         let request = collection::<T>(object.meta().namespace.as_deref()).create(&params, body);
         let request = request.map_err(kube::Error::BuildRequest)?;
+        self.writes.announce(by);
         let created = self.client.request(request).await?;
         self.wrote(by, &created);
+        self.answered(by, None, &Value::Null, &created);
         Ok(created)
     }
 
@@ -145,8 +172,13 @@ impl Writer {
             }
         };
         let request = request.map_err(kube::Error::BuildRequest)?;
+        let held: Option<Arc<T>> = self.held(by, key);
+        self.writes.announce(by);
         let patched = self.client.request(request).await?;
         self.wrote(by, &patched);
+        if let Patch::Apply(said) | Patch::Merge(said) = patch {
+            self.answered(by, held.as_deref(), said, &patched);
+        }
         Ok(patched)
     }
 
@@ -186,6 +218,20 @@ impl Writer {
         }
         Ok(())
     }
+}
+
+/// Whether the patch says all that differs between two versions.
+fn says<T: TypedKind>(patch: &Value, old: &T, new: &T) -> bool {
+    let value = |object: &T| {
+        let mut value = serde_json::to_value(object).ok()?;
+        let meta = value.get_mut("metadata")?.as_object_mut()?;
+        for of_each_write in ["resourceVersion", "generation"] {
+            meta.remove(of_each_write);
+        }
+        Some(value)
+    };
+    let (old, new) = (value(old), value(new));
+    old.is_some() && json::says(Some(patch), old.as_ref(), new.as_ref())
 }
 
 fn collection<T: TypedKind>(namespace: Option<&str>) -> Request {

@@ -1,72 +1,201 @@
 //! `Writes`: what the runs of a controller wrote for each key, until the caches show it.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use crate::ObjectKey;
+use super::own::OwnWrites;
 use crate::cache::Unseen;
+use crate::change::Step;
+use crate::hostile::let_go;
+use crate::reasons::Reasons;
+use crate::{Key, ObjectKey};
 
 /// The longest wait for the caches. A watch that fails must not stop the controller.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// The writes of one controller, by the key whose run made them.
-#[derive(Debug, Default)]
-pub(crate) struct Writes {
-    by_key: Mutex<HashMap<ObjectKey, Written>>,
+#[derive(Debug)]
+pub(crate) struct Writes<K> {
+    by_key: Mutex<HashMap<K, Written>>,
+    hasher: RandomState,
 }
+
+/// A written object: its type, and its key.
+type Id = (TypeId, ObjectKey);
 
 #[derive(Debug, Default)]
 struct Written {
     /// Writes that a cache has yet to show.
     unseen: Vec<Unseen>,
+    own: OwnWrites,
     /// A digest of the last apply to each object.
-    applied: HashMap<(TypeId, ObjectKey), u64>,
+    applied: HashMap<Id, u64>,
+    /// The last answer for each object, during the run.
+    answers: HashMap<Id, Arc<dyn Any + Send + Sync>>,
 }
 
-impl Writes {
+/// An active run. Its answers are dropped with it.
+pub(crate) struct Run<'a, K: Key> {
+    writes: &'a Writes<K>,
+    key: &'a K,
+}
+
+impl<K: Key> Drop for Run<'_, K> {
+    fn drop(&mut self) {
+        let mut by_key = self.writes.by_key.lock();
+        let answers = by_key.get_mut(self.key).map(|it| std::mem::take(&mut it.answers));
+        drop(by_key);
+        let_go(answers);
+    }
+}
+
+impl<K: Key> Writes<K> {
+    pub(crate) fn new() -> Self {
+        Self { by_key: Mutex::new(HashMap::new()), hasher: RandomState::new() }
+    }
+
+    /// Tells of a write that a run of the key begins: its event may come before its answer.
+    pub(crate) fn announce(&self, key: &K) {
+        self.by_key.lock().entry(key.clone()).or_default();
+    }
+
+    /// A run of the key begins.
+    pub(crate) fn run<'a>(&'a self, key: &'a K) -> Run<'a, K> {
+        Run { writes: self, key }
+    }
+
+    /// Returns the object as the active run of the key last wrote it.
+    pub(crate) fn answer<T: Any + Send + Sync>(&self, key: &K, id: &Id) -> Option<Arc<T>> {
+        let answer = self.by_key.lock().get(key)?.answers.get(id).cloned()?;
+        answer.downcast().ok()
+    }
+
+    pub(crate) fn answered<T: Any + Send + Sync>(&self, key: &K, id: Id, answer: Arc<T>) {
+        let mut by_key = self.by_key.lock();
+        let earlier = by_key.entry(key.clone()).or_default().answers.insert(id, answer);
+        drop(by_key);
+        let_go(earlier);
+    }
+
+    /// Notes what a run of the key wrote.
+    pub(crate) fn wrote(&self, key: &K, step: Step<'_>) {
+        let step = self.hasher.hash_one(step);
+        self.by_key.lock().entry(key.clone()).or_default().own.wrote(step);
+    }
+
+    /// Returns the reasons of an event, with its weight for this key.
+    pub(crate) fn weigh(&self, key: &K, step: Option<Step<'_>>, reasons: Reasons) -> Reasons {
+        let Some(step) = step else { return reasons };
+        match self.by_key.lock().get_mut(key) {
+            Some(written) => written.own.weigh(self.hasher.hash_one(step), reasons),
+            None => reasons,
+        }
+    }
+
+    /// Weighs the events that came before an answer. The key's run has ended.
+    pub(crate) fn judge(&self, key: &K, reasons: Reasons) -> Reasons {
+        if !reasons.are_unjudged() {
+            return reasons;
+        }
+        match self.by_key.lock().get_mut(key) {
+            Some(written) => written.own.judge(reasons),
+            None => reasons.judged(std::iter::empty()),
+        }
+    }
+
     /// Waits until the caches show the writes of this key. Returns false if they do not in time.
     ///
     /// # Cancel safety
     ///
     /// A dropped wait forgets the writes: the next one does not wait for them.
-    pub(crate) async fn are_seen(&self, key: &ObjectKey) -> bool {
+    pub(crate) async fn are_seen(&self, key: &K) -> bool {
         let unseen = match self.by_key.lock().get_mut(key) {
-            Some(written) => std::mem::take(&mut written.unseen),
+            Some(written) => {
+                written.own.begin();
+                std::mem::take(&mut written.unseen)
+            }
             None => return true,
         };
-        if unseen.is_empty() {
-            return true;
+        let are_seen = unseen.is_empty()
+            || timeout(LONGEST_WAIT, join_all(unseen.into_iter().map(Unseen::seen))).await.is_ok();
+        if are_seen && let Some(written) = self.by_key.lock().get_mut(key) {
+            written.own.seen();
         }
-        timeout(LONGEST_WAIT, join_all(unseen.into_iter().map(Unseen::seen))).await.is_ok()
+        are_seen
     }
 
-    pub(crate) fn note(&self, key: &ObjectKey, unseen: impl IntoIterator<Item = Unseen>) {
+    pub(crate) fn note(&self, key: &K, unseen: impl IntoIterator<Item = Unseen>) {
         let mut by_key = self.by_key.lock();
         by_key.entry(key.clone()).or_default().unseen.extend(unseen);
     }
 
-    pub(crate) fn applied(&self, key: &ObjectKey, object: (TypeId, ObjectKey), digest: u64) {
+    pub(crate) fn applied(&self, key: &K, object: Id, digest: u64) {
         self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, digest);
     }
 
     /// Whether this was applied last.
-    pub(crate) fn was_applied(
-        &self,
-        key: &ObjectKey,
-        object: &(TypeId, ObjectKey),
-        digest: u64,
-    ) -> bool {
+    pub(crate) fn was_applied(&self, key: &K, object: &Id, digest: u64) -> bool {
         let by_key = self.by_key.lock();
         by_key.get(key).and_then(|written| written.applied.get(object)) == Some(&digest)
     }
 
     /// Forgets the writes of a key whose object is gone.
-    pub(crate) fn forget(&self, key: &ObjectKey) {
+    pub(crate) fn forget(&self, key: &K) {
         self.by_key.lock().remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+    use super::*;
+    use crate::ChangeKind;
+    use crate::reasons::SourceNumber;
+
+    fn meta(uid: &str, version: &str) -> ObjectMeta {
+        let (uid, resource_version) = (Some(uid.to_owned()), Some(version.to_owned()));
+        ObjectMeta { uid, resource_version, ..ObjectMeta::default() }
+    }
+
+    #[test]
+    fn an_own_event_has_the_key_the_uid_and_both_versions_of_the_write() {
+        let (writes, change) =
+            (Writes::new(), Reasons::change(SourceNumber::new(0), ChangeKind::Changed));
+        let is_own = |key: u32, old, uid, new| {
+            let reasons = writes.weigh(&key, Step::new(old, &meta(uid, new)), change);
+            writes.judge(&key, reasons).are_own()
+        };
+        writes.announce(&2);
+        writes.wrote(&1, Step::new(Some("4"), &meta("u", "5")).unwrap());
+        assert!(is_own(1, Some("4"), "u", "5"));
+        assert!(!is_own(2, Some("4"), "u", "5"), "another key");
+        assert!(!is_own(3, Some("4"), "u", "5"), "a key that wrote nothing");
+        assert!(!is_own(1, Some("4"), "v", "5"), "another object");
+        assert!(!is_own(1, Some("3"), "u", "5"), "from another version");
+        assert!(!is_own(1, None, "u", "5"), "an appearance");
+        assert!(!is_own(1, Some("4"), "u", "6"), "to another version");
+        assert_eq!(Step::new(Some("5"), &meta("u", "5")), None, "nothing was written");
+        writes.forget(&1);
+        assert!(!is_own(1, Some("4"), "u", "5"));
+    }
+
+    #[test]
+    fn the_answers_of_a_run_go_with_it() {
+        let (writes, key) = (Writes::new(), ObjectKey::cluster("a"));
+        let id = (TypeId::of::<u32>(), key.clone());
+        let run = writes.run(&1);
+        writes.answered(&1, id.clone(), Arc::new(7_u32));
+        assert_eq!(writes.answer::<u32>(&1, &id).as_deref(), Some(&7));
+        assert_eq!(writes.answer::<u32>(&2, &id), None);
+        drop(run);
+        assert_eq!(writes.answer::<u32>(&1, &id), None);
     }
 }

@@ -9,6 +9,7 @@ mod destructors;
 #[cfg(feature = "election")]
 mod pauses;
 mod objects;
+mod own_writes;
 mod retries;
 mod runs;
 mod seen;

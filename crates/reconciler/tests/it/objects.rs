@@ -23,14 +23,14 @@ use crate::bench::{Bench, Log, Running, bench, key, manager, settle, start, unti
 #[derive(CustomResource, Clone, Debug, Deserialize, Serialize)]
 #[kube(group = "example.com", version = "v1", kind = "Site", namespaced)]
 #[kube(status = "SiteStatus", schema = "disabled")]
-struct SiteSpec {
-    text: String,
+pub(crate) struct SiteSpec {
+    pub(crate) text: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
-struct SiteStatus {
+pub(crate) struct SiteStatus {
     #[serde(default)]
-    length: usize,
+    pub(crate) length: usize,
     #[serde(default)]
     conditions: Vec<Condition>,
 }
@@ -53,14 +53,14 @@ fn definition() -> CustomResourceDefinition {
 }
 
 /// A server that has the kind, and the kind's objects as another user sees them.
-fn world() -> (Bench, Api<Site>) {
+pub(crate) fn world() -> (Bench, Api<Site>) {
     let bench = bench();
     bench.server.register_definition(&definition()).unwrap();
     let sites = Api::namespaced(bench.server.client_as("writer"), "default");
     (bench, sites)
 }
 
-async fn make(sites: &Api<Site>, name: &str, text: &str) -> Site {
+pub(crate) async fn make(sites: &Api<Site>, name: &str, text: &str) -> Site {
     let site = Site::new(name, SiteSpec { text: text.to_owned() });
     sites.create(&PostParams::default(), &site).await.unwrap()
 }
@@ -70,7 +70,7 @@ fn writes(bench: &Bench, resource: &str) -> Selection {
     bench.server.requests().by("controller").writes().resource(resource)
 }
 
-fn map(name: &str, text: &str) -> ConfigMap {
+pub(crate) fn map(name: &str, text: &str) -> ConfigMap {
     serde_json::from_value(json!({"metadata": {"name": name}, "data": {"text": text}})).unwrap()
 }
 
