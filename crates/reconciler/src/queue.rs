@@ -172,7 +172,7 @@ impl<K: Key> Held<K> {
         let Self { guard } = self;
         let key = guard.item().clone();
         // Add first, so that the queue always holds the key.
-        let note = Note { order: guard.order().order.clone(), reasons };
+        let note = Note { order: guard.order().order, reasons };
         let added = queue.inner.add_after_with(key.clone(), by, note);
         guard.done();
         (!added.is_accepted()).then_some(key)

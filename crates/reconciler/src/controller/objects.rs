@@ -60,16 +60,17 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         self
     }
 
-    /// Sets whether events of own writes run no object. By default they run it once more, unless it
-    /// fails: many reconcilers do one step a run.
+    /// Sets whether events of own writes run no object. By default they run it again, unless its
+    /// run failed. With `true` a run must do all its steps, or request the next run
+    /// ([`Action::requeue`](crate::Action::requeue)).
     ///
     /// An event is own if it shows a write of a run of the same object through its
     /// [`Context`](crate::Context), and nothing else. These are never own:
     ///
     /// - deletions;
     /// - changes that a new list shows, not the watch;
-    /// - a write without an answer;
-    /// - a patch or an apply beside which another's change came.
+    /// - writes without an answer;
+    /// - patches and applies that changed more than they say, as beside the write of another.
     ///
     /// Other objects and other controllers see an ordinary change.
     pub fn ignore_own_writes(mut self, ignores: bool) -> Self {
@@ -77,8 +78,8 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         self
     }
 
-    /// Pauses each object that has this annotation, such as `example.com/paused`, with any value but
-    /// `false`: neither [`reconcile`](ObjectReconciler::reconcile) nor
+    /// Pauses each object that has this annotation, such as `example.com/paused`, with any value
+    /// but `false`: neither [`reconcile`](ObjectReconciler::reconcile) nor
     /// [`cleanup`](ObjectReconciler::cleanup) runs for it. The object runs when the annotation is
     /// removed.
     ///

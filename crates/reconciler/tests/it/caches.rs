@@ -348,7 +348,7 @@ async fn indexes_selectors_and_transforms_hold() {
     assert!(maps.get(&key("c")).is_none());
     let held = maps.get(&key("a")).unwrap();
     let uid = held.metadata.uid.as_deref().unwrap();
-    assert_eq!(maps.by_index(&by_uid.clone(), uid), [held.clone()]);
+    assert_eq!(maps.by_index(&by_uid.clone(), uid), std::slice::from_ref(&held));
     running.stop().await;
 }
 

@@ -183,7 +183,7 @@ async fn a_parked_key_stays_parked_beside_its_own_writes_and_not_beside_those_of
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_success_runs_once_more_after_its_writes_unless_they_are_ignored() {
+async fn a_success_runs_again_after_its_writes_unless_they_are_ignored() {
     for (answers, ignores) in ORDERS.into_iter().flat_map(|order| [(order, false), (order, true)]) {
         let done = || Ok(Action::await_change());
         let status = |_: &ObjectKey| Some(Write::Status);
