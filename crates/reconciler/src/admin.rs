@@ -1,12 +1,11 @@
-//! The admin server: `/metrics` in the Prometheus text format, `/livez` and `/readyz`. `collector`
-//! writes the metrics.
+//! The admin server. `collector` writes the metrics, `health` answers the probes.
 
 mod collector;
+mod health;
 
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,11 +18,7 @@ use tokio::task::AbortHandle;
 
 use crate::manager::View;
 use collector::ManagerCollector;
-
-/// How much longer than a lease the work of an ended term may last, as in lease-election's
-/// `Liveness`.
-#[cfg(feature = "election")]
-const LEFTOVER_TOLERANCE: std::time::Duration = std::time::Duration::from_secs(20);
+use health::{Readiness, livez, readyz};
 
 /// The content type of OpenMetrics text.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -36,8 +31,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | path | answers 200 |
 /// | --- | --- |
 /// | `/metrics` | always; names as in client-go and controller-runtime, and lease-election |
-/// | `/livez`, `/healthz` | unless the election is stuck, in one of the two cases below |
+/// | `/livez`, `/healthz` | unless a controller is stalled or the election is stuck, see below |
 /// | `/readyz` | when all caches are complete and all [checks](Self::readiness) pass, also on standbys |
+///
+/// A controller is stalled if keys are ready and every worker has been in one run for longer than
+/// its [`progress_deadline`](crate::Controller::progress_deadline), or if one run goes on for that
+/// long after its time-out. The line names the controller, the key and the age of its run. It does
+/// not see: fewer hung runs than workers while there is no time-out
+/// (`workqueue_longest_running_processor_seconds` does), a mapping that hangs, a watch that fails.
 ///
 /// The election is stuck if:
 ///
@@ -157,9 +158,9 @@ impl AdminServer {
             Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
         let router = Router::new()
             .route("/metrics", get(metrics))
-            .route("/livez", get(livez))
-            .route("/healthz", get(livez))
-            .route("/readyz", get(readyz))
+            .route("/livez", get(is_live))
+            .route("/healthz", get(is_live))
+            .route("/readyz", get(is_ready))
             .with_state(shared);
         let address = self.address;
         let listener = tokio::net::TcpListener::from_std(self.listener)
@@ -192,20 +193,6 @@ impl Drop for Serving {
     }
 }
 
-/// A readiness check of the user.
-struct Readiness {
-    name: String,
-    check: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
-}
-
-impl Readiness {
-    fn check(&self) -> Result<(), String> {
-        // A panic would close the connection without an answer.
-        panic::catch_unwind(AssertUnwindSafe(|| (self.check)()))
-            .unwrap_or_else(|_| Err("panicked".to_owned()))
-    }
-}
-
 struct Shared {
     registry: Registry,
     checks: Vec<Readiness>,
@@ -220,64 +207,10 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     }
 }
 
-async fn livez(State(shared): State<Arc<Shared>>) -> Response {
-    #[cfg(feature = "election")]
-    if let Some(elector) = &shared.view.elector
-        && let Err(not_live) = elector.liveness().check()
-    {
-        return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n"))
-            .into_response();
-    }
-    // As for work that outlives its lease: this process does not lead before the work ends, so it
-    // should be restarted.
-    #[cfg(feature = "election")]
-    if let Some(elector) = &shared.view.elector
-        && let patience = elector.config().lease_duration().saturating_add(LEFTOVER_TOLERANCE)
-        && let Some(waited) = shared.view.leftover.overdue(patience)
-    {
-        let text = format!(
-            "[-]election work of a term that is over goes on for {waited:?}: it does not campaign before\n"
-        );
-        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
-    }
-    let _ = shared;
-    "ok\n".into_response()
+async fn is_live(State(shared): State<Arc<Shared>>) -> Response {
+    livez(&shared.view)
 }
 
-async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
-    let mut ready = true;
-    let mut text = String::new();
-    for watch in &*shared.view.watches {
-        let status = watch.status();
-        ready &= status.synced;
-        let mark = if status.synced { "[+]" } else { "[-]" };
-        text.push_str(mark);
-        text.push_str(watch.name());
-        match &status.degraded {
-            Some(degraded) => {
-                text.push_str(" degraded: ");
-                text.push_str(&degraded.error);
-            }
-            None => text.push_str(if status.synced { " complete" } else { " not complete" }),
-        }
-        text.push('\n');
-    }
-    for controller in &*shared.view.controllers {
-        let missing = controller.missing();
-        if !missing.is_empty() {
-            let (name, missing) = (controller.name(), missing.join(", "));
-            text.push_str(&format!("[-]controller {name} waits for {missing}\n"));
-        }
-    }
-    for readiness in &shared.checks {
-        let checked = readiness.check();
-        ready &= checked.is_ok();
-        let line = match checked {
-            Ok(()) => format!("[+]{} ok\n", readiness.name),
-            Err(why) => format!("[-]{} {}\n", readiness.name, why.replace(char::is_control, " ")),
-        };
-        text.push_str(&line);
-    }
-    let code = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (code, text).into_response()
+async fn is_ready(State(shared): State<Arc<Shared>>) -> Response {
+    readyz(&shared.view, &shared.checks)
 }

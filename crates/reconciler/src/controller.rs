@@ -1,5 +1,7 @@
 //! `Controller`: a reconciler, its sources and its limits. `run` has its part in one term.
 
+#[cfg(feature = "admin")]
+mod inspect;
 mod objects;
 mod term;
 
@@ -13,6 +15,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use wq_ratelimit::RateLimiter;
 
+use crate::active::ActiveRuns;
 use crate::cache::Complete;
 use crate::inbox::{Handle, Inbox};
 use crate::limiter::Limiter;
@@ -42,9 +45,11 @@ pub struct Controller<R: Reconciler> {
     workers: usize,
     limiter: Limiter<R::Key>,
     timeout: Option<Duration>,
+    progress_deadline: Duration,
     policy: Policy,
     inbox: Arc<Inbox<R::Key>>,
     has_handle: AtomicBool,
+    active: Arc<ActiveRuns<R::Key>>,
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
     /// What the runs of an object controller write.
@@ -68,6 +73,7 @@ impl<R: Reconciler> Controller<R> {
             workers: WORKERS,
             limiter: Limiter::standard(),
             timeout: None,
+            progress_deadline: Duration::from_secs(600),
             policy: Policy {
                 max_attempts: None,
                 min_requeue: Duration::from_millis(10),
@@ -76,6 +82,7 @@ impl<R: Reconciler> Controller<R> {
             },
             inbox: Arc::new(Inbox::new()),
             has_handle: AtomicBool::new(false),
+            active: Arc::new(ActiveRuns::new()),
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             writes: None,
@@ -121,6 +128,19 @@ impl<R: Reconciler> Controller<R> {
     #[doc(alias = "ReconciliationTimeout")]
     pub fn timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);
+        self
+    }
+
+    /// Sets when a controller without progress fails `/livez`. Default 10 min, as for a Deployment;
+    /// `Duration::MAX` for never.
+    ///
+    /// It fails if keys are ready, and every worker has been in one run for longer than this. With
+    /// a [time-out](Self::timeout) the count begins when the time-out should have ended the run,
+    /// and one such run is enough: it blocks its thread. So a controller whose runs last an hour
+    /// sets this, or a time-out.
+    #[doc(alias = "progressDeadlineSeconds")]
+    pub fn progress_deadline(mut self, longest: Duration) -> Self {
+        self.progress_deadline = longest;
         self
     }
 

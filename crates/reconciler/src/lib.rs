@@ -19,6 +19,9 @@ mod inbox;
 mod leader_task;
 mod term;
 mod worker;
+mod active;
+#[cfg(feature = "admin")]
+mod stall;
 mod failing;
 mod parked;
 pub mod predicate;

@@ -43,6 +43,8 @@ pub(crate) struct Queue<K: Key> {
 #[derive(Debug, Clone, Copy, Default)]
 #[cfg_attr(not(feature = "admin"), expect(dead_code, reason = "ages are read by the admin server"))]
 pub(crate) struct QueueCounts {
+    /// Keys that are ready and that no worker has.
+    pub(crate) ready: usize,
     /// Keys ready to run, or to run again after their active run.
     pub(crate) depth: usize,
     /// Keys that wait for their time.
@@ -141,6 +143,7 @@ impl<K: Key> Queue<K> {
         let delayed = self.inner.delayed_len();
         let gauges = self.inner.reader().gauges().unwrap_or_default();
         QueueCounts {
+            ready: gauges.counts.queued,
             depth: gauges.counts.depth(),
             delayed,
             unfinished: gauges.unfinished,

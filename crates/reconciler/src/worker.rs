@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::active::{ActiveRuns, RunId};
 use crate::cache::guarded;
 use crate::failing::{Admission, FailingKeys};
 use crate::failure::Then;
@@ -39,6 +40,7 @@ pub(crate) struct Work<R: Reconciler> {
     pub(crate) metrics: Arc<ControllerMetrics>,
     pub(crate) writes: Option<Arc<Writes<R::Key>>>,
     pub(crate) failing: FailingKeys<R::Key>,
+    pub(crate) active: Arc<ActiveRuns<R::Key>>,
     pub(crate) parked: Arc<ParkedKeys<R::Key>>,
     pub(crate) inbox: Arc<Inbox<R::Key>>,
     /// Keys whose run was dropped before its end.
@@ -137,7 +139,7 @@ impl<R: Reconciler> Work<R> {
 }
 
 /// The time between the cancellation at the time-out and the drop of the run.
-fn notice_of(timeout: Duration) -> Duration {
+pub(crate) fn notice_of(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(100), Duration::from_secs(5))
 }
 
@@ -200,24 +202,24 @@ async fn one_run<R: Reconciler>(
 /// Keeps a key whose run is dropped before its end, by an abort or by a panic in a destructor.
 struct Running<'a, R: Reconciler> {
     work: &'a Work<R>,
-    key: Option<R::Key>,
+    run: Option<RunId>,
 }
 
 impl<'a, R: Reconciler> Running<'a, R> {
     fn begin(work: &'a Work<R>, key: R::Key) -> Self {
         work.metrics.active_workers.fetch_add(1, Ordering::Relaxed);
-        Self { work, key: Some(key) }
+        Self { work, run: Some(work.active.begin(key, Instant::now())) }
     }
 
     fn end(mut self) -> Option<R::Key> {
-        self.key.take()
+        self.run.take().and_then(|run| self.work.active.end(run))
     }
 }
 
 impl<R: Reconciler> Drop for Running<'_, R> {
     fn drop(&mut self) {
         self.work.metrics.active_workers.fetch_sub(1, Ordering::Relaxed);
-        if let Some(key) = self.key.take() {
+        if let Some(key) = self.run.take().and_then(|run| self.work.active.end(run)) {
             // The key's own code may have panicked. A second panic here would abort the process.
             let kept = catch_unwind(AssertUnwindSafe(|| self.work.inbox.keep(key.clone())));
             self.work.dropped.lock().push(key);

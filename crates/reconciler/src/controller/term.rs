@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use futures::future::{BoxFuture, FutureExt as _};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
+#[cfg(feature = "admin")]
+use tokio::time::Instant;
 
 use super::{Controller, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
@@ -35,6 +37,9 @@ pub(crate) trait Managed: InTerm {
     /// The counts of the queue; `None` while no term runs.
     fn counts(&self) -> Option<QueueCounts>;
     fn parked(&self) -> usize;
+    /// Why the controller makes no progress, in words for `/livez`.
+    #[cfg(feature = "admin")]
+    fn stall(&self, now: Instant) -> Option<String>;
     fn report(&self) -> ControllerReport;
     /// Whether a source or a handle can name keys.
     fn has_sources(&self) -> bool;
@@ -84,6 +89,11 @@ impl<R: Reconciler> Managed for Controller<R> {
 
     fn parked(&self) -> usize {
         self.parked.len()
+    }
+
+    #[cfg(feature = "admin")]
+    fn stall(&self, now: Instant) -> Option<String> {
+        self.stalled_by(now)
     }
 
     fn has_sources(&self) -> bool {
@@ -146,6 +156,7 @@ impl<R: Reconciler> Controller<R> {
             metrics: Arc::clone(&self.metrics),
             writes: self.writes.clone(),
             failing: FailingKeys::new(),
+            active: Arc::clone(&self.active),
             parked: Arc::clone(&self.parked),
             inbox: Arc::clone(&self.inbox),
             dropped: Mutex::new(Vec::new()),

@@ -31,6 +31,7 @@ fn shared<R: Reconciler<Key = u32>>(reconciler: R) -> Arc<Work<R>> {
         metrics,
         writes: None,
         failing: FailingKeys::new(),
+        active: Arc::new(ActiveRuns::new()),
         parked: Arc::new(ParkedKeys::new()),
         inbox: Arc::new(Inbox::new()),
         dropped: Mutex::default(),

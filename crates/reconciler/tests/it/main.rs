@@ -18,4 +18,6 @@ mod stopping;
 #[cfg(feature = "election")]
 mod terms;
 #[cfg(feature = "admin")]
+mod progress;
+#[cfg(feature = "admin")]
 mod serving;
