@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -58,7 +59,8 @@ pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Where an elector reads the time and waits for it.
 ///
-/// The default is [`BootClock`]. Tests under tokio's paused time use [`TokioClock`].
+/// The default is [`BootClock`], and [`TokioClock`] if tokio's time is paused when the elector is
+/// made, as in a test with `start_paused`.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
     /// Now. Must never go back, and must go on while the machine is suspended.
     fn now(&self) -> Moment;
@@ -146,6 +148,21 @@ impl Default for TokioClock {
     }
 }
 
+/// The clock of an elector that was given none. Under tokio's paused time the machine's clock nearly
+/// stands still: no lease would run out.
+pub(crate) fn default_clock() -> Arc<dyn Clock> {
+    if is_paused() { Arc::new(TokioClock::new()) } else { Arc::new(BootClock) }
+}
+
+/// Whether tokio's time stands still while the machine's goes on.
+fn is_paused() -> bool {
+    let (tokio, machine) = (tokio::time::Instant::now(), BootClock.now());
+    while BootClock.now() == machine {
+        std::hint::spin_loop();
+    }
+    tokio::time::Instant::now() == tokio
+}
+
 /// 2026-01-01T00:00:00Z.
 const TEST_EPOCH_SECONDS: i64 = 1_767_225_600;
 
@@ -163,5 +180,21 @@ impl Clock for TokioClock {
     fn sleep_until(&self, deadline: Moment) -> Sleep {
         let left = deadline.since(self.now());
         Box::pin(tokio::time::sleep(left))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_paused_time_stands_still() {
+        for _ in 0..1000 {
+            assert!(!is_paused());
+        }
+        tokio::time::pause();
+        assert!(is_paused());
+        tokio::time::resume();
+        assert!(!is_paused());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kube::Client;
 
-use crate::clock::{BootClock, Clock};
+use crate::clock::{Clock, default_clock};
 use crate::config::{Config, ConfigBuilder, check_name, random};
 use crate::elector::LeaderElector;
 use crate::error::{ConfigError, shown};
@@ -265,7 +265,7 @@ impl LeaderElector {
         config: ConfigBuilder,
         coordination: &Coordination,
     ) -> Result<Self, ConfigError> {
-        Self::coordinated_with_clock(client, config, coordination, BootClock, random())
+        Self::coordinate(client, config, coordination, default_clock(), random())
     }
 
     /// The same with a clock of your own, as [`with_clock`](Self::with_clock).
@@ -279,9 +279,18 @@ impl LeaderElector {
         clock: impl Clock,
         seed: u64,
     ) -> Result<Self, ConfigError> {
+        Self::coordinate(client, config, coordination, Arc::new(clock), seed)
+    }
+
+    fn coordinate(
+        client: Client,
+        config: ConfigBuilder,
+        coordination: &Coordination,
+        clock: Arc<dyn Clock>,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
         let config = paced(named(config)?.build()?)?;
         let wanted = coordination.wanted(config.name())?;
-        let clock: Arc<dyn Clock> = Arc::new(clock);
         let publisher = Publisher::new(client.clone(), &config, wanted, Arc::clone(&clock), seed);
         let publish = Arc::new(move |board, want| {
             let publishing = publisher.clone().publish(board, want);

@@ -10,7 +10,7 @@ use futures::Stream;
 use tokio::sync::{Mutex as RunLock, watch};
 
 use crate::candidate::Candidate;
-use crate::clock::{BootClock, Clock};
+use crate::clock::{Clock, default_clock};
 use crate::config::{Config, random};
 use crate::driver::{self, Account, Ended};
 use crate::evidence::HolderEvidence;
@@ -97,14 +97,14 @@ impl Shared {
 }
 
 impl LeaderElector {
-    /// An elector that does nothing until it is run.
+    /// An elector that does nothing until it is run. Its clock is [`BootClock`](crate::BootClock), or
+    /// [`TokioClock`](crate::TokioClock) if tokio's time is paused now.
     #[doc(alias = "NewLeaderElector")]
     pub fn new(store: impl LeaseStore + 'static, config: Config) -> Self {
-        Self::assemble(Arc::new(store), config, Arc::new(BootClock), random(), None)
+        Self::assemble(Arc::new(store), config, default_clock(), random(), None)
     }
 
-    /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused
-    /// time, and a `seed` for its random waits and the names of its writes. Two electors of one
+    /// The same with a clock of your own, and a `seed` for its random waits and the names of its writes. Two electors of one
     /// test need two seeds.
     pub fn with_clock(
         store: impl LeaseStore + 'static,

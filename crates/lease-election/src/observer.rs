@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use futures::stream::{self, Stream, StreamExt};
 
 use crate::candidate::Read;
-use crate::clock::{BootClock, Clock, Moment};
+use crate::clock::{Clock, Moment, default_clock};
 use crate::config::Config;
 use crate::error::StoreError;
 use crate::feed::{Feed, FeedNews};
@@ -53,11 +53,10 @@ use crate::version::{Version, compare_resource_versions};
 /// ```
 #[doc(alias = "OnNewLeader")]
 pub fn observe(store: impl LeaseStore + 'static, config: &Config) -> Leaders {
-    assemble(Arc::new(store), config, Arc::new(BootClock))
+    assemble(Arc::new(store), config, default_clock())
 }
 
-/// [`observe`] with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused
-/// time.
+/// [`observe`] with a clock of your own.
 pub fn observe_with_clock(
     store: impl LeaseStore + 'static,
     config: &Config,
