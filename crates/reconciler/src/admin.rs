@@ -1,6 +1,8 @@
-//! The admin server. `collector` writes the metrics, `health` answers the probes.
+//! The admin server. `collector` writes the metrics, `health` answers the probes, `debug` shows the
+//! state.
 
 mod collector;
+mod debug;
 mod health;
 
 use std::fmt;
@@ -15,6 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::registry::Registry;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::manager::View;
 use collector::ManagerCollector;
@@ -32,6 +35,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | --- | --- |
 /// | `/metrics` | always; names as in client-go and controller-runtime, and lease-election |
 /// | `/livez`, `/healthz` | unless a controller is stalled or the election is stuck, see below |
+/// | `/debug` | always; the state as JSON, for people: queues, active runs, back-offs, parked keys, caches, leader |
 /// | `/readyz` | when all caches are complete and all [checks](Self::readiness) pass, also on standbys |
 ///
 /// A controller is stalled if keys are ready and every worker has been in one run for longer than
@@ -45,6 +49,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// - work still runs 20 s after its lease ran out,
 /// - or the manager has waited for the work of an ended term for longer than a lease and 20 s. It
 ///   does not campaign before that work ends.
+///
+/// `/debug` lists at most 100 keys of a kind, and how many it omits; times are in milliseconds.
 ///
 /// Plain HTTP without authentication: bind it to an address that only scrapers and probes reach.
 pub struct AdminServer {
@@ -158,6 +164,7 @@ impl AdminServer {
             Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
         let router = Router::new()
             .route("/metrics", get(metrics))
+            .route("/debug", get(state))
             .route("/livez", get(is_live))
             .route("/healthz", get(is_live))
             .route("/readyz", get(is_ready))
@@ -205,6 +212,11 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
         Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
+}
+
+async fn state(State(shared): State<Arc<Shared>>) -> Response {
+    let text = format!("{:#}\n", debug::state(&shared.view, Instant::now()));
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 async fn is_live(State(shared): State<Arc<Shared>>) -> Response {

@@ -5,6 +5,8 @@ mod inspect;
 mod objects;
 mod term;
 
+#[cfg(feature = "admin")]
+pub(crate) use inspect::{MOST, millis};
 pub(crate) use term::{Managed, missing};
 
 use std::fmt;
@@ -17,6 +19,7 @@ use wq_ratelimit::RateLimiter;
 
 use crate::active::ActiveRuns;
 use crate::cache::Complete;
+use crate::failing::FailingKeys;
 use crate::inbox::{Handle, Inbox};
 use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
@@ -50,6 +53,7 @@ pub struct Controller<R: Reconciler> {
     inbox: Arc<Inbox<R::Key>>,
     has_handle: AtomicBool,
     active: Arc<ActiveRuns<R::Key>>,
+    failing: Arc<FailingKeys<R::Key>>,
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
     /// What the runs of an object controller write.
@@ -83,6 +87,7 @@ impl<R: Reconciler> Controller<R> {
             inbox: Arc::new(Inbox::new()),
             has_handle: AtomicBool::new(false),
             active: Arc::new(ActiveRuns::new()),
+            failing: Arc::new(FailingKeys::new()),
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             writes: None,

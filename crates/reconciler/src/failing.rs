@@ -41,6 +41,18 @@ impl<K: Key> FailingKeys<K> {
         self.ends.lock().insert(key, now);
     }
 
+    pub(crate) fn clear(&self) {
+        let cleared = std::mem::take(&mut *self.ends.lock());
+        drop(cleared);
+    }
+
+    /// The number of failing keys, and at most `most` of them.
+    #[cfg(feature = "admin")]
+    pub(crate) fn some(&self, most: usize) -> (usize, Vec<K>) {
+        let ends = self.ends.lock();
+        (ends.len(), ends.keys().take(most).cloned().collect())
+    }
+
     pub(crate) fn recovered(&self, key: &K) {
         let mut ends = self.ends.lock();
         if !ends.is_empty() {

@@ -26,6 +26,12 @@ pub(crate) fn shown(key: &impl fmt::Debug) -> String {
     text.map_or_else(|_| "(its Debug panicked)".to_owned(), |text| loggable(&text))
 }
 
+/// Calls user code under a read. `None` if it panics.
+#[cfg(feature = "admin")]
+pub(crate) fn unless_panics<T>(read: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(read)).map_err(std::mem::forget).ok()
+}
+
 /// Drops the value, and logs a panic in its destructor.
 pub(crate) fn let_go<T>(held: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(held))) {

@@ -1,4 +1,5 @@
 //! Leader tasks run beside the controllers for the length of a term: sweeps, schedules, servers.
+//! Tasks of every replica are the same with one term.
 
 use std::fmt;
 use std::future::Future;
@@ -79,6 +80,10 @@ impl NamedTask {
         Self { name, task: Arc::new(move |context| task(context).boxed()) }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     async fn repeat(&self, term: &Term) {
         let mut pause = PAUSES.0;
         while term.may_start() {
@@ -92,15 +97,11 @@ impl NamedTask {
                     let said = loggable(
                         said.as_deref().unwrap_or("an error that panics when it is shown"),
                     );
-                    tracing::warn!(
-                        error = said,
-                        ?pause,
-                        "a task of the leader failed and will run again"
-                    );
+                    tracing::warn!(error = said, ?pause, "a task failed and will run again");
                     let_go(error);
                 }
                 Err(panic) => {
-                    tracing::error!(?pause, "a task of the leader panicked and will run again");
+                    tracing::error!(?pause, "a task panicked and will run again");
                     let_go(panic);
                 }
             }
@@ -114,7 +115,7 @@ impl NamedTask {
 
 impl InTerm for NamedTask {
     fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()> {
-        let span = tracing::info_span!("leader_task", name = %self.name);
+        let span = tracing::info_span!("task", name = %self.name);
         let task = async move {
             let repeated = async {
                 tokio::select! {
@@ -125,7 +126,7 @@ impl InTerm for NamedTask {
             };
             // A destructor of the dropped task may panic.
             if let Err(panic) = AssertUnwindSafe(repeated).catch_unwind().await {
-                tracing::error!("a task of the leader panicked when it was dropped");
+                tracing::error!("a task panicked when it was dropped");
                 let_go(panic);
             }
         };

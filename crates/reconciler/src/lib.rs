@@ -32,6 +32,7 @@ mod metrics;
 mod report;
 mod error;
 mod events;
+mod requests;
 mod signal;
 mod hostile;
 #[cfg(feature = "admin")]

@@ -27,6 +27,7 @@ use crate::cache::{CacheId, Complete};
 use crate::controller::Managed;
 use crate::hostile::{let_go, loggable};
 use crate::leader_task::{LeaderTask, NamedTask};
+use crate::requests::Requests;
 use crate::{
     BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report,
     SyncTimeout,
@@ -55,6 +56,9 @@ pub struct Manager {
     watches: Vec<Box<dyn Watched>>,
     controllers: Vec<Arc<dyn Managed>>,
     tasks: Vec<(Arc<str>, Arc<NamedTask>)>,
+    /// Those of every replica.
+    replica_tasks: Vec<Arc<NamedTask>>,
+    requests: Requests,
     #[cfg(feature = "election")]
     leftover: leftover::Leftover,
 }
@@ -119,6 +123,7 @@ impl<K: Kind> Watched for OneWatch<K> {
 pub(crate) struct View {
     pub(crate) controllers: Arc<[Arc<dyn Managed>]>,
     pub(crate) watches: Arc<[Arc<dyn WatchView>]>,
+    pub(crate) requests: Requests,
     #[cfg(feature = "election")]
     pub(crate) elector: Option<lease_election::LeaderElector>,
     #[cfg(feature = "election")]
@@ -137,6 +142,7 @@ impl fmt::Debug for View {
         for watch in &*self.watches {
             shown.field(watch.name(), &watch.status());
         }
+        shown.field("requests", &self.requests);
         #[cfg(feature = "election")]
         shown.field("elector", &self.elector).field("leftover", &self.leftover);
         shown.finish_non_exhaustive()
@@ -166,6 +172,8 @@ impl Manager {
             watches: Vec::new(),
             controllers: Vec::new(),
             tasks: Vec::new(),
+            replica_tasks: Vec::new(),
+            requests: Requests::default(),
             #[cfg(feature = "election")]
             leftover: leftover::Leftover::default(),
         }
@@ -205,6 +213,30 @@ impl Manager {
         self.tasks.push((Arc::clone(&name), Arc::new(NamedTask::new(name, task))));
     }
 
+    /// Adds a task that runs on every replica, whether it leads or not. It starts when each cache is
+    /// complete or its list has failed. At the stop it is cancelled through its token after the
+    /// workers have ended, and dropped after the [grace](ManagerBuilder::grace). A task that fails or
+    /// panics runs again after a growing pause; one that returns `Ok` has ended.
+    #[doc(alias = "NeedLeaderElection")]
+    pub fn task<F, Fut>(&mut self, name: impl Into<Arc<str>>, task: F)
+    where
+        F: Fn(CancellationToken) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let task = move |context: LeaderTask| task(context.cancellation().clone());
+        self.replica_tasks.push(Arc::new(NamedTask::new(name.into(), task)));
+    }
+
+    /// Returns a client of this server. `/metrics` counts its requests, and an error of its
+    /// connection names the server's address. A request that kube's client repeats counts once.
+    ///
+    /// # Errors
+    ///
+    /// If the certificates or credentials cannot be used.
+    pub fn client(&self, server: kube::Config) -> kube::Result<kube::Client> {
+        self.requests.client(server)
+    }
+
     /// Runs until `shutdown` completes, then stops in order.
     ///
     /// # Errors
@@ -220,7 +252,7 @@ impl Manager {
     ///
     /// # Panics
     ///
-    /// If `shutdown` panics. Panics in reconcilers, sources, mappings and leader tasks are caught.
+    /// If `shutdown` panics. Panics in reconcilers, sources, mappings and tasks are caught.
     ///
     /// # Cancel safety
     ///
@@ -248,9 +280,10 @@ impl Manager {
 
     /// Drops the user's values. A panic in a destructor must not lose the report.
     fn let_go(self) {
-        let Self { settings, watches, controllers, tasks, .. } = self;
+        let Self { settings, watches, controllers, tasks, replica_tasks, .. } = self;
         controllers.into_iter().for_each(let_go);
         tasks.into_iter().for_each(let_go);
+        replica_tasks.into_iter().for_each(let_go);
         watches.into_iter().for_each(let_go);
         let_go(settings);
     }
@@ -277,8 +310,11 @@ impl Manager {
             settled = self.settled() => settled?,
         }
         tracing::debug!(?view, "the caches are complete, or their lists have failed");
-        let mut report =
-            if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
+        let mut report = if stop.is_cancelled() {
+            Report::default()
+        } else {
+            self.lead_beside_tasks(&stop).await
+        };
         watching.shutdown().await;
         report.controllers =
             view.controllers.iter().map(|controller| controller.report()).collect();
@@ -301,7 +337,9 @@ impl Manager {
     fn check_names(&self) -> Result<(), ManagerError> {
         let mut known = HashSet::new();
         let controllers = self.controllers.iter().map(|controller| controller.name());
-        for name in controllers.chain(self.tasks.iter().map(|(name, _)| &**name)) {
+        let tasks = self.tasks.iter().map(|(name, _)| &**name);
+        let replica_tasks = self.replica_tasks.iter().map(|task| task.name());
+        for name in controllers.chain(tasks).chain(replica_tasks) {
             let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             if name.is_empty() || name.len() > 63 || !name.chars().all(fits) {
                 return Err(ManagerError::BadName { name: loggable(name) });
@@ -343,6 +381,7 @@ impl Manager {
         View {
             controllers: self.controllers.iter().map(Arc::clone).collect(),
             watches: self.watches.iter().map(|watch| watch.view()).collect(),
+            requests: self.requests.clone(),
             #[cfg(feature = "election")]
             elector: self.settings.elector.clone(),
             #[cfg(feature = "election")]

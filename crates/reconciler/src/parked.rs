@@ -45,6 +45,13 @@ impl<K: Key> ParkedKeys<K> {
         self.keys.lock().len()
     }
 
+    /// At most `most` of the keys.
+    #[cfg(feature = "admin")]
+    pub(crate) fn some(&self, most: usize) -> Vec<(K, Parked)> {
+        let keys = self.keys.lock();
+        keys.iter().take(most).map(|(key, reason)| (key.clone(), *reason)).collect()
+    }
+
     pub(crate) fn list(&self) -> Vec<(K, Parked)> {
         self.keys.lock().iter().map(|(key, reason)| (key.clone(), *reason)).collect()
     }

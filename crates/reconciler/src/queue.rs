@@ -139,6 +139,15 @@ impl<K: Key> Queue<K> {
         self.inner.is_shutting_down()
     }
 
+    /// The failed runs in a row of a key, and when it runs again; `None` if that is now.
+    #[cfg(feature = "admin")]
+    pub(crate) fn retry_of(&self, key: &K) -> (u32, Option<Duration>) {
+        let deadline = self.inner.deadline(key);
+        let left = deadline.map(|at| at.saturating_duration_since(self.inner.now()));
+        (self.inner.num_requeues(key), left)
+    }
+
+    /// `delayed` is read before the others: a key that moves in between counts twice, or not.
     pub(crate) fn counts(&self) -> QueueCounts {
         let delayed = self.inner.delayed_len();
         let gauges = self.inner.reader().gauges().unwrap_or_default();

@@ -32,6 +32,15 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// Without an election.
+    pub(crate) fn alone(tracker: TaskTracker) -> Self {
+        Self {
+            tracker,
+            #[cfg(feature = "election")]
+            leadership: None,
+        }
+    }
+
     /// Returns whether effects are allowed now: always without an election, otherwise while the
     /// term is valid by the clock.
     pub(crate) fn is_valid(&self) -> bool {

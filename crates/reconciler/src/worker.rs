@@ -39,7 +39,7 @@ pub(crate) struct Work<R: Reconciler> {
     pub(crate) sources: Arc<[Arc<str>]>,
     pub(crate) metrics: Arc<ControllerMetrics>,
     pub(crate) writes: Option<Arc<Writes<R::Key>>>,
-    pub(crate) failing: FailingKeys<R::Key>,
+    pub(crate) failing: Arc<FailingKeys<R::Key>>,
     pub(crate) active: Arc<ActiveRuns<R::Key>>,
     pub(crate) parked: Arc<ParkedKeys<R::Key>>,
     pub(crate) inbox: Arc<Inbox<R::Key>>,

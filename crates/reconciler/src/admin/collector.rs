@@ -105,7 +105,8 @@ impl Collector for ManagerCollector {
         let mut families = Families(&mut encoder);
         self.queues(&mut families)?;
         self.controllers(&mut families)?;
-        self.watches(&mut families)
+        self.watches(&mut families)?;
+        self.requests(&mut families)
     }
 }
 
@@ -263,6 +264,21 @@ impl ManagerCollector {
             "Keys that were given up until they change",
             controllers()
                 .map(|controller| (controller_label(controller), gauge(controller.parked()))),
+        )
+    }
+
+    fn requests(&self, families: &mut Families<'_, '_>) -> Result<(), Error> {
+        let counts = self.view.requests.counts();
+        let counts = counts.iter().map(|(kind, count)| {
+            let code = kind.code.as_ref().map_or("<error>", |code| code.as_str());
+            let labels =
+                vec![("code", code), ("method", kind.method.as_str()), ("host", &*kind.host)];
+            (labels, *count)
+        });
+        families.counters(
+            "rest_client_requests",
+            "Number of HTTP requests, partitioned by status code, method, and host.",
+            counts,
         )
     }
 

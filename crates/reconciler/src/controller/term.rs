@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::{Controller, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
-use crate::failing::FailingKeys;
 use crate::hostile::shown;
 use crate::metrics::ControllerMetrics;
 use crate::queue::{Queue, QueueCounts};
@@ -40,6 +39,9 @@ pub(crate) trait Managed: InTerm {
     /// Why the controller makes no progress, in words for `/livez`.
     #[cfg(feature = "admin")]
     fn stall(&self, now: Instant) -> Option<String>;
+    /// For `/debug`.
+    #[cfg(feature = "admin")]
+    fn state(&self, now: Instant) -> serde_json::Value;
     fn report(&self) -> ControllerReport;
     /// Whether a source or a handle can name keys.
     fn has_sources(&self) -> bool;
@@ -96,6 +98,11 @@ impl<R: Reconciler> Managed for Controller<R> {
         self.stalled_by(now)
     }
 
+    #[cfg(feature = "admin")]
+    fn state(&self, now: Instant) -> serde_json::Value {
+        self.state_at(now)
+    }
+
     fn has_sources(&self) -> bool {
         !self.sources.is_empty() || self.has_handle.load(Ordering::Relaxed)
     }
@@ -137,6 +144,7 @@ impl<R: Reconciler> InTerm for Controller<R> {
 impl<R: Reconciler> Controller<R> {
     async fn run_term(&self, term: Term) {
         self.parked.clear();
+        self.failing.clear();
         let queue = Queue::new(&self.name, self.limiter.clone(), Arc::clone(&self.metrics));
         // Queued keys go back to the inbox however this future ends, also if it is dropped.
         let closing = Closing { controller: self, queue: queue.clone() };
@@ -155,7 +163,7 @@ impl<R: Reconciler> Controller<R> {
             sources: self.sources.iter().map(|source| Arc::clone(&source.name)).collect(),
             metrics: Arc::clone(&self.metrics),
             writes: self.writes.clone(),
-            failing: FailingKeys::new(),
+            failing: Arc::clone(&self.failing),
             active: Arc::clone(&self.active),
             parked: Arc::clone(&self.parked),
             inbox: Arc::clone(&self.inbox),

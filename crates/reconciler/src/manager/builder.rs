@@ -90,18 +90,29 @@ impl ManagerBuilder {
     /// credentials cannot be read, or if the name cannot name a Lease. As
     /// [`build`](Self::build) otherwise.
     #[cfg(feature = "election")]
-    pub async fn connect(mut self, name: &str) -> Result<(Manager, kube::Client), ManagerError> {
+    pub async fn connect(self, name: &str) -> Result<(Manager, kube::Client), ManagerError> {
         let cluster = kube::Config::infer().await.map_err(connect)?;
-        let client = kube::Client::try_from(cluster.clone()).map_err(connect)?;
+        self.connect_to(cluster, name)
+    }
+
+    /// As [`connect`](Self::connect), to this cluster.
+    #[cfg(feature = "election")]
+    fn connect_to(
+        mut self,
+        cluster: kube::Config,
+        name: &str,
+    ) -> Result<(Manager, kube::Client), ManagerError> {
         if self.settings.elector.is_none() {
             let lease = lease_election::Config::builder(&cluster.default_namespace, name);
             let lease = lease.build().map_err(connect)?;
             // With connections of its own: work must not keep the elector waiting.
-            let store =
-                lease_election::KubeLeaseStore::connect(cluster, &lease).map_err(connect)?;
+            let store = lease_election::KubeLeaseStore::connect(cluster.clone(), &lease)
+                .map_err(connect)?;
             self.settings.elector = Some(lease_election::LeaderElector::new(store, lease));
         }
-        Ok((self.build()?, client))
+        let manager = self.build()?;
+        let client = manager.client(cluster).map_err(connect)?;
+        Ok((manager, client))
     }
 
     /// Builds the manager.

@@ -17,12 +17,31 @@ use crate::term::{self, Grace, InTerm, Term, TermEnd};
 
 impl Manager {
     /// Runs the workers, term by term, until the stop.
-    pub(super) async fn lead(&self, stop: &CancellationToken) -> Report {
+    async fn lead(&self, stop: &CancellationToken) -> Report {
         #[cfg(feature = "election")]
         if let Some(elector) = self.settings.elector.clone() {
             return self.lead_elected(&elector, stop).await;
         }
         self.lead_alone(stop).await
+    }
+
+    /// Runs the tasks of every replica, and [`lead`](Self::lead)s meanwhile. Stops them after the
+    /// workers.
+    pub(super) async fn lead_beside_tasks(&self, stop: &CancellationToken) -> Report {
+        let (tracker, led) = (TaskTracker::new(), CancellationToken::new());
+        let term = Term::new(Scope::alone(tracker.clone()), TaskTracker::new());
+        let tasks = self.replica_tasks.iter().map(|task| Arc::clone(task) as Arc<dyn InTerm>);
+        let end = async {
+            led.cancelled().await;
+            TermEnd::Stop
+        };
+        let tasks = term::run(tasks.collect(), term, end, std::future::pending(), self.grace());
+        let leading = async {
+            let report = self.lead(stop).await;
+            led.cancel();
+            report
+        };
+        futures::future::join(leading, tasks).await.0
     }
 
     fn grace(&self) -> Grace {
@@ -49,11 +68,7 @@ impl Manager {
 
     async fn lead_alone(&self, stop: &CancellationToken) -> Report {
         let tracker = TaskTracker::new();
-        let scope = Scope {
-            tracker: tracker.clone(),
-            #[cfg(feature = "election")]
-            leadership: None,
-        };
+        let scope = Scope::alone(tracker.clone());
         let end = async {
             stop.cancelled().await;
             TermEnd::Stop

@@ -30,7 +30,7 @@ fn shared<R: Reconciler<Key = u32>>(reconciler: R) -> Arc<Work<R>> {
         sources: Arc::new([]),
         metrics,
         writes: None,
-        failing: FailingKeys::new(),
+        failing: Arc::new(FailingKeys::new()),
         active: Arc::new(ActiveRuns::new()),
         parked: Arc::new(ParkedKeys::new()),
         inbox: Arc::new(Inbox::new()),

@@ -17,6 +17,13 @@ mod sources;
 mod stopping;
 #[cfg(feature = "election")]
 mod terms;
+#[cfg(unix)]
+mod signals;
+#[cfg(feature = "admin")]
+mod debug;
+mod replicas;
+#[cfg(feature = "admin")]
+mod requests;
 #[cfg(feature = "admin")]
 mod progress;
 #[cfg(feature = "admin")]
