@@ -1,5 +1,14 @@
 //! The queue of one controller in one term: a queue of wq-ratelimit with the reasons of each key.
 //! Turns the verdicts of `outcome` into calls of the queue.
+//!
+//! | keys of the start wait | changes wait | the next turn |
+//! | --- | --- | --- |
+//! | yes | no | of the key of the start that has waited longest |
+//! | no | yes | of the change that has waited longest |
+//! | yes | yes | of each in turn |
+//!
+//! So a change runs within two turns, however many keys of the start wait, and keys that never rest
+//! at most double the time of the start.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -23,6 +32,8 @@ use crate::reasons::Reasons;
 type Backlog = Noted<Priority>;
 /// The priority of keys at the start, controller-runtime's `LowPriority`.
 const INITIAL: i32 = -100;
+/// Every second turn goes to the priority that has waited longest.
+const AGING_INTERVAL: u32 = 2;
 
 /// The delay of a retry if the limiter panics.
 const UNTIMED: Duration = Duration::from_secs(1);
@@ -62,13 +73,14 @@ pub(crate) struct Held<K: Key> {
 
 impl<K: Key> Queue<K> {
     pub(crate) fn new(name: &str, limiter: Limiter<K>, metrics: Arc<ControllerMetrics>) -> Self {
+        let order = Priority::builder().aging_interval(AGING_INTERVAL).build();
         let timer = TokioTimer::current().expect("terms run in a tokio runtime");
         let inner = RateLimitingQueue::builder()
             .name(name)
             .limiter(limiter)
             .timer(timer)
             .observer(ObserverOf(metrics))
-            .backlog(Noted::new(Priority::new()))
+            .backlog(Noted::new(order.expect("2 is not zero")))
             .hasher(RandomState::new())
             .build()
             .expect("tokio's timer wakes tasks");
@@ -80,8 +92,7 @@ impl<K: Key> Queue<K> {
         self.inner.add_with(key, Note { order: Order::default(), reasons }) != Added::ShutDown
     }
 
-    /// Adds a key of an object that existed at the start. Its priority is lower than that of
-    /// changes, but it does not starve.
+    /// Adds a key of an object that existed at the start: see the table above.
     pub(crate) fn add_initial(&self, key: K, reasons: Reasons) {
         self.inner.add_with(key, Note { order: Order::priority(INITIAL), reasons });
     }
@@ -198,12 +209,14 @@ impl<K: Key> Held<K> {
     /// passes the key to [`Queue::finish_anyhow`].
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) -> Option<K> {
         let guard = self.guard;
-        let retried = Note { order: Order::default(), reasons: Reasons::retried() };
+        // A key of the start keeps its priority, so that many failing ones do not delay changes.
+        let order = guard.order().order;
+        let retried = Note { order, reasons: Reasons::retried() };
         let finished = match verdict {
             Verdict::Rest => guard.finish(Outcome::Success),
             Verdict::Requeue(after) => {
                 queue.inner.forget(guard.item());
-                let note = Note { order: Order::default(), reasons: Reasons::requeued() };
+                let note = Note { order, reasons: Reasons::requeued() };
                 guard.finish_with(Outcome::RetryAfter(after), note)
             }
             Verdict::Retry => guard.finish_with(Outcome::Retry, retried),

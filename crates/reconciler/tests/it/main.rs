@@ -6,6 +6,7 @@ mod caches;
 mod coordinated;
 #[cfg(feature = "election")]
 mod destructors;
+mod fairness;
 #[cfg(feature = "election")]
 mod pauses;
 mod objects;
