@@ -104,8 +104,8 @@ impl LeaderElector {
         Self::assemble(Arc::new(store), config, default_clock(), random(), None)
     }
 
-    /// The same with a clock of your own, and a `seed` for its random waits and the names of its writes. Two electors of one
-    /// test need two seeds.
+    /// The same with a clock of your own, and a `seed` for its random waits and the names of its
+    /// writes. Two electors of one test need two seeds.
     pub fn with_clock(
         store: impl LeaseStore + 'static,
         config: Config,

@@ -1,7 +1,6 @@
 //! `/debug`: the state of a manager as JSON.
 
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use reconciler::{Action, AdminServer, Controller, Failure, Manager, Request, reconcile_fn};
@@ -53,7 +52,7 @@ async fn it_shows_queues_runs_back_offs_parked_keys_and_caches_and_no_more_than_
         }),
     );
     let handle = controller.handle();
-    manager.add(controller.workers(NonZeroUsize::new(3).unwrap()).reads(&maps));
+    manager.add(controller.workers(3).reads(&maps));
     [1, 2, 3, 4].into_iter().chain(1000..1150).for_each(|key| handle.add(Odd(key)));
     let running = start(manager);
     until("all runs", || log.len() == 154).await;

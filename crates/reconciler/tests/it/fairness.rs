@@ -1,6 +1,5 @@
 //! 15: keys of the start share the turns with keys that never rest, and changes pass both.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -72,7 +71,7 @@ async fn load(cold: u32, hot: &[u32], workers: usize, fails: bool) -> (Bench, Lo
             }
         }),
     )
-    .workers(NonZeroUsize::new(workers).unwrap())
+    .workers(workers)
     .source(maps.trigger(move |_| 0..cold));
     let handle = controller.handle();
     own.set(handle.clone()).ok().unwrap();

@@ -1,6 +1,5 @@
 //! `/livez` by the progress of the queues.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use reconciler::{Action, AdminServer, Controller, Manager, Reconciler, Request, reconcile_fn};
@@ -24,7 +23,7 @@ fn started<R: Reconciler<Key = u32>>(
     let address = admin.local_addr();
     let mut manager = Manager::builder().admin(admin).build().unwrap();
     keys.iter().for_each(|key| controller.handle().add(*key));
-    manager.add(controller.workers(NonZeroUsize::new(2).unwrap()));
+    manager.add(controller.workers(2));
     (start(manager), async move || get(address, "/livez").await)
 }
 
@@ -34,10 +33,7 @@ fn answer(answer: &(String, String)) -> (&str, &str) {
 
 #[tokio::test(start_paused = true)]
 async fn workers_that_all_hang_while_keys_wait_are_not_live() {
-    let hangs = || {
-        Controller::keyed("test", reconcile_fn(|_: Request<u32>| never()))
-            .workers(NonZeroUsize::new(2).unwrap())
-    };
+    let hangs = || Controller::keyed("test", reconcile_fn(|_: Request<u32>| never())).workers(2);
     // Keys, the deadline, the wait, the answer.
     let stalled = "[-]controller test no run has started or ended for 601 s, and 2 ready keys wait; \
                    the run of 1 lasts for 601 s\n";
