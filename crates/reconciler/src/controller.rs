@@ -165,7 +165,7 @@ impl<R: Reconciler> Controller<R> {
     }
 
     /// Sets the least time between the end of a failed run and a run that an event causes. Default
-    /// 1 s.
+    /// 1 s. A handle runs a parked key at once.
     ///
     /// A run that fails and writes its own object does not retrigger itself at the speed of its
     /// writes. Retries keep their back-off. A status-only change

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | its last run did not fail | runs | runs |
 //! | its last run failed | runs, no sooner than `failing_interval` after that run | waits for the retry |
+//! | its last run parked it | the same, but a handle runs it at once | stays parked |
 //!
 //! So a run that fails and writes its own object does not retrigger itself at the speed of its
 //! writes.
@@ -62,23 +63,25 @@ impl<K: Key> FailingKeys<K> {
         }
     }
 
-    pub(crate) fn admit(
-        &self,
-        key: &K,
-        reasons: Reasons,
-        now: Instant,
-        interval: Duration,
-    ) -> Admission {
-        let ends = self.ends.lock();
-        let Some(ended) = ends.get(key).filter(|_| reasons.are_events()) else {
-            return Admission::Run;
-        };
-        if reasons.are_weak() {
-            return Admission::Leave;
-        }
-        let left = interval.saturating_sub(now.saturating_duration_since(*ended));
-        if left.is_zero() { Admission::Run } else { Admission::Postpone(left) }
+    /// When the last run of the key failed.
+    pub(crate) fn since(&self, key: &K) -> Option<Instant> {
+        self.ends.lock().get(key).copied()
     }
+}
+
+/// Admits a key. `ended` is the end of its last run, if that failed or parked it.
+pub(crate) fn admit(
+    ended: Option<Instant>,
+    reasons: Reasons,
+    now: Instant,
+    interval: Duration,
+) -> Admission {
+    let Some(ended) = ended.filter(|_| reasons.are_events()) else { return Admission::Run };
+    if reasons.are_weak() {
+        return Admission::Leave;
+    }
+    let left = interval.saturating_sub(now.saturating_duration_since(ended));
+    if left.is_zero() { Admission::Run } else { Admission::Postpone(left) }
 }
 
 #[cfg(test)]
@@ -98,7 +101,7 @@ mod tests {
         due.merge(Reasons::retried());
         let (keys, start) = (FailingKeys::new(), Instant::now());
         let admitted = |reasons, after| {
-            keys.admit(&1, reasons, start + Duration::from_millis(after), interval)
+            admit(keys.since(&1), reasons, start + Duration::from_millis(after), interval)
         };
         for reasons in [strong, weak, both, due] {
             assert_eq!(admitted(reasons, 0), Admission::Run, "{reasons:?}");

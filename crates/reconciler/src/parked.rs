@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::{Key, Parked};
 
@@ -12,7 +13,8 @@ const MOST: usize = 65_536;
 
 /// Parked keys. A key leaves when it runs again.
 pub(crate) struct ParkedKeys<K> {
-    keys: Mutex<HashMap<K, Parked>>,
+    /// With the end of the run that parked the key.
+    keys: Mutex<HashMap<K, (Parked, Instant)>>,
 }
 
 impl<K: Key> ParkedKeys<K> {
@@ -20,15 +22,16 @@ impl<K: Key> ParkedKeys<K> {
         Self { keys: Mutex::new(HashMap::new()) }
     }
 
-    pub(crate) fn insert(&self, key: K, reason: Parked) {
+    pub(crate) fn insert(&self, key: K, reason: Parked, now: Instant) {
         let mut keys = self.keys.lock();
         if keys.len() < MOST || keys.contains_key(&key) {
-            keys.insert(key, reason);
+            keys.insert(key, (reason, now));
         }
     }
 
-    pub(crate) fn contains(&self, key: &K) -> bool {
-        self.keys.lock().contains_key(key)
+    /// When the run ended that parked the key.
+    pub(crate) fn since(&self, key: &K) -> Option<Instant> {
+        self.keys.lock().get(key).map(|(_, since)| *since)
     }
 
     pub(crate) fn remove(&self, key: &K) {
@@ -53,6 +56,6 @@ impl<K: Key> ParkedKeys<K> {
     }
 
     pub(crate) fn list(&self) -> Vec<(K, Parked)> {
-        self.keys.lock().iter().map(|(key, reason)| (key.clone(), *reason)).collect()
+        self.keys.lock().iter().map(|(key, (reason, _))| (key.clone(), *reason)).collect()
     }
 }

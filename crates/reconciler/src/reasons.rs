@@ -127,6 +127,10 @@ impl Reasons {
         Self { retried: true, ..Self::default() }
     }
 
+    pub(crate) fn are_added(self) -> bool {
+        self.added
+    }
+
     /// Whether only events named the key, and no retry of it is due.
     pub(crate) fn are_events(self) -> bool {
         !self.retried && self != Self::default()

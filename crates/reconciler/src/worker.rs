@@ -15,7 +15,7 @@ use tracing::Instrument as _;
 
 use crate::active::{ActiveRuns, RunId};
 use crate::cache::guarded;
-use crate::failing::{Admission, FailingKeys};
+use crate::failing::{Admission, FailingKeys, admit};
 use crate::failure::Then;
 use crate::hostile::{let_go, loggable, shown};
 use crate::inbox::Inbox;
@@ -99,7 +99,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             Verdict::Rest | Verdict::Requeue(_) => work.failing.recovered(held.key()),
             Verdict::Park(reason) => {
                 work.failing.recovered(held.key());
-                work.parked.insert(held.key().clone(), reason);
+                work.parked.insert(held.key().clone(), reason, Instant::now());
             }
         }
         let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&work.queue, verdict)));
@@ -128,13 +128,13 @@ impl<R: Reconciler> Work<R> {
     }
 
     fn admission(&self, key: &R::Key, reasons: Reasons) -> Admission {
-        if reasons.are_own() && self.policy.ignores_own_writes
-            || reasons.are_weak() && self.parked.contains(key)
-        {
+        if reasons.are_own() && self.policy.ignores_own_writes {
             return Admission::Leave;
         }
-        let interval = self.policy.failing_interval;
-        self.failing.admit(key, reasons, Instant::now(), interval)
+        // A handle un-parks a key at once.
+        let parked = || self.parked.since(key).filter(|_| !reasons.are_added());
+        let ended = self.failing.since(key).or_else(parked);
+        admit(ended, reasons, Instant::now(), self.policy.failing_interval)
     }
 }
 
