@@ -54,10 +54,67 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 ///
 /// Plain HTTP without authentication: bind it to an address that only scrapers and probes reach.
 pub struct AdminServer {
-    listener: TcpListener,
-    address: SocketAddr,
+    /// At least one.
+    listeners: Vec<Listener>,
     registry: Registry,
     checks: Vec<Readiness>,
+}
+
+/// A bound address, and what is served there.
+struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    serves: Serves,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Serves {
+    All,
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only flags ask for it"))]
+    Metrics,
+    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only flags ask for it"))]
+    Probes,
+}
+
+impl Listener {
+    fn bind(address: SocketAddr, serves: Serves) -> Result<Self, AdminError> {
+        let socket = TcpListener::bind(address).map_err(|error| AdminError { address, error })?;
+        Self::on(socket, serves).map_err(|error| AdminError { address, error })
+    }
+
+    fn on(socket: TcpListener, serves: Serves) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        let address = socket.local_addr()?;
+        Ok(Self { socket, address, serves })
+    }
+
+    fn router(&self, shared: Arc<Shared>) -> Router {
+        let mut router = Router::new();
+        if self.serves != Serves::Probes {
+            router = router.route("/metrics", get(metrics)).route("/debug", get(state));
+        }
+        if self.serves != Serves::Metrics {
+            router = router
+                .route("/livez", get(is_live))
+                .route("/healthz", get(is_live))
+                .route("/readyz", get(is_ready));
+        }
+        router.with_state(shared)
+    }
+
+    fn serve(self, shared: Arc<Shared>) -> Result<AbortHandle, AdminError> {
+        let router = self.router(shared);
+        let Self { socket, address, serves } = self;
+        let socket = tokio::net::TcpListener::from_std(socket)
+            .map_err(|error| AdminError { address, error })?;
+        tracing::info!(%address, ?serves, "the admin server listens");
+        let task = tokio::spawn(async move {
+            if let Err(error) = axum::serve(socket, router).await {
+                tracing::error!(%error, "the admin server ended");
+            }
+        });
+        Ok(task.abort_handle())
+    }
 }
 
 /// The admin server could not be started.
@@ -108,8 +165,32 @@ impl AdminServer {
     ///
     /// [`AdminError`], which names the address.
     pub fn bind(address: SocketAddr) -> Result<Self, AdminError> {
-        let listener = TcpListener::bind(address).map_err(|error| AdminError { address, error })?;
-        Self::on(listener).map_err(|error| AdminError { address, error })
+        Ok(Self::with(vec![Listener::bind(address, Serves::All)?]))
+    }
+
+    /// Binds an address for `/metrics` and `/debug`, and one for the probes. `None` if there is
+    /// neither.
+    #[cfg(feature = "cli")]
+    pub(crate) fn apart(
+        metrics: Option<SocketAddr>,
+        probes: Option<SocketAddr>,
+    ) -> Result<Option<Self>, AdminError> {
+        if let Some(address) = metrics.filter(|address| address.port() != 0 && metrics == probes) {
+            return Self::bind(address).map(Some);
+        }
+        let metrics = metrics.map(|address| Listener::bind(address, Serves::Metrics));
+        let probes = probes.map(|address| Listener::bind(address, Serves::Probes));
+        let listeners = metrics.into_iter().chain(probes).collect::<Result<Vec<_>, _>>()?;
+        Ok((!listeners.is_empty()).then(|| Self::with(listeners)))
+    }
+
+    fn with(listeners: Vec<Listener>) -> Self {
+        Self { listeners, registry: Registry::default(), checks: Vec::new() }
+    }
+
+    #[cfg(all(test, feature = "cli"))]
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().map(|listener| listener.address).collect()
     }
 
     /// Serves on a listener that is already bound.
@@ -118,9 +199,7 @@ impl AdminServer {
     ///
     /// If it has no address or cannot be made non-blocking.
     pub fn on(listener: TcpListener) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        Ok(Self { listener, address, registry: Registry::default(), checks: Vec::new() })
+        Ok(Self::with(vec![Listener::on(listener, Serves::All)?]))
     }
 
     /// Adds your own metrics to the manager's. With an election, the manager's include
@@ -149,7 +228,7 @@ impl AdminServer {
 
     /// Returns the address that the server listens on.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.listeners[0].address
     }
 
     /// Serves until the returned value is dropped.
@@ -162,41 +241,31 @@ impl AdminServer {
         }
         let shared =
             Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
-        let router = Router::new()
-            .route("/metrics", get(metrics))
-            .route("/debug", get(state))
-            .route("/livez", get(is_live))
-            .route("/healthz", get(is_live))
-            .route("/readyz", get(is_ready))
-            .with_state(shared);
-        let address = self.address;
-        let listener = tokio::net::TcpListener::from_std(self.listener)
-            .map_err(|error| AdminError { address, error })?;
-        tracing::info!(%address, "the admin server listens");
-        let task = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "the admin server ended");
-            }
-        });
-        Ok(Serving { task: task.abort_handle() })
+        let mut serving = Serving { tasks: Vec::new() };
+        for listener in self.listeners {
+            serving.tasks.push(listener.serve(Arc::clone(&shared))?);
+        }
+        Ok(serving)
     }
 }
 
 impl fmt::Debug for AdminServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdminServer").field("address", &self.address).finish_non_exhaustive()
+        let addresses = self.listeners.iter().map(|listener| listener.address);
+        let addresses: Vec<SocketAddr> = addresses.collect();
+        f.debug_struct("AdminServer").field("addresses", &addresses).finish_non_exhaustive()
     }
 }
 
-/// The server's task. Aborted when dropped.
+/// The server's tasks. Aborted when dropped.
 #[derive(Debug)]
 pub(crate) struct Serving {
-    task: AbortHandle,
+    tasks: Vec<AbortHandle>,
 }
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.task.abort();
+        self.tasks.iter().for_each(AbortHandle::abort);
     }
 }
 

@@ -63,6 +63,9 @@ pub enum ManagerError {
     /// There is no cluster to connect to, or no Lease of this name.
     #[cfg(feature = "election")]
     Connect(crate::BoxError),
+    /// Flags that cannot be used together, with their values and a remedy.
+    #[cfg(feature = "cli")]
+    Flags(String),
     /// These caches were not complete in time.
     CacheSync(Vec<SyncTimeout>),
     /// The admin server could not be started.
@@ -112,6 +115,8 @@ impl fmt::Display for ManagerError {
             ),
             #[cfg(feature = "election")]
             Self::Connect(error) => write!(f, "cannot connect to a cluster: {}", Chain(&**error)),
+            #[cfg(feature = "cli")]
+            Self::Flags(problem) => f.write_str(problem),
             Self::CacheSync(late) => {
                 let late: Vec<String> = late.iter().map(SyncTimeout::to_string).collect();
                 f.write_str(&late.join("; "))

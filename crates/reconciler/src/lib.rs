@@ -37,6 +37,8 @@ mod signal;
 mod hostile;
 #[cfg(feature = "admin")]
 mod admin;
+#[cfg(feature = "cli")]
+mod flags;
 
 pub use action::Action;
 #[cfg(feature = "admin")]
@@ -47,6 +49,9 @@ pub use controller::{Controller, ControllerView};
 pub use error::ManagerError;
 pub use events::{EventRecorder, EventType};
 pub use failure::{BoxError, Failure, FailureError};
+pub use failure::{BoxError, Failure};
+#[cfg(feature = "cli")]
+pub use flags::Flags;
 pub use inbox::Handle;
 pub use key::{Key, ObjectKey};
 pub use leader_task::LeaderTask;

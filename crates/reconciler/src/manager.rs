@@ -1,10 +1,11 @@
 //! `Manager`: runs the caches, controllers and leader tasks of one program, in order. `builder` has
-//! its settings, `lead` its terms of leadership.
+//! its settings, `lead` its terms of leadership, `view` what the admin server sees of it.
 
 mod builder;
 mod lead;
 #[cfg(feature = "election")]
 mod leftover;
+mod view;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use builder::ManagerBuilder;
+pub(crate) use view::{View, WatchView};
 
 use crate::cache::{CacheId, Complete};
 use crate::controller::Managed;
@@ -29,8 +31,7 @@ use crate::hostile::{let_go, loggable};
 use crate::leader_task::{LeaderTask, NamedTask};
 use crate::requests::Requests;
 use crate::{
-    BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report,
-    SyncTimeout,
+    BoxError, Cache, CacheConfig, Controller, Kind, ManagerError, Reconciler, Report, SyncTimeout,
 };
 use builder::Settings;
 
@@ -73,22 +74,6 @@ pub(crate) trait Watched: Send + Sync {
     fn view(&self) -> Arc<dyn WatchView>;
 }
 
-/// The view of a cache for metrics and health checks.
-pub(crate) trait WatchView: Send + Sync {
-    fn name(&self) -> &str;
-    fn status(&self) -> CacheStatus;
-}
-
-impl<K: Kind> WatchView for Cache<K> {
-    fn name(&self) -> &str {
-        Self::name(self)
-    }
-
-    fn status(&self) -> CacheStatus {
-        Self::status(self)
-    }
-}
-
 struct OneWatch<K> {
     cache: Cache<K>,
     watch: Option<crate::watch::WatchLoop<K>>,
@@ -115,37 +100,6 @@ impl<K: Kind> Watched for OneWatch<K> {
 
     fn view(&self) -> Arc<dyn WatchView> {
         Arc::new(self.cache.clone())
-    }
-}
-
-/// The admin server's view of a running manager.
-#[derive(Clone)]
-pub(crate) struct View {
-    pub(crate) controllers: Arc<[Arc<dyn Managed>]>,
-    pub(crate) watches: Arc<[Arc<dyn WatchView>]>,
-    pub(crate) requests: Requests,
-    #[cfg(feature = "election")]
-    pub(crate) elector: Option<lease_election::LeaderElector>,
-    #[cfg(feature = "election")]
-    pub(crate) leftover: leftover::Leftover,
-}
-
-/// Shows every field, so that each is used without the admin server too.
-impl fmt::Debug for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("View");
-        for controller in &*self.controllers {
-            let counts = (controller.counts(), controller.parked(), controller.missing());
-            let (workers, reconciles) = (controller.workers(), controller.metrics().reconciles());
-            shown.field(controller.name(), &(workers, reconciles, counts));
-        }
-        for watch in &*self.watches {
-            shown.field(watch.name(), &watch.status());
-        }
-        shown.field("requests", &self.requests);
-        #[cfg(feature = "election")]
-        shown.field("elector", &self.elector).field("leftover", &self.leftover);
-        shown.finish_non_exhaustive()
     }
 }
 

@@ -92,19 +92,23 @@ impl ManagerBuilder {
     #[cfg(feature = "election")]
     pub async fn connect(self, name: &str) -> Result<(Manager, kube::Client), ManagerError> {
         let cluster = kube::Config::infer().await.map_err(connect)?;
-        self.connect_to(cluster, name)
+        let lease = lease_election::Config::builder(&cluster.default_namespace, name);
+        self.connect_to(cluster, Some(lease.build().map_err(connect)?))
     }
 
-    /// As [`connect`](Self::connect), to this cluster.
+    #[cfg(feature = "cli")]
+    pub(crate) fn has_admin(&self) -> bool {
+        self.settings.admin.is_some()
+    }
+
+    /// Connects to this cluster, with an election by this Lease unless the builder has one.
     #[cfg(feature = "election")]
-    fn connect_to(
+    pub(crate) fn connect_to(
         mut self,
         cluster: kube::Config,
-        name: &str,
+        lease: Option<lease_election::Config>,
     ) -> Result<(Manager, kube::Client), ManagerError> {
-        if self.settings.elector.is_none() {
-            let lease = lease_election::Config::builder(&cluster.default_namespace, name);
-            let lease = lease.build().map_err(connect)?;
+        if let Some(lease) = lease.filter(|_| self.settings.elector.is_none()) {
             // With connections of its own: work must not keep the elector waiting.
             let store = lease_election::KubeLeaseStore::connect(cluster.clone(), &lease)
                 .map_err(connect)?;
