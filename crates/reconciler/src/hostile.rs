@@ -32,6 +32,12 @@ pub(crate) fn unless_panics<T>(read: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(read)).map_err(std::mem::forget).ok()
 }
 
+/// The text of an error of user code, whose `Display` may panic.
+pub(crate) fn said(error: &(impl fmt::Display + ?Sized)) -> String {
+    let text = catch_unwind(AssertUnwindSafe(|| error.to_string()));
+    text.map_or_else(|_| "(its Display panicked)".to_owned(), |text| loggable(&text))
+}
+
 /// Drops the value, and logs a panic in its destructor.
 pub(crate) fn let_go<T>(held: T) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(held))) {

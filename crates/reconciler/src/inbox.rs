@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use crate::Key;
+use crate::hostile::let_go;
 use crate::queue::Queue;
 use crate::reasons::Reasons;
 
@@ -35,6 +37,14 @@ impl<K: Key> Clone for Handle<K> {
 impl<K: Key> fmt::Debug for Handle<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+/// Adds a key between two terms, whose own code may panic. The term must not end with it.
+fn survives(add: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(add)) {
+        tracing::error!("a key panicked between two terms, and is given up");
+        let_go(panic);
     }
 }
 
@@ -102,9 +112,13 @@ impl<K: Key> Inbox<K> {
             state.open = Some(queue.clone());
             std::mem::replace(&mut state.waiting, Waiting::new())
         };
-        for (key, reasons) in waiting.keys {
-            queue.add(key, reasons);
+        let Waiting { keys, places } = waiting;
+        for (key, reasons) in keys {
+            survives(|| {
+                queue.add(key, reasons);
+            });
         }
+        places.into_keys().for_each(let_go);
     }
 
     /// Keeps a key whose run was dropped for the next term.
@@ -117,7 +131,7 @@ impl<K: Key> Inbox<K> {
         let closed = {
             let mut state = self.state.lock();
             for key in left {
-                state.waiting.add(key, Reasons::carried());
+                survives(|| state.waiting.add(key, Reasons::carried()));
             }
             state.open.take()
         };

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +15,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use crate::BoxError;
-use crate::hostile::let_go;
-use crate::hostile::loggable;
+use crate::hostile::{let_go, said};
 use crate::request::Scope;
 use crate::term::{InTerm, Term};
 
@@ -93,11 +92,7 @@ impl NamedTask {
             match run.await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => {
-                    let said = catch_unwind(AssertUnwindSafe(|| error.to_string()));
-                    let said = loggable(
-                        said.as_deref().unwrap_or("an error that panics when it is shown"),
-                    );
-                    tracing::warn!(error = said, ?pause, "a task failed and will run again");
+                    tracing::warn!(error = said(&*error), ?pause, "a task failed and will run again");
                     let_go(error);
                 }
                 Err(panic) => {

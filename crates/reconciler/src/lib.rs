@@ -49,7 +49,6 @@ pub use controller::{Controller, ControllerView};
 pub use error::ManagerError;
 pub use events::{EventRecorder, EventType};
 pub use failure::{BoxError, Failure, FailureError};
-pub use failure::{BoxError, Failure};
 #[cfg(feature = "cli")]
 pub use flags::Flags;
 pub use inbox::Handle;

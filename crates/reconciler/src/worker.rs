@@ -17,7 +17,7 @@ use crate::active::{ActiveRuns, RunId};
 use crate::cache::guarded;
 use crate::failing::{Admission, FailingKeys, admit};
 use crate::failure::Then;
-use crate::hostile::{let_go, loggable, shown};
+use crate::hostile::{let_go, loggable, said, shown};
 use crate::inbox::Inbox;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::{Ended, Policy, Verdict, decide};
@@ -175,9 +175,9 @@ async fn one_run<R: Reconciler>(
     match result {
         Ok(Ok(action)) => Ended::Done(action),
         Ok(Err(failure)) => {
-            let error = loggable(&failure.to_string());
+            let (error, then) = (said(&failure), failure.then());
             // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
-            if failure.then() == Then::Conflict {
+            if then == Then::Conflict {
                 tracing::debug!(error, "a reconcile met a conflict");
             } else if failure.is_terminal() {
                 tracing::warn!(error, "a reconcile failed for good");
@@ -186,7 +186,8 @@ async fn one_run<R: Reconciler>(
             } else {
                 tracing::debug!(error, "a reconcile failed");
             }
-            Ended::Failed(failure.then())
+            let_go(failure); // Its destructor may panic.
+            Ended::Failed(then)
         }
         Err(panic) => {
             let said = panic.downcast_ref::<&str>().copied();

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{Controller, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
-use crate::hostile::shown;
+use crate::hostile::{let_go, shown};
 use crate::metrics::ControllerMetrics;
 use crate::queue::{Queue, QueueCounts};
 use crate::reasons::{Reasons, SourceNumber};
@@ -193,7 +193,9 @@ impl<R: Reconciler> Controller<R> {
         let abandoned = std::mem::take(&mut *shared.dropped.lock());
         *self.ended.0.lock() = (abandoned.iter().map(shown).collect(), left.len());
         abandoned.iter().for_each(|key| self.limiter.forget_left(key));
+        abandoned.into_iter().for_each(let_go);
         closing.end(left);
+        let_go(shared);
     }
 
     /// Replaces a worker that panicked outside a run: in a destructor of user code, or in the key's
