@@ -130,8 +130,10 @@ impl<K: Kind> Cache<K> {
             newest: watch::Sender::new(0),
             config,
         };
+        let keeps_managed_fields = shared.config.keeps_managed_fields;
         let cache = Self { shared: Arc::new(shared), predicate: None };
-        let reader = Reader::new(api);
+        let url = api.resource_url().to_owned();
+        let reader = Reader::new(api.into_client(), url, keeps_managed_fields);
         (cache.clone(), WatchLoop::new(cache, reader))
     }
 

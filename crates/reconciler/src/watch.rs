@@ -2,6 +2,7 @@
 //! that `decode` reads. Each watch fails, pauses and recovers alone.
 
 mod decode;
+mod managed_fields;
 mod protocol;
 
 use std::convert::Infallible;

@@ -1,19 +1,21 @@
-//! Reads lists and watches with kube, in two modes.
+//! Reads lists and watches with kube, in three modes.
 //!
-//! The strict mode asks kube for the kind itself. After an answer that did not decode, the tolerant
-//! mode decodes object by object, so that a faulty object hides only itself. It costs a second pass
-//! over the JSON.
+//! Two modes ask kube for the kind itself, with managed fields or without. After an answer that did
+//! not decode, the third decodes object by object, so that a faulty object hides only itself. It
+//! costs a second pass over the JSON.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use futures::stream::{BoxStream, StreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Api;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::{DynamicResourceScope, ObjectList, Resource};
+use kube::{Api, Client};
 use serde::{Deserialize, Deserializer};
 
+use super::managed_fields;
 use crate::Kind;
 
 /// An object, or the readable parts of an object that does not decode.
@@ -45,30 +47,33 @@ pub(crate) enum WatchStep<K> {
 
 pub(crate) type Steps<K> = BoxStream<'static, kube::Result<WatchStep<K>>>;
 
-/// The two modes of reading a kind.
+/// Reads one kind.
 pub(crate) struct Reader<K> {
-    strict: Api<K>,
-    tolerant: Api<Tolerant<K>>,
+    client: Client,
+    url: String,
+    keeps_managed_fields: bool,
+    kind: PhantomData<fn() -> K>,
 }
 
 impl<K> fmt::Debug for Reader<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader").finish_non_exhaustive()
+        f.debug_struct("Reader").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
 impl<K: Kind> Reader<K> {
-    pub(crate) fn new(api: Api<K>) -> Self {
-        let url = api.resource_url().to_owned();
-        let tolerant = Api::all_with(api.clone().into_client(), &url);
-        Self { strict: api, tolerant }
+    pub(crate) fn new(client: Client, url: String, keeps_managed_fields: bool) -> Self {
+        Self { client, url, keeps_managed_fields, kind: PhantomData }
     }
 
     pub(crate) async fn list(&self, tolerant: bool, params: &ListParams) -> kube::Result<Page<K>> {
         if tolerant {
-            return Ok(page(self.tolerant.list(params).await?, |object| object.0));
+            return self.list_as::<Tolerant>(params).await;
         }
-        Ok(page(self.strict.list(params).await?, Ok))
+        if self.keeps_managed_fields {
+            return self.list_as::<Whole>(params).await;
+        }
+        self.list_as::<Unmanaged>(params).await
     }
 
     pub(crate) async fn watch(
@@ -78,46 +83,95 @@ impl<K: Kind> Reader<K> {
         version: &str,
     ) -> kube::Result<Steps<K>> {
         if tolerant {
-            let events = self.tolerant.watch(params, version).await?;
-            return Ok(events
-                .map(|event| event.map(|event| step(event, |object| object.0)))
-                .boxed());
+            return self.watch_as::<Tolerant>(params, version).await;
         }
-        let events = self.strict.watch(params, version).await?;
-        Ok(events.map(|event| event.map(|event| step(event, Ok))).boxed())
+        if self.keeps_managed_fields {
+            return self.watch_as::<Whole>(params, version).await;
+        }
+        self.watch_as::<Unmanaged>(params, version).await
+    }
+
+    fn api<M: Mode>(&self) -> Api<Item<K, M>> {
+        Api::all_with(self.client.clone(), &self.url)
+    }
+
+    async fn list_as<M: Mode>(&self, params: &ListParams) -> kube::Result<Page<K>> {
+        let list: ObjectList<Item<K, M>> = self.api().list(params).await?;
+        Ok(Page {
+            objects: list.items.into_iter().map(|item| item.object).collect(),
+            token: list.metadata.continue_.filter(|token| !token.is_empty()),
+            version: list.metadata.resource_version.filter(|version| !version.is_empty()),
+        })
+    }
+
+    async fn watch_as<M: Mode>(
+        &self,
+        params: &WatchParams,
+        version: &str,
+    ) -> kube::Result<Steps<K>> {
+        let events = self.api::<M>().watch(params, version).await?;
+        Ok(events.map(|event| event.map(step)).boxed())
     }
 }
 
-fn page<T: Clone, K>(list: ObjectList<T>, decoded: impl Fn(T) -> Decoded<K>) -> Page<K> {
-    Page {
-        objects: list.items.into_iter().map(decoded).collect(),
-        token: list.metadata.continue_.filter(|token| !token.is_empty()),
-        version: list.metadata.resource_version.filter(|version| !version.is_empty()),
-    }
-}
-
-fn step<T, K>(event: WatchEvent<T>, decoded: impl Fn(T) -> Decoded<K>) -> WatchStep<K> {
+fn step<K, M>(event: WatchEvent<Item<K, M>>) -> WatchStep<K> {
     match event {
-        WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-            WatchStep::Applied(decoded(object))
-        }
-        WatchEvent::Deleted(object) => WatchStep::Deleted(decoded(object)),
+        WatchEvent::Added(item) | WatchEvent::Modified(item) => WatchStep::Applied(item.object),
+        WatchEvent::Deleted(item) => WatchStep::Deleted(item.object),
         WatchEvent::Bookmark(bookmark) => WatchStep::Bookmark(bookmark.metadata.resource_version),
         WatchEvent::Error(status) => WatchStep::Refused(status),
     }
 }
 
-/// An object of a kind, decoded or not. Decoding this from a JSON object never fails.
-#[derive(Debug, Clone)]
-pub(crate) struct Tolerant<K>(Decoded<K>);
+/// How an object is decoded.
+trait Mode: Clone + fmt::Debug + Send + Sync + 'static {
+    fn decode<'de, K: Kind, D: Deserializer<'de>>(object: D) -> Result<Decoded<K>, D::Error>;
+}
 
-impl<'de, K: Kind> Deserialize<'de> for Tolerant<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
-        Ok(Self(K::deserialize(&value).map_err(|error| Undecodable {
+/// With all fields.
+#[derive(Debug, Clone)]
+struct Whole;
+
+impl Mode for Whole {
+    fn decode<'de, K: Kind, D: Deserializer<'de>>(object: D) -> Result<Decoded<K>, D::Error> {
+        K::deserialize(object).map(Ok)
+    }
+}
+
+/// Without managed fields.
+#[derive(Debug, Clone)]
+struct Unmanaged;
+
+impl Mode for Unmanaged {
+    fn decode<'de, K: Kind, D: Deserializer<'de>>(object: D) -> Result<Decoded<K>, D::Error> {
+        managed_fields::skipped(object).map(Ok)
+    }
+}
+
+/// As far as it decodes: never fails for a JSON object.
+#[derive(Debug, Clone)]
+struct Tolerant;
+
+impl Mode for Tolerant {
+    fn decode<'de, K: Kind, D: Deserializer<'de>>(object: D) -> Result<Decoded<K>, D::Error> {
+        let value = serde_json::Value::deserialize(object)?;
+        Ok(K::deserialize(&value).map_err(|error| Undecodable {
             meta: Box::new(metadata(value.get("metadata"))),
             error: error.to_string(),
-        })))
+        }))
+    }
+}
+
+/// An object as kube reads it in a mode.
+#[derive(Debug, Clone)]
+struct Item<K, M> {
+    object: Decoded<K>,
+    mode: PhantomData<M>,
+}
+
+impl<'de, K: Kind, M: Mode> Deserialize<'de> for Item<K, M> {
+    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
+        Ok(Self { object: M::decode(object)?, mode: PhantomData })
     }
 }
 
@@ -137,7 +191,7 @@ fn metadata(value: Option<&serde_json::Value>) -> ObjectMeta {
 }
 
 /// kube needs only the path, which is the dynamic type, and whether to request metadata alone.
-impl<K: Kind> Resource for Tolerant<K> {
+impl<K: Kind, M: Mode> Resource for Item<K, M> {
     type DynamicType = String;
     type Scope = DynamicResourceScope;
 
@@ -166,14 +220,14 @@ impl<K: Kind> Resource for Tolerant<K> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        match &self.0 {
+        match &self.object {
             Ok(object) => object.meta(),
             Err(undecodable) => &undecodable.meta,
         }
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        match &mut self.0 {
+        match &mut self.object {
             Ok(object) => object.meta_mut(),
             Err(undecodable) => &mut undecodable.meta,
         }
