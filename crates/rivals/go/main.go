@@ -1,6 +1,7 @@
 // Command go runs one round of a workload on client-go's work queue for each line that it is sent, and answers what it
 // took: "NAME VALUE...\n", or "error TEXT\n". The rounds of the peer are run between them by the program that asks. Called
-// with "limits" it prints what client-go's limiters answer, with "elections" what its elector takes.
+// with "limits" it prints what client-go's limiters answer, with "elections" what its elector takes, and with "controller"
+// it is a controller of controller-runtime.
 package main
 
 import (
@@ -18,6 +19,13 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "elections" {
 		if err := elections(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "controller" {
+		if err := controllers(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

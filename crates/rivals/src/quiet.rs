@@ -148,12 +148,12 @@ fn busy(stat: &str) -> Option<f64> {
     Some(user + nice + system + irq + softirq + steal)
 }
 
-/// The ticks that a process has used, of its `stat`: fields 14 and 15, counted after the name,
-/// which may hold spaces.
+/// The ticks that a process has used, and those of its children that have ended, of its `stat`:
+/// fields 14 to 17, counted after the name, which may hold spaces.
 fn used(stat: &str) -> Option<f64> {
     let (_, after) = stat.rsplit_once(')')?;
-    let mut fields = after.split_whitespace().skip(11);
-    Some(fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?)
+    let mut fields = after.split_whitespace().skip(11).map(str::parse::<f64>);
+    (0..4).map(|_| fields.next()?.ok()).sum()
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_files_of_the_system_are_read() {
         assert_eq!(busy("cpu  10 1 2 900 30 4 5 6 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"), Some(28.0));
-        assert_eq!(used("7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"), Some(23.0));
+        assert_eq!(used("7 (a ) b) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15"), Some(50.0));
         assert_eq!((busy("nothing"), used("nothing")), (None, None));
     }
 
