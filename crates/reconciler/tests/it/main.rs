@@ -30,3 +30,6 @@ mod requests;
 mod progress;
 #[cfg(feature = "admin")]
 mod serving;
+#[cfg(all(feature = "admin", feature = "election"))]
+#[path = "../../examples/website/test.rs"]
+mod website;
