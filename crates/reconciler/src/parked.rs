@@ -52,7 +52,7 @@ impl<K: Key> ParkedKeys<K> {
     #[cfg(feature = "admin")]
     pub(crate) fn some(&self, most: usize) -> Vec<(K, Parked)> {
         let keys = self.keys.lock();
-        keys.iter().take(most).map(|(key, reason)| (key.clone(), *reason)).collect()
+        keys.iter().take(most).map(|(key, (reason, _))| (key.clone(), *reason)).collect()
     }
 
     pub(crate) fn list(&self) -> Vec<(K, Parked)> {

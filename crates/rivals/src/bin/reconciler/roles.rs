@@ -2,7 +2,6 @@
 //! kube's client with a watch and nothing else.
 
 use std::convert::Infallible;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,8 +64,8 @@ pub(crate) async fn control(who: Who, client: Client, workers: u16, seen: Arc<Se
             let mut manager = Manager::builder().build()?;
             let cache = manager.cache(maps);
             let mut controller = Controller::new("maps", &cache, Ours(seen));
-            if let Some(workers) = NonZeroUsize::new(workers.into()) {
-                controller = controller.workers(workers);
+            if workers > 0 {
+                controller = controller.workers(workers.into());
             }
             manager.add(controller);
             manager.run(std::future::pending()).await?;
