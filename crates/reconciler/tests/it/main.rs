@@ -7,6 +7,7 @@ mod coordinated;
 #[cfg(feature = "election")]
 mod destructors;
 mod fairness;
+mod histories;
 mod hostile;
 #[cfg(feature = "election")]
 mod pauses;
