@@ -1,9 +1,9 @@
 //! Copies each ConfigMap with the label `sync=true` into the namespaces that want those of its
 //! namespace: `kubectl label namespace shop sync-from=default`.
 //!
-//! A copy has no owner reference: an owner is in the namespace of what it owns, and the garbage
-//! collector deletes an object if its owner is not there. So a label leads from a copy to its
-//! source, and a run for a source deletes copies that are not wanted, also when the source is gone.
+//! A copy has no owner reference. An owner must be in the namespace of its dependents: the garbage
+//! collector deletes a dependent whose owner it does not find there. So labels lead from a copy to
+//! its source, and a run for a source deletes unwanted copies, also after the source is gone.
 //!
 //! ```sh
 //! cargo run -p reconciler --example configmap_sync            # against the cluster of kubectl
