@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use kube::core::Status;
 
+/// The longest wait that an answer of the API server can ask for.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
 /// Any error that may cross threads.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -15,8 +18,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | answer | key |
 /// | --- | --- |
 /// | 409: the object has changed | is retried with back-off; a conflict, no error and no warning |
-/// | 429 or 503 with `retryAfterSeconds` | is retried after that time |
 /// | 403 because the namespace terminates | is parked |
+/// | any other with `retryAfterSeconds` | is retried after that time, at most after 60 s |
 /// | any other | is retried with back-off; the text of a 403 names the rule to grant |
 ///
 /// ```
@@ -55,11 +58,12 @@ impl Then {
     fn of_status(status: &Status) -> Self {
         let details = status.details.as_ref();
         let seconds = details.map_or(0, |details| details.retry_after_seconds);
+        let wait = Duration::from_secs(seconds.into()).min(LONGEST_WAIT);
         let mut causes = details.into_iter().flat_map(|details| &details.causes);
         match status.code {
             409 => Self::Conflict,
-            429 | 503 if seconds > 0 => Self::RetryAfter(Duration::from_secs(seconds.into())),
             403 if causes.any(|cause| cause.reason == "NamespaceTerminating") => Self::GiveUp,
+            _ if !wait.is_zero() => Self::RetryAfter(wait),
             _ => Self::Retry,
         }
     }
@@ -76,7 +80,7 @@ fn chain<'a>(
 fn answer<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Status> {
     match error.downcast_ref() {
         Some(kube::Error::Api(status)) => Some(status),
-        _ => None,
+        _ => error.downcast_ref(),
     }
 }
 
@@ -186,8 +190,9 @@ impl fmt::Debug for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&Chain(&*self.error), f)?;
-        match self.status().and_then(remedy) {
+        let shown = Chain(&*self.error).to_string();
+        f.write_str(&shown)?;
+        match self.status().and_then(remedy).filter(|remedy| !shown.contains(remedy)) {
             Some(remedy) => write!(f, ": {remedy}"),
             None => Ok(()),
         }
@@ -236,12 +241,14 @@ mod tests {
             {"reason": "NamespaceTerminating", "message": "m", "field": "metadata.namespace"}
         ]});
         let after = serde_json::json!({"retryAfterSeconds": 30});
+        let century = serde_json::json!({"retryAfterSeconds": u32::MAX});
         let table = [
             (answer(409, serde_json::Value::Null), Then::Conflict),
             (answer(429, after.clone()), Then::RetryAfter(Duration::from_secs(30))),
             (answer(503, after.clone()), Then::RetryAfter(Duration::from_secs(30))),
+            (answer(500, after), Then::RetryAfter(Duration::from_secs(30))),
+            (answer(429, century), Then::RetryAfter(Duration::from_secs(60))),
             (answer(429, serde_json::Value::Null), Then::Retry),
-            (answer(500, after), Then::Retry),
             (answer(403, terminating), Then::GiveUp),
             (answer(403, serde_json::Value::Null), Then::Retry),
             (answer(404, serde_json::Value::Null), Then::Retry),
@@ -273,6 +280,9 @@ mod tests {
         assert_eq!(Failure::from(conflict()).then(), Then::Conflict);
         assert!(Failure::terminal(conflict()).is_terminal());
         assert_eq!(Failure::retry(conflict()).then(), Then::Retry);
+        // An error that can be cloned keeps the answer, not the client's error.
+        let kube::Error::Api(status) = answer(409, serde_json::Value::Null) else { panic!() };
+        assert_eq!(Failure::from(Outer((*status).into())).then(), Then::Conflict);
     }
 
     #[test]
@@ -310,7 +320,12 @@ mod tests {
             )
         );
         let message = rbac("secrets", "");
-        assert!(said(403, &message).ends_with(r#"resources: [secrets], apiGroups: [""]"#));
+        let whole = said(403, &message);
+        assert!(whole.ends_with(r#"resources: [secrets], apiGroups: [""]"#));
+        let status = serde_json::json!({"code": 403, "message": message, "reason": "X"});
+        let status: Status = serde_json::from_value(status).expect("it is a status");
+        let said_before = Outer(status.into());
+        assert_eq!(Failure::from(said_before).to_string(), format!("outer: {whole}"));
         assert_eq!(said(403, "quota exceeded"), "quota exceeded (403 X)");
         let kind = said(404, "404 page not found\n");
         assert!(kind.ends_with("the server does not have this kind: install its definition"));
