@@ -62,7 +62,9 @@ pub use reconciler::{ReconcileFn, Reconciler, reconcile_fn};
 pub use report::Release;
 pub use report::{ControllerReport, Report};
 pub use request::Request;
-pub use run::{Cleanup, Conditions, Context, ObjectAdapter, ObjectReconciler, TypedKind};
+pub use run::{
+    Cleanup, Conditions, Context, Finalizers, ObjectAdapter, ObjectReconciler, TypedKind,
+};
 pub use signal::shutdown_signal;
 pub use source::Source;
 #[doc(no_inline)]

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod context;
+mod finalizers;
 mod json;
 mod object;
 mod own;
@@ -10,6 +11,7 @@ mod writes;
 
 pub use conditions::Conditions;
 pub use context::Context;
+pub use finalizers::Finalizers;
 pub use object::{Cleanup, ObjectAdapter, ObjectReconciler};
 pub use writer::TypedKind;
 pub(crate) use writer::{Writer, is_of_cluster};

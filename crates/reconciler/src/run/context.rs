@@ -10,6 +10,7 @@ use kube::core::object::HasStatus;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::finalizers::Finalizers as _;
 use super::json::merge_patch;
 use super::writer::{TypedKind, Writer, is_of_cluster, kind};
 use crate::{EventType, Failure, ObjectKey, Request};
@@ -152,18 +153,8 @@ impl<K: TypedKind> Context<K> {
 
     /// Adds or removes a finalizer of the run's object. An object that is gone has none.
     pub(crate) async fn set_finalizer(&self, name: &str, is_set: bool) -> Result<(), Failure> {
-        let object = self.object();
-        let meta = object.meta();
-        let mut finalizers = meta.finalizers.clone().unwrap_or_default();
-        finalizers.retain(|held| held != name);
-        if is_set {
-            finalizers.push(name.to_owned());
-        }
-        // Of this version: others may change the list meanwhile.
-        let metadata = json!({
-            "resourceVersion": meta.resource_version, "uid": meta.uid, "finalizers": finalizers,
-        });
-        match self.write_own(None, &json!({"metadata": metadata})).await {
+        let Some(patch) = self.object().finalizer_patch(name, is_set) else { return Ok(()) };
+        match self.write_own(None, &patch).await {
             Err(failure) if !is_set && failure.status().is_some_and(|it| it.code == 404) => Ok(()),
             outcome => outcome,
         }

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::context::Context;
+use super::finalizers::Finalizers as _;
 use super::writer::{TypedKind, Writer};
 use crate::predicate::is_paused;
 use crate::{Action, Cache, Failure, ObjectKey, Reconciler, Request};
@@ -102,9 +103,7 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
         }
         let is_deleted = meta.deletion_timestamp.is_some();
         let finalizer = self.finalizer.as_deref();
-        let has_finalizer = finalizer.is_some_and(|name| {
-            meta.finalizers.iter().flatten().any(|finalizer| finalizer == name)
-        });
+        let has_finalizer = finalizer.is_some_and(|name| object.has_finalizer(name));
         let cx = Context::new(request, object, Arc::clone(&self.writer));
         match finalizer {
             Some(name) if is_deleted && has_finalizer => {
