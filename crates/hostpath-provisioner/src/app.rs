@@ -2,25 +2,29 @@
 
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::{Api, Client, Resource};
 use lease_election::LeaderElector;
-use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Handle, Index, Manager};
+use reconciler::{
+    AdminServer, BoxError, CacheConfig, Change, Controller, Finalizers as _, Handle, Index,
+    Manager, Reconciler,
+};
 
 use crate::claims::{ClaimReconciler, changed};
 use crate::config::Settings;
-use crate::context::{Caches, Context, Parts};
+use crate::context::{Caches, Context, Limits, Parts};
 use crate::directory::Root;
 use crate::events::Events;
 use crate::metrics::Metrics;
-use crate::names::{claim_uid_of, volume_name};
+use crate::names::{FINALIZER, claim_uid_of, volume_name};
 use crate::pause::Pause;
 use crate::permissions::{Mended, Permissions};
 use crate::sweep::Sweep;
 use crate::us::Us;
-use crate::volumes::{VolumeReconciler, has_finalizer};
+use crate::volumes::VolumeReconciler;
 
 /// What the program is put together from.
 pub struct Assembly<'a> {
@@ -91,7 +95,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         root,
         client,
         caches: caches.clone(),
-        limits: settings.limits,
+        api_timeout: settings.limits.api_timeout,
         events,
         metrics,
         pause,
@@ -100,7 +104,9 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
 
     let class = settings.storage_class.clone();
     let pending = caches.claims.clone();
-    let mut claims = Controller::keyed("claims", ClaimReconciler::new(Arc::clone(&context)))
+    // By UID: a claim that was made again under its name is another one, and what was begun for a
+    // claim that is gone still needs a run.
+    let claims = Controller::keyed("claims", ClaimReconciler::new(Arc::clone(&context)))
         .source(caches.claims.trigger(claims_to_look_at))
         // A claim that waits for its class looks again when the class comes or changes.
         .source(caches.classes.trigger(move |change: &Change<StorageClass>| {
@@ -117,10 +123,11 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .source(caches.volumes.trigger(claim_without_volume))
         .workers(settings.workers)
         .limiter(limiter.clone());
-    if settings.limits.provision_threshold > 0 {
-        claims = claims.max_attempts(settings.limits.provision_threshold);
-    }
-    let mut volumes = Controller::keyed("volumes", VolumeReconciler::new(Arc::clone(&context)))
+    let Limits { provision_threshold, provision_timeout, .. } = settings.limits;
+    let claims = limited(claims, provision_threshold, provision_timeout);
+    // By name, and with the finalizer by hand: it is only on volumes of ours with the policy
+    // Delete, and comes off living ones too.
+    let volumes = Controller::keyed("volumes", VolumeReconciler::new(Arc::clone(&context)))
         .source(caches.volumes.trigger(|change: &Change<PersistentVolume>| name_of(change)))
         // A volume whose claim vanished before they were bound is nobody else's.
         .source(caches.claims.trigger(|change: &Change<PersistentVolumeClaim>| {
@@ -130,9 +137,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .reads(&caches.classes)
         .workers(settings.workers)
         .limiter(limiter);
-    if settings.limits.delete_threshold > 0 {
-        volumes = volumes.max_attempts(settings.limits.delete_threshold);
-    }
+    let Limits { delete_threshold, delete_timeout, .. } = settings.limits;
+    let volumes = limited(volumes, delete_threshold, delete_timeout);
     let handle = claims.handle();
     let waiting = Arc::new(Waiting {
         // The context's client notices refusals for these permissions: it must not be held by them.
@@ -155,6 +161,21 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     manager.add(claims);
     manager.add(volumes);
     Ok(manager)
+}
+
+/// Sets the most attempts, and the longest time of one. Zero is without end.
+fn limited<R: Reconciler>(
+    mut controller: Controller<R>,
+    attempts: u32,
+    timeout: Duration,
+) -> Controller<R> {
+    if attempts > 0 {
+        controller = controller.max_attempts(attempts);
+    }
+    if !timeout.is_zero() {
+        controller = controller.timeout(timeout);
+    }
+    controller
 }
 
 /// All that may wait for a permission, but for the election, which tries again by itself within
@@ -200,7 +221,9 @@ fn is_unbound(claim: &PersistentVolumeClaim) -> bool {
 /// Whether something may be to be done about a volume.
 fn is_unsettled(volume: &PersistentVolume) -> bool {
     let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
-    volume.metadata.deletion_timestamp.is_some() || phase != Some("Bound") || !has_finalizer(volume)
+    volume.metadata.deletion_timestamp.is_some()
+        || phase != Some("Bound")
+        || !volume.has_finalizer(FINALIZER)
 }
 
 /// The UIDs that a change of a claim names. Our own note is no change, or a failing claim would be

@@ -13,7 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use parking_lot::Mutex;
-use reconciler::{Cache, Failure, Index, LeaderTask, ObjectKey, Request};
+use reconciler::{Cache, Index, LeaderTask, ObjectKey, Request};
+use tokio::time::{timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use crate::directory::{DirectoryError, Owner, Root, TermRecord, is_older};
@@ -22,7 +23,7 @@ use crate::fence::{Term, TermOver};
 use crate::location::Location;
 use crate::marker::Fence;
 use crate::metrics::Metrics;
-use crate::outcome::{Problem, Reason, Retry};
+use crate::outcome::{Problem, Reason};
 use crate::pause::{Pause, PauseNews};
 use crate::us::Us;
 
@@ -94,7 +95,7 @@ pub(crate) struct Parts {
     pub(crate) root: Root,
     pub(crate) client: Client,
     pub(crate) caches: Caches,
-    pub(crate) limits: Limits,
+    pub(crate) api_timeout: Duration,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     pub(crate) pause: Pause,
@@ -108,7 +109,7 @@ pub(crate) struct Context {
     pub(crate) owner: Owner,
     pub(crate) client: Client,
     pub(crate) caches: Caches,
-    pub(crate) limits: Limits,
+    pub(crate) api_timeout: Duration,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     pub(crate) pause: Pause,
@@ -132,8 +133,18 @@ impl fmt::Debug for Context {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { us, owner, identity, root, client, caches, limits, events, metrics, pause } =
-            parts;
+        let Parts {
+            us,
+            owner,
+            identity,
+            root,
+            client,
+            caches,
+            api_timeout,
+            events,
+            metrics,
+            pause,
+        } = parts;
         let (begun, on_disk, begun_term, compares) = Default::default();
         Self {
             us,
@@ -142,7 +153,7 @@ impl Context {
             owner,
             client,
             caches,
-            limits,
+            api_timeout,
             events,
             metrics,
             pause,
@@ -190,30 +201,13 @@ impl Context {
         &self,
         what: &str,
         request: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<T, Refused> {
-        match tokio::time::timeout(self.limits.api_timeout, request).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => {
-                Err(Refused { code: code(&error), problem: Problem::of_api(what, &error) })
-            }
+    ) -> Result<T, Problem> {
+        match timeout(self.api_timeout, request).await {
+            Ok(answer) => answer.map_err(|error| Problem::of_api(what, error)),
             Err(_) => {
-                let message =
-                    format!("cannot {what}: no answer within {:?}", self.limits.api_timeout);
-                Err(Refused { code: 0, problem: Problem::passing(Reason::ApiFailed, &message) })
+                let message = format!("cannot {what}: no answer within {:?}", self.api_timeout);
+                Err(Problem::passing(Reason::ApiFailed, &message))
             }
-        }
-    }
-
-    /// Asks for one object; `None` when the server says there is none.
-    pub(crate) async fn look<T>(
-        &self,
-        what: &str,
-        request: impl Future<Output = Result<T, kube::Error>>,
-    ) -> Result<Option<T>, Problem> {
-        match self.ask(what, request).await {
-            Ok(object) => Ok(Some(object)),
-            Err(refused) if refused.code == 404 => Ok(None),
-            Err(refused) => Err(refused.problem),
         }
     }
 
@@ -300,27 +294,6 @@ fn look_for_pause(context: &Context) -> Result<(), DirectoryError> {
     Ok(())
 }
 
-/// A request that did not succeed.
-#[derive(Debug)]
-pub(crate) struct Refused {
-    /// The HTTP status; 0 when there was no answer.
-    pub(crate) code: u16,
-    pub(crate) problem: Problem,
-}
-
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
-        refused.problem
-    }
-}
-
-fn code(error: &kube::Error) -> u16 {
-    match error {
-        kube::Error::Api(status) => status.code,
-        _ => 0,
-    }
-}
-
 /// Makes this term the root's, before the first effect of the term; `again` also if it was done
 /// already, in case the record got lost.
 pub(crate) fn begin_term(
@@ -370,30 +343,17 @@ impl From<TermOver> for Problem {
     }
 }
 
-/// How a problem ends a run.
-pub(crate) fn failure(problem: Problem) -> Failure {
-    match problem.retry {
-        Retry::Backoff => Failure::retry(problem),
-        Retry::After(wait) => Failure::retry_after(problem, wait),
-        Retry::OnChange => Failure::terminal(problem),
-    }
-}
-
-/// A limit on the time of an operation; zero is none.
-pub(crate) async fn within<T>(
-    limit: Duration,
-    what: &str,
+/// Ends an operation at the deadline of its run, which then has a moment left to tell it. `limit`
+/// names the flag.
+pub(crate) async fn within<K, T>(
+    request: &Request<K>,
+    limit: &str,
     operation: impl Future<Output = Result<T, Problem>>,
 ) -> Result<T, Problem> {
-    if limit.is_zero() {
-        return operation.await;
-    }
-    match tokio::time::timeout(limit, operation).await {
-        Ok(done) => done,
-        Err(_) => {
-            Err(Problem::passing(Reason::TimedOut, &format!("{what} took longer than {limit:?}")))
-        }
-    }
+    let Some(deadline) = request.deadline() else { return operation.await };
+    timeout_at(deadline, operation).await.unwrap_or_else(|_| {
+        Err(Problem::passing(Reason::TimedOut, &format!("it took longer than {limit}")))
+    })
 }
 
 /// Marks a claim as being worked on on the disk, for as long as it lives.

@@ -49,7 +49,7 @@ pub use self::names::{
     SELECTED_NODE, STAGING_FOLDER, STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA,
     TERM_FILE, TRASH_FOLDER, WAITING_MESSAGE, WAITING_REASON, claim_uid_of, is_uid, volume_name,
 };
-pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, Retry, shown};
+pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, shown};
 pub use self::parameters::{InvalidParameters, Parameters};
 pub use self::permissions::{
     NoticeRefusals, NoticeRefusalsLayer, PERMISSIONS, Permission, Permissions, Scope,

@@ -2,7 +2,9 @@
 //! whether trying again helps.
 
 use std::fmt;
-use std::time::Duration;
+
+use kube::core::Status;
+use reconciler::Failure;
 
 use crate::directory::{DirectoryError, Trouble};
 use crate::location::InvalidLocation;
@@ -75,60 +77,51 @@ impl Reason {
     }
 }
 
-/// When the next attempt makes sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// By back-off.
-    Backoff,
-    /// Not before this long from now: the server said so.
-    After(Duration),
-    /// Not before the claim, the class or the volume changes.
-    OnChange,
-}
-
 /// A failed attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// One word.
     pub reason: Reason,
     /// One sentence, short and without control characters.
     pub message: String,
-    /// When the next attempt makes sense.
-    pub retry: Retry,
+    /// Whether only a change of the claim, the class or the volume can cure it.
+    pub is_lasting: bool,
+    /// The answer of the API server, if it is one. It decides when the next attempt is.
+    pub answer: Option<Box<Status>>,
 }
 
 impl Problem {
     /// One that back-off may cure.
     #[must_use]
     pub fn passing(reason: Reason, message: &str) -> Self {
-        Self { reason, message: shown(message), retry: Retry::Backoff }
+        Self { reason, message: shown(message), is_lasting: false, answer: None }
     }
 
     /// One that only a change can cure.
     #[must_use]
     pub fn lasting(reason: Reason, message: &str) -> Self {
-        Self { reason, message: shown(message), retry: Retry::OnChange }
+        Self { is_lasting: true, ..Self::passing(reason, message) }
     }
 
-    /// What an API call's failure means. `what` names the call, as in "create volume".
+    /// What an API call's failure means. `what` names the call, as in "create the volume".
     #[must_use]
-    pub fn of_api(what: &str, error: &kube::Error) -> Self {
-        let message = format!("cannot {what}: {error}");
-        match error {
-            kube::Error::Api(status) if status.code == 403 => {
-                Self::passing(Reason::Forbidden, &message)
-            }
-            kube::Error::Api(status) => {
-                let mut problem = Self::passing(Reason::ApiFailed, &message);
-                let wait = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-                if wait > 0 {
-                    // A server that asks for more than a minute is not believed.
-                    problem.retry = Retry::After(Duration::from_secs(u64::from(wait.min(60))));
-                }
-                problem
-            }
-            _ => Self::passing(Reason::ApiFailed, &message),
-        }
+    pub fn of_api(what: &str, error: kube::Error) -> Self {
+        let failure = Failure::from(error);
+        let answer = failure.status().cloned().map(Box::new);
+        let is_refusal = answer.as_ref().is_some_and(|answer| answer.code == 403);
+        let reason = if is_refusal { Reason::Forbidden } else { Reason::ApiFailed };
+        Self { answer, ..Self::passing(reason, &format!("cannot {what}: {failure}")) }
+    }
+
+    /// The HTTP status; 0 when there was no answer.
+    #[must_use]
+    pub fn code(&self) -> u16 {
+        self.answer.as_ref().map_or(0, |answer| answer.code)
+    }
+
+    /// How it ends a run.
+    pub(crate) fn into_failure(self) -> Failure {
+        if self.is_lasting { Failure::terminal(self) } else { self.into() }
     }
 }
 
@@ -138,7 +131,11 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for Problem {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.answer.as_deref().map(|answer| answer as _)
+    }
+}
 
 impl From<DirectoryError> for Problem {
     fn from(error: DirectoryError) -> Self {
@@ -186,6 +183,8 @@ pub fn shown(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -195,21 +194,28 @@ mod tests {
         assert!(long.len() <= MESSAGE_MAX_BYTES && long.ends_with("..."), "{long}");
     }
 
-    fn api(code: u16, wait: Option<u32>) -> Problem {
-        let status = serde_json::from_value(serde_json::json!({
-            "status": "Failure", "message": "no", "reason": "no", "code": code,
-            "details": wait.map(|wait| serde_json::json!({"retryAfterSeconds": wait})),
-        }))
-        .unwrap();
-        Problem::of_api("create volume", &kube::Error::Api(status))
+    fn api(code: u16, message: &str) -> Problem {
+        let status = json!({"status": "Failure", "code": code, "message": message, "reason": "X"});
+        let status = serde_json::from_value(status).unwrap();
+        Problem::of_api("create the volume", kube::Error::Api(status))
     }
 
     #[test]
-    fn a_server_that_names_a_wait_is_obeyed_within_reason() {
-        assert_eq!(api(429, Some(3)).retry, Retry::After(Duration::from_secs(3)));
-        assert_eq!(api(429, Some(u32::MAX)).retry, Retry::After(Duration::from_secs(60)));
-        assert_eq!(api(429, Some(0)).retry, Retry::Backoff);
-        assert_eq!(api(500, None).retry, Retry::Backoff);
-        assert_eq!(api(403, None).reason, Reason::Forbidden);
+    fn an_answer_of_the_server_is_told_once_and_kept() {
+        for (code, reason) in [(403, Reason::Forbidden), (429, Reason::ApiFailed)] {
+            let problem = api(code, "no");
+            assert_eq!((problem.reason, problem.code(), problem.is_lasting), (reason, code, false));
+            assert_eq!(problem.message, format!("cannot create the volume: no ({code} X)"));
+            let failure = problem.clone().into_failure();
+            assert_eq!(failure.status().map(|status| status.code), Some(code));
+            assert_eq!(failure.to_string(), problem.message);
+        }
+    }
+
+    #[test]
+    fn only_a_lasting_problem_ends_the_attempts() {
+        assert!(!api(429, "no").into_failure().is_terminal());
+        assert!(!Problem::passing(Reason::NoSpace, "full").into_failure().is_terminal());
+        assert!(Problem::lasting(Reason::ClaimUnusable, "no").into_failure().is_terminal());
     }
 }

@@ -6,7 +6,5 @@ mod reconcile;
 #[cfg(test)]
 mod tests;
 
-pub use self::decide::{
-    ClaimName, TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch, has_finalizer,
-};
+pub use self::decide::{ClaimName, TakingBack, TakingBackStep, VolumeStep, decide};
 pub(crate) use self::reconcile::VolumeReconciler;

@@ -9,13 +9,16 @@ use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
 use tokio::time::Instant;
 
 use super::decide::{ClaimStep, Note, Plan, decide, note_of, note_patch, verify};
-use crate::context::{Begun, Context, failure, term_of, within};
+use crate::context::{Begun, Context, term_of, within};
 use crate::directory::{Authority, Ensured, Trouble};
 use crate::events::Told;
 use crate::marker::Marker;
 use crate::names::volume_name;
-use crate::outcome::{Problem, Reason, Retry};
+use crate::outcome::{Problem, Reason, shown};
 use crate::volumes::living::check_no_other_volume;
+
+/// The flag of the time of one attempt.
+const PROVISION_TIMEOUT: &str = "--provision-timeout";
 
 /// Gives claims their directory and volume.
 #[derive(Clone, Debug)]
@@ -40,14 +43,15 @@ impl Reconciler for ClaimReconciler {
                 context.end(uid);
                 // Nothing else may ever bring this claim here again, and it would say that it waits
                 // for good.
-                self.note(claim, None).await.map_err(failure)?;
+                self.note(claim, None).await.map_err(Problem::into_failure)?;
                 Ok(Action::await_change())
             }
             (ClaimStep::Wait(problem), Some(claim)) => {
                 // Without the note nobody would know what it waits for, so that is tried again, if
                 // nothing else is.
-                self.tell_failure(&request, claim, &problem).await.map_err(failure)?;
-                Err(failure(problem))
+                let told = self.tell_failure(&request, claim, &problem).await;
+                told.map_err(Problem::into_failure)?;
+                Err(problem.into_failure())
             }
             (ClaimStep::Provision(plan), Some(claim)) => {
                 self.provision(&request, claim, *plan).await
@@ -80,8 +84,7 @@ impl ClaimReconciler {
                 ),
             );
         }
-        let limit = context.limits.provision_timeout;
-        match within(limit, "provisioning", self.make(request, &plan)).await {
+        match within(request, PROVISION_TIMEOUT, self.make(request, &plan)).await {
             Ok(created) => {
                 // A run whose caches do not show the volume yet finds it: that is not another one.
                 if created {
@@ -98,12 +101,10 @@ impl ClaimReconciler {
             }
             Err(problem) => {
                 context.metrics.provision_failed();
-                if let (Retry::OnChange, Err(untold)) =
-                    (problem.retry, self.tell_failure(request, claim, &problem).await)
-                {
-                    return Err(failure(untold));
+                match self.tell_failure(request, claim, &problem).await {
+                    Err(untold) if problem.is_lasting => Err(untold.into_failure()),
+                    _ => Err(problem.into_failure()),
                 }
-                Err(failure(problem))
             }
         }
     }
@@ -133,7 +134,7 @@ impl ClaimReconciler {
             .on_disk(request, uid, move |root, term| root.ensure(&location, mode, &marker, term))
             .await?;
         if let Ensured::Adopted(marker) = ensured {
-            tracing::info!(claim = %uid, made_by = %crate::outcome::shown(&marker.identity), "adopted the directory of an earlier attempt");
+            tracing::info!(claim = %uid, made_by = %shown(&marker.identity), "adopted the directory of an earlier attempt");
         }
         term.check()?;
         let volumes = context.volumes_api();
@@ -143,9 +144,9 @@ impl ClaimReconciler {
             .await
         {
             Ok(_) => true,
-            Err(refused) if refused.code == 409 => {
+            Err(problem) if problem.code() == 409 => {
                 let name = plan.location.name();
-                match context.look("read the PersistentVolume", volumes.get(name)).await? {
+                match context.ask("read the PersistentVolume", volumes.get_opt(name)).await? {
                     Some(volume) => {
                         verify(&context.us, plan, &volume)?;
                         false
@@ -156,7 +157,7 @@ impl ClaimReconciler {
                     }
                 }
             }
-            Err(refused) => return Err(refused.problem),
+            Err(problem) => return Err(problem),
         };
         context.end(uid);
         Ok(created)
@@ -175,8 +176,7 @@ impl ClaimReconciler {
             // It is going, and is looked at again when it has gone.
             return Ok(Action::await_change());
         }
-        let limit = context.limits.provision_timeout;
-        match within(limit, "taking back", self.take_back_begun(request, &begun)).await {
+        match within(request, PROVISION_TIMEOUT, self.take_back_begun(request, &begun)).await {
             Ok(()) => {
                 context.end(request.key());
                 Ok(Action::await_change())
@@ -186,7 +186,7 @@ impl ClaimReconciler {
                     let claim = begun.claim();
                     context.events.tell(&claim, Told::ProvisioningCleanupFailed, &problem.message);
                 }
-                Err(failure(problem))
+                Err(problem.into_failure())
             }
         }
     }
@@ -199,17 +199,13 @@ impl ClaimReconciler {
         let context = &self.context;
         let uid = request.key();
         term_of(request).check()?;
-        let volume = context.volumes_api();
-        if context
-            .look("read the PersistentVolume", volume.get(begun.location.name()))
-            .await?
-            .is_some()
-        {
+        let (volumes, name) = (context.volumes_api(), begun.location.name());
+        if context.ask("read the PersistentVolume", volumes.get_opt(name)).await?.is_some() {
             // From here on it is the volume's story.
             return Ok(());
         }
         let claims = context.claims_api(&begun.claim_namespace);
-        let claim = context.look("read the claim", claims.get(&begun.claim_name)).await?;
+        let claim = context.ask("read the claim", claims.get_opt(&begun.claim_name)).await?;
         if claim.is_some_and(|claim| claim.metadata.uid.as_ref() == Some(uid)) {
             return Err(Problem::passing(
                 Reason::ApiFailed,
@@ -250,21 +246,19 @@ impl ClaimReconciler {
         claim: &PersistentVolumeClaim,
         problem: &Problem,
     ) -> Result<(), Problem> {
-        let threshold = self.context.limits.provision_threshold;
-        let attempts = request.attempt().saturating_add(1);
-        let mut note = Note::from(problem);
-        if problem.retry == Retry::OnChange {
-            note.message =
-                crate::outcome::shown(&format!("{}; tried again when it changes", problem.message));
-        } else if threshold > 0 && attempts >= threshold {
-            note.message = crate::outcome::shown(&format!(
-                "given up after {attempts} attempts, until the claim changes: {}",
-                problem.message
-            ));
-        }
         // A lost lease is no property of the claim; the next leader goes on.
         if problem.reason == Reason::LeaseLost {
             return Ok(());
+        }
+        let mut note = Note::from(problem);
+        if problem.is_lasting {
+            note.message = shown(&format!("{}; tried again when it changes", problem.message));
+        } else if request.is_last_attempt() {
+            note.message = shown(&format!(
+                "given up after {} attempts, until the claim changes: {}",
+                request.attempt().saturating_add(1),
+                problem.message
+            ));
         }
         self.context.events.tell(claim, Told::ProvisioningFailed, &note.message);
         self.note(claim, Some(&note)).await
@@ -288,10 +282,10 @@ impl ClaimReconciler {
         match self.context.ask("annotate the claim", annotate).await {
             Ok(_) => Ok(()),
             // The claim is gone: there is nobody to tell.
-            Err(refused) if refused.code == 404 => Ok(()),
-            Err(refused) => {
-                tracing::debug!(error = %refused.problem, had = ?note_of(claim), "the claim's note could not be written");
-                Err(refused.problem)
+            Err(problem) if problem.code() == 404 => Ok(()),
+            Err(problem) => {
+                tracing::debug!(error = %problem, had = ?note_of(claim), "the claim's note could not be written");
+                Err(problem)
             }
         }
     }

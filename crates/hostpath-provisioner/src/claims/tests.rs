@@ -9,7 +9,7 @@ use crate::names::{
     FINALIZER, PROVISIONED_BY, PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER,
     STORAGE_PROVISIONER_BETA,
 };
-use crate::outcome::{Reason, Retry};
+use crate::outcome::Reason;
 use crate::us::Us;
 
 fn us() -> Us {
@@ -50,7 +50,7 @@ fn step(edit: impl FnOnce(&mut Value)) -> ClaimStep {
 fn waits_for(step: &ClaimStep) -> Option<Reason> {
     match step {
         ClaimStep::Wait(problem) => {
-            assert_eq!(problem.retry, Retry::OnChange);
+            assert!(problem.is_lasting);
             Some(problem.reason)
         }
         _ => None,

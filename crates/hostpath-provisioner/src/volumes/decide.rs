@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use reconciler::Finalizers as _;
 
 use crate::location::Location;
 use crate::names::{FINALIZER, PROVISIONED_BY};
@@ -11,7 +11,7 @@ use crate::outcome::{Problem, Reason};
 use crate::us::Us;
 
 /// The next step for a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum VolumeStep {
     /// Nothing to do.
     Idle,
@@ -41,7 +41,7 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
     {
         return VolumeStep::Idle;
     }
-    let protected = has_finalizer(volume);
+    let protected = volume.has_finalizer(FINALIZER);
     let deleting = volume.metadata.deletion_timestamp.is_some();
     let refused = |problem: Problem| {
         if deleting && protected { VolumeStep::LetGo } else { VolumeStep::Refuse(problem) }
@@ -126,7 +126,7 @@ pub struct ClaimName {
 }
 
 /// The next step of taking a volume back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TakingBackStep {
     /// Read the volume from the server.
     ReadVolume,
@@ -173,7 +173,10 @@ impl TakingBack {
     #[must_use]
     pub fn next(&self, us: &Us) -> TakingBackStep {
         let Some(volume) = &self.volume else { return TakingBackStep::ReadVolume };
-        if self.removed && volume.metadata.deletion_timestamp.is_some() && !has_finalizer(volume) {
+        if self.removed
+            && volume.metadata.deletion_timestamp.is_some()
+            && !volume.has_finalizer(FINALIZER)
+        {
             return TakingBackStep::Done;
         }
         let location = match decide(us, volume, false) {
@@ -209,7 +212,7 @@ impl TakingBack {
         if self.removed {
             return TakingBackStep::Free;
         }
-        if !has_finalizer(volume) {
+        if !volume.has_finalizer(FINALIZER) {
             return TakingBackStep::Protect;
         }
         if self.declared {
@@ -288,34 +291,4 @@ fn claim_of(volume: &PersistentVolume) -> Option<ClaimName> {
 
 fn phase_of(volume: &PersistentVolume) -> &str {
     volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending")
-}
-
-/// Whether our finalizer is on the volume.
-#[must_use]
-pub fn has_finalizer(volume: &PersistentVolume) -> bool {
-    volume.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER)
-}
-
-/// The merge patch that puts our finalizer on or takes it off; `None` when it is so already.
-///
-/// It carries UID and resource version, so that it can neither hit another volume of the name nor
-/// undo another's change to the list.
-#[must_use]
-pub fn finalizer_patch(volume: &PersistentVolume, wanted: bool) -> Option<Value> {
-    if has_finalizer(volume) == wanted {
-        return None;
-    }
-    let others =
-        volume.metadata.finalizers.iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
-    let mut finalizers: Vec<&str> = others.map(String::as_str).collect();
-    if wanted {
-        finalizers.push(FINALIZER);
-    }
-    Some(json!({
-        "metadata": {
-            "uid": volume.metadata.uid,
-            "resourceVersion": volume.metadata.resource_version,
-            "finalizers": if finalizers.is_empty() { Value::Null } else { json!(finalizers) },
-        },
-    }))
 }

@@ -42,7 +42,7 @@ pub(crate) async fn claim_uid(
     names.dedup();
     for (namespace, name) in names {
         let claims = context.claims_api(&namespace);
-        let found = context.look("read the claim", claims.get(&name)).await?;
+        let found = context.ask("read the claim", claims.get_opt(&name)).await?;
         if found.is_some_and(|found| found.metadata.uid.as_deref() == Some(&claim.uid)) {
             return Ok(Some(claim.uid.clone()));
         }

@@ -6,16 +6,17 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
-use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
+use reconciler::{Action, Failure, Finalizers as _, ObjectKey, Reconciler, Request};
 use tokio::time::Instant;
 
-use super::decide::{TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch};
+use super::decide::{TakingBack, TakingBackStep, VolumeStep, decide};
 use super::living;
-use crate::context::{Context, Refused, failure, term_of, within};
+use crate::context::{Context, term_of, within};
 use crate::directory::{Authority, Removed, Root};
 use crate::events::Told;
 use crate::fence::Term;
 use crate::location::Location;
+use crate::names::FINALIZER;
 use crate::outcome::{Problem, Reason};
 
 /// How often a conflict is answered with another look before back-off takes over.
@@ -41,8 +42,8 @@ impl Reconciler for VolumeReconciler {
         let started = Instant::now();
         let step = self.decide(&volume);
         let deleting = matches!(step, VolumeStep::TakeBack(_) | VolumeStep::Refuse(_));
-        let limit = context.limits.delete_timeout;
-        match within(limit, "taking the volume back", self.settle(&request, &volume, step)).await {
+        let settling = self.settle(&request, &volume, step);
+        match within(&request, "--delete-timeout", settling).await {
             Ok(Settled::Deleted) => {
                 context.metrics.deleted(started.elapsed());
                 tracing::info!(volume = %request.key(), "took the volume back");
@@ -55,7 +56,7 @@ impl Reconciler for VolumeReconciler {
                     context.metrics.delete_failed();
                     context.events.tell(&*volume, Told::VolumeFailedDelete, &problem.message);
                 }
-                Err(failure(problem))
+                Err(problem.into_failure())
             }
         }
     }
@@ -111,15 +112,15 @@ impl VolumeReconciler {
                 other => self.take(request, &volume, other).await,
             };
             match taken {
-                Err(refused) if refused.code == 409 => {
+                Err(problem) if problem.code() == 409 => {
                     let Some(fresh) = self.read(request.key()).await? else {
                         return Ok(Settled::Done);
                     };
                     step = self.decide(&fresh);
                     volume = fresh;
                 }
-                Err(refused) if refused.code == 404 => return Ok(Settled::Done),
-                other => return other.map_err(Problem::from),
+                Err(problem) if problem.code() == 404 => return Ok(Settled::Done),
+                other => return other,
             }
         }
         Err(Problem::passing(Reason::ApiFailed, "the volume changes faster than it can be written"))
@@ -182,7 +183,7 @@ impl VolumeReconciler {
                             Ok(())
                         }
                         Ok(None) => return Ok(Taken::Settled(Settled::LookAgain)),
-                        Err(refused) => Err(refused),
+                        Err(problem) => Err(problem),
                     },
                     None => Ok(()),
                 },
@@ -200,7 +201,7 @@ impl VolumeReconciler {
                 TakingBackStep::Free => match taking.volume() {
                     Some(volume) => match self.set_finalizer(volume, false).await {
                         Ok(_) => return Ok(Taken::Settled(Settled::Deleted)),
-                        Err(refused) => Err(refused),
+                        Err(problem) => Err(problem),
                     },
                     None => Ok(()),
                 },
@@ -215,11 +216,11 @@ impl VolumeReconciler {
             match done {
                 Ok(()) => {}
                 // Gone, or another one since: the server is asked which.
-                Err(refused) if matches!(refused.code, 404 | 409) && conflicts < CONFLICTS => {
+                Err(problem) if matches!(problem.code(), 404 | 409) && conflicts < CONFLICTS => {
                     conflicts += 1;
                     taking.conflicted();
                 }
-                Err(refused) => return Err(refused.problem),
+                Err(problem) => return Err(problem),
             }
         }
     }
@@ -229,7 +230,7 @@ impl VolumeReconciler {
     async fn declare_deletion(
         &self,
         volume: &PersistentVolume,
-    ) -> Result<Option<PersistentVolume>, Refused> {
+    ) -> Result<Option<PersistentVolume>, Problem> {
         let preconditions = Preconditions {
             uid: volume.metadata.uid.clone(),
             resource_version: volume.metadata.resource_version.clone(),
@@ -243,7 +244,8 @@ impl VolumeReconciler {
     }
 
     async fn read(&self, name: &str) -> Result<Option<PersistentVolume>, Problem> {
-        self.context.look("read the PersistentVolume", self.context.volumes_api().get(name)).await
+        let volumes = self.context.volumes_api();
+        self.context.ask("read the PersistentVolume", volumes.get_opt(name)).await
     }
 
     async fn take(
@@ -251,10 +253,10 @@ impl VolumeReconciler {
         request: &Request<String>,
         volume: &PersistentVolume,
         step: VolumeStep,
-    ) -> Result<Settled, Refused> {
+    ) -> Result<Settled, Problem> {
         match step {
             VolumeStep::Idle => Ok(Settled::Done),
-            VolumeStep::Refuse(problem) => Err(problem.into()),
+            VolumeStep::Refuse(problem) => Err(problem),
             VolumeStep::AddFinalizer(location) => {
                 self.set_finalizer(volume, true).await?;
                 self.set_retained(request, location, false).await?;
@@ -266,7 +268,7 @@ impl VolumeReconciler {
             }
             VolumeStep::SetApart(location) => {
                 self.set_retained(request, location, true).await?;
-                term_of(request).check().map_err(Problem::from)?;
+                term_of(request).check()?;
                 self.set_finalizer(volume, false).await?;
                 Ok(Settled::Done)
             }
@@ -280,8 +282,8 @@ impl VolumeReconciler {
         &self,
         volume: &PersistentVolume,
         wanted: bool,
-    ) -> Result<Option<ObjectMeta>, Refused> {
-        let Some(patch) = finalizer_patch(volume, wanted) else { return Ok(None) };
+    ) -> Result<Option<ObjectMeta>, Problem> {
+        let Some(patch) = volume.finalizer_patch(FINALIZER, wanted) else { return Ok(None) };
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         let volumes = self.context.volumes_api();
         let params = PatchParams::default();
@@ -302,11 +304,5 @@ impl VolumeReconciler {
         self.context
             .on_disk(request, &uid, move |root, term| root.set_retained(&location, retained, term))
             .await
-    }
-}
-
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
-        Self { code: 0, problem }
     }
 }

@@ -2,11 +2,10 @@
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use proptest::prelude::*;
+use reconciler::Finalizers as _;
 use serde_json::{Value, json};
 
-use super::decide::{
-    ClaimName, TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch, has_finalizer,
-};
+use super::decide::{ClaimName, TakingBack, TakingBackStep, VolumeStep, decide};
 use crate::names::{FINALIZER, PROVISIONED_BY, PROVISIONER};
 use crate::us::Us;
 
@@ -180,20 +179,6 @@ fn a_volume_that_points_at_a_directory_that_is_not_its_own_is_refused() {
         v["metadata"]["finalizers"] = json!([]);
     };
     assert_eq!(step(reused), "idle");
-}
-
-#[test]
-fn the_finalizer_patch_touches_our_entry_alone_and_is_conditional() {
-    let volume = with(|_| {});
-    assert_eq!(finalizer_patch(&volume, true), None);
-    assert_eq!(
-        finalizer_patch(&volume, false),
-        Some(json!({"metadata": {
-            "uid": "v-1", "resourceVersion": "7", "finalizers": ["kubernetes.io/pv-protection"],
-        }}))
-    );
-    let bare = with(|v| v["metadata"]["finalizers"] = json!(null));
-    assert_eq!(finalizer_patch(&bare, true).unwrap()["metadata"]["finalizers"], json!([FINALIZER]));
 }
 
 fn released() -> PersistentVolume {
@@ -465,8 +450,8 @@ proptest! {
                 prop_assert!(phase == "Released" || abandoned);
                 prop_assert_eq!(location.name(), "pvc-u-1");
             }
-            VolumeStep::SetApart(_) => prop_assert!(policy != Some("Delete") && has_finalizer(&volume)),
-            VolumeStep::AddFinalizer(_) => prop_assert!(policy == Some("Delete") && !has_finalizer(&volume) && !deleting),
+            VolumeStep::SetApart(_) => prop_assert!(policy != Some("Delete") && volume.has_finalizer(FINALIZER)),
+            VolumeStep::AddFinalizer(_) => prop_assert!(policy == Some("Delete") && !volume.has_finalizer(FINALIZER) && !deleting),
             VolumeStep::Idle | VolumeStep::LetGo | VolumeStep::Refuse(_) => {}
         }
     }
