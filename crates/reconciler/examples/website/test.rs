@@ -10,6 +10,7 @@ use kube::runtime::wait::{await_condition, conditions::is_deleted};
 use kube::{CustomResourceExt as _, ResourceExt as _};
 use reconciler::{BoxError, Conditions as _, Manager};
 use serde_json::json;
+use tokio::time::{Duration, timeout};
 
 #[expect(dead_code, reason = "the program around the operator")]
 #[path = "main.rs"]
@@ -40,7 +41,6 @@ async fn a_conflict_a_lost_answer_and_a_failing_cleanup_are_repaired() {
     let sites = Api::<Website>::namespaced(server.client(), "default");
     let deployments = Api::<Deployment>::namespaced(server.client(), "default");
     let services = Api::<Service>::namespaced(server.client(), "default");
-
     let flaky = Flaky::default();
     let mut manager = Manager::builder().build().unwrap();
     add_websites(&mut manager, &server.client_as("operator"), flaky.clone());
@@ -65,6 +65,6 @@ async fn a_conflict_a_lost_answer_and_a_failing_cleanup_are_repaired() {
         await_condition(sites, "a", is_deleted(&uid)).await.unwrap();
         assert_eq!(flaky.0.load(Relaxed), 3);
     };
-    let report = manager.run(user).await.unwrap();
+    let report = timeout(Duration::from_secs(600), manager.run(user)).await.unwrap().unwrap();
     assert_eq!((report.controllers[0].conflicts, report.controllers[0].errors), (1, 3));
 }
