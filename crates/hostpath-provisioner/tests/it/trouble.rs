@@ -115,6 +115,21 @@ async fn a_claim_is_given_up_at_the_threshold_and_tried_again_when_it_changes() 
     world.until_bound("data").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_takes_too_long_is_told_with_its_flag() {
+    let world = World::new().await;
+    world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(
+        Match::any().user("one").verb(Verb::Create).resource("persistentvolumes"),
+        Fault::NeverAnswer,
+    )));
+    let _replica = world.start("one", &["--api-timeout", "1h", "--provision-timeout", "5s"]);
+    world.claim("data").await;
+    let message = until_waiting(&world, "data", "TimedOut").await;
+    assert_eq!(message, "it took longer than --provision-timeout");
+    world.server.faults().clear();
+    world.until_bound("data").await;
+}
+
 /// Upstream keeps the count of a claim that was given up and then deleted for ever; a new claim
 /// must not inherit, nor the memory grow.
 #[tokio::test(start_paused = true)]
