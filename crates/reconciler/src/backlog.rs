@@ -2,6 +2,8 @@
 //! inner backlog's.
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;
 
 use wq_ratelimit::{Backlog, SlotId};

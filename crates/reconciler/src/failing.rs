@@ -85,6 +85,9 @@ pub(crate) fn admit(
 }
 
 #[cfg(test)]
+mod oracle;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::ChangeKind;

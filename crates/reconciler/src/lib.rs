@@ -35,6 +35,8 @@ mod events;
 mod requests;
 mod signal;
 mod hostile;
+#[cfg(test)]
+mod oracle;
 #[cfg(feature = "admin")]
 mod admin;
 #[cfg(feature = "cli")]

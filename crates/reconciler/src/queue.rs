@@ -31,12 +31,17 @@ use crate::reasons::Reasons;
 
 type Backlog = Noted<Priority>;
 /// The priority of keys at the start, controller-runtime's `LowPriority`.
-const INITIAL: i32 = -100;
+pub(crate) const INITIAL: i32 = -100;
 /// Every second turn goes to the priority that has waited longest.
 const AGING_INTERVAL: u32 = 2;
 
 /// The delay of a retry if the limiter panics.
 const UNTIMED: Duration = Duration::from_secs(1);
+
+/// The table above.
+pub(crate) fn order_of_turns() -> Priority {
+    Priority::builder().aging_interval(AGING_INTERVAL).build().expect("2 is not zero")
+}
 
 /// A key that no queue can hold, because its own code (`Hash`, `Eq`, `Clone`) panics.
 #[derive(Debug)]
@@ -73,14 +78,13 @@ pub(crate) struct Held<K: Key> {
 
 impl<K: Key> Queue<K> {
     pub(crate) fn new(name: &str, limiter: Limiter<K>, metrics: Arc<ControllerMetrics>) -> Self {
-        let order = Priority::builder().aging_interval(AGING_INTERVAL).build();
         let timer = TokioTimer::current().expect("terms run in a tokio runtime");
         let inner = RateLimitingQueue::builder()
             .name(name)
             .limiter(limiter)
             .timer(timer)
             .observer(ObserverOf(metrics))
-            .backlog(Noted::new(order.expect("2 is not zero")))
+            .backlog(Noted::new(order_of_turns()))
             .hasher(RandomState::new())
             .build()
             .expect("tokio's timer wakes tasks");

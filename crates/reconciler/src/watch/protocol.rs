@@ -248,4 +248,6 @@ impl Protocol {
 }
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;

@@ -283,7 +283,7 @@ impl Server {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::default())]
+    #![proptest_config(ProptestConfig::with_cases(crate::oracle::sequences() / 4))]
 
     /// Holds for all events that the watch delivers, repeats or misses, and for all lists of a
     /// lagging server:
