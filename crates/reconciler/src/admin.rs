@@ -35,7 +35,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | --- | --- |
 /// | `/metrics` | always; names as in client-go and controller-runtime, and lease-election |
 /// | `/livez`, `/healthz` | unless a controller is stalled or the election is stuck, see below |
-/// | `/debug` | always; the state as JSON, for people: queues, active runs, back-offs, parked keys, caches, leader |
+/// | `/debug` | always; queues, active runs, back-offs, parked keys, caches, leader as JSON |
 /// | `/readyz` | when all caches are complete and all [checks](Self::readiness) pass, also on standbys |
 ///
 /// A controller is stalled if keys are ready and every worker has been in one run for longer than

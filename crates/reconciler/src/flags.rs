@@ -25,10 +25,11 @@ use crate::{Manager, ManagerBuilder, ManagerError};
 ///
 /// | flag | default |
 /// | --- | --- |
-/// | `--kubeconfig`, `--context` | the pod's cluster, or else the current context of the kubeconfig |
+/// | `--kubeconfig`, `--context` | the pod's cluster, or else the current context |
 /// | `--leader-elect` | true |
 /// | `--leader-elect-lease-duration`, `-renew-deadline`, `-retry-period` | 15s, 10s, 2s |
-/// | `--leader-elect-resource-name`, `-resource-namespace` | the program's name, the namespace of the pod or the context |
+/// | `--leader-elect-resource-name` | the name given to [`connect`](Self::connect) |
+/// | `--leader-elect-resource-namespace` | that of the pod or the context |
 /// | `--metrics-bind-address` | 0: off |
 /// | `--health-probe-bind-address` | :8081 |
 #[derive(Clone, Debug, Parser)]
@@ -176,7 +177,8 @@ impl Flags {
                 return Ok(());
             }
             Err(ManagerError::Flags(format!(
-                "--leader-elect-{}={:?} must be shorter than --leader-elect-{}={:?}: lower the first or raise the second",
+                "--leader-elect-{}={:?} must be shorter than --leader-elect-{}={:?}: \
+                 lower the first or raise the second",
                 shorter.0, shorter.1, longer.0, longer.1
             )))
         };

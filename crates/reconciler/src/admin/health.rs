@@ -57,7 +57,8 @@ fn election(view: &View, text: &mut String) {
     let patience = elector.config().lease_duration().saturating_add(LEFTOVER_TOLERANCE);
     if let Some(waited) = view.leftover.overdue(patience) {
         text.push_str(&format!(
-            "[-]election work of a term that is over goes on for {waited:?}: it does not campaign before\n"
+            "[-]election work of a term that is over goes on for {waited:?}: \
+             it does not campaign before\n"
         ));
     }
 }

@@ -32,7 +32,8 @@ impl<R: Reconciler> Controller<R> {
                 self.timeout.unwrap_or_default()
             ),
             Stall::Blocked(since) => format!(
-                "no run has started or ended for {} s, and {ready} ready keys wait; the run of {key} lasts for {age} s",
+                "no run has started or ended for {} s, and {ready} ready keys wait; \
+                 the run of {key} lasts for {age} s",
                 since.as_secs()
             ),
         })

@@ -87,7 +87,7 @@ fn what_cannot_be_is_told_with_flag_value_and_remedy() {
 }
 
 #[test]
-fn they_leave_the_text_of_the_program_that_has_them_alone() {
+fn help_shows_no_code_and_the_text_of_the_program_that_has_them_stays() {
     /// Sells shoes.
     #[derive(Parser)]
     struct Program {
@@ -98,6 +98,8 @@ fn they_leave_the_text_of_the_program_that_has_them_alone() {
         manager: Flags,
     }
     use clap::CommandFactory as _;
+    let help = Flags::command().render_long_help().to_string();
+    assert!(help.contains("--leader-elect-lease-duration") && !help.contains("```"), "{help}");
     Program::command().debug_assert();
     assert_eq!(Program::command().get_about().unwrap().to_string(), "Sells shoes");
     let program = Program::parse_from(["program", "--shoes", "3", "--leader-elect=false"]);

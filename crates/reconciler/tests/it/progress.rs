@@ -95,12 +95,15 @@ async fn a_run_that_blocks_its_thread_past_its_time_out_is_not_live() {
     let controller = controller.timeout(Duration::from_millis(1));
     let (running, livez) = started(controller.progress_deadline(Duration::ZERO), &[7]);
     // Its notice is at least 100 ms.
-    let text = loop {
-        let (status, text) = livez().await;
-        if status != LIVE.0 {
-            break text;
+    let fails = async {
+        loop {
+            let (status, text) = livez().await;
+            if status != LIVE.0 {
+                return text;
+            }
         }
     };
+    let text = tokio::time::timeout(seconds(60), fails).await.expect("it is never not live");
     assert_eq!(
         text,
         "[-]controller test the run of 7 lasts for 0 s, although its time-out is 1ms\n"
