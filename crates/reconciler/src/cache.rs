@@ -1,4 +1,4 @@
-//! `Cache`: the objects of one kind, kept current by one watch and read without a request. `store`
+//! `Cache`: the objects of one kind, kept current by a watch and read without a request. `store`
 //! has the objects and the rules of change, `updates` what the watch does to them, `config` the
 //! settings.
 
@@ -7,39 +7,56 @@ mod barrier;
 mod completeness;
 mod config;
 mod index;
+mod scope;
 mod status;
 mod updates;
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use k8s_openapi::ClusterResourceScope;
 use kube::{Api, Client};
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 pub(crate) use barrier::Unseen;
 pub(crate) use completeness::{Complete, guarded};
 pub use config::CacheConfig;
 pub use index::Index;
 pub use status::{CacheStatus, Degraded, SyncTimeout};
+pub(crate) use updates::Feed;
 
-use crate::watch::{Reader, WatchLoop};
+use crate::watch::{Reader, WatchLoop, Watches};
 use crate::{Change, ObjectKey};
-use store::Store;
+use scope::{Scope, url_in};
+use store::{Namespace, Store};
 
 /// A type that can be cached: a kind of k8s-openapi, a derived custom resource, a `DynamicObject`,
 /// or a `PartialObjectMeta`. For the last only metadata is requested.
 ///
 /// Implemented for every type that fits.
 pub trait Kind:
-    kube::Resource + Clone + serde::de::DeserializeOwned + fmt::Debug + Send + Sync + 'static
+    kube::Resource<Scope: 'static>
+    + Clone
+    + serde::de::DeserializeOwned
+    + fmt::Debug
+    + Send
+    + Sync
+    + 'static
 {
 }
 
 impl<T> Kind for T where
-    T: kube::Resource + Clone + serde::de::DeserializeOwned + fmt::Debug + Send + Sync + 'static
+    T: kube::Resource<Scope: 'static>
+        + Clone
+        + serde::de::DeserializeOwned
+        + fmt::Debug
+        + Send
+        + Sync
+        + 'static
 {
 }
 
@@ -76,7 +93,7 @@ impl<K> fmt::Debug for Cache<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cache")
             .field("name", &self.shared.name)
-            .field("status", &*self.shared.status.borrow())
+            .field("status", &self.status())
             .finish_non_exhaustive()
     }
 }
@@ -101,40 +118,50 @@ pub(crate) struct CacheId(usize);
 pub(crate) struct Shared<K> {
     name: Arc<str>,
     client: Client,
-    /// `None`: all namespaces.
-    namespace: Option<String>,
+    /// One for each watch.
+    scopes: Box<[Arc<Scope>]>,
     config: CacheConfig<K>,
-    /// All events up to this version have been read.
-    newest: watch::Sender<u64>,
+    /// Why the cache cannot be watched.
+    unfit: Option<String>,
     store: RwLock<Store<K>>,
     subscribers: Mutex<Subscribers<K>>,
     /// Signals that a subscriber waits to be greeted.
     arrived: Notify,
-    /// Signals the watch to end its pause.
-    hurried: Notify,
-    status: watch::Sender<CacheStatus>,
 }
 
 impl<K: Kind> Cache<K> {
-    pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> (Self, WatchLoop<K>) {
-        let path = api.resource_url().trim_start_matches("/apis/").trim_start_matches("/api/");
-        let shared = Shared {
+    pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> (Self, Watches<K>) {
+        let url = api.resource_url().to_owned();
+        let path = url.trim_start_matches("/apis/").trim_start_matches("/api/");
+        let is_of_cluster = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
+        let namespaces: Vec<Namespace> = match config.several() {
+            Some(several) => several.iter().map(|namespace| Some(Arc::clone(namespace))).collect(),
+            None => vec![api.namespace().filter(|it| !it.is_empty()).map(Into::into)],
+        };
+        let several = config.several().is_some();
+        let scopes = namespaces.iter().cloned().map(|it| Arc::new(Scope::new(it, several)));
+        let shared = Arc::new(Shared {
             name: config.name.clone().unwrap_or_else(|| path.into()),
-            store: RwLock::new(Store::new(config.indexes.len())),
+            scopes: scopes.collect(),
+            store: RwLock::new(Store::new(config.indexes.len(), namespaces)),
             subscribers: Mutex::new(Subscribers { greeted: Vec::new(), waiting: Vec::new() }),
             arrived: Notify::new(),
-            hurried: Notify::new(),
-            status: watch::Sender::new(CacheStatus::default()),
-            client: api.clone().into_client(),
-            namespace: api.namespace().map(str::to_owned),
-            newest: watch::Sender::new(0),
+            unfit: config.check(is_of_cluster, api.namespace()).err(),
+            client: api.into_client(),
             config,
-        };
-        let keeps_managed_fields = shared.config.keeps_managed_fields;
-        let cache = Self { shared: Arc::new(shared), predicate: None };
-        let url = api.resource_url().to_owned();
-        let reader = Reader::new(api.into_client(), url, keeps_managed_fields);
-        (cache.clone(), WatchLoop::new(cache, reader))
+        });
+        let watches = shared.scopes.iter().map(|scope| {
+            let url = match scope.label() {
+                Some(namespace) => url_in(&url, namespace),
+                None => url.clone(),
+            };
+            let keeps_managed_fields = shared.config.keeps_managed_fields;
+            let reader = Reader::new(shared.client.clone(), url, keeps_managed_fields);
+            let feed = Feed::new(Self { shared: Arc::clone(&shared), predicate: None }, Arc::clone(scope));
+            WatchLoop::new(feed, reader)
+        });
+        let watches = Watches::new(watches.collect());
+        (Self { shared, predicate: None }, watches)
     }
 
     /// Returns the object of this name, as last seen.
@@ -187,6 +214,11 @@ impl<K> Cache<K> {
         &self.shared.name
     }
 
+    /// Why the cache cannot be watched as configured.
+    pub(crate) fn unfit(&self) -> Option<&str> {
+        self.shared.unfit.as_deref()
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.shared.client
     }
@@ -198,13 +230,19 @@ impl<K> Cache<K> {
 
     /// Returns the current state of the cache and its watch.
     pub fn status(&self) -> CacheStatus {
-        self.shared.status.borrow().clone()
+        let status = |scope: &Scope| scope.status.borrow().clone();
+        if self.shared.config.several().is_none() {
+            return self.shared.scopes.iter().map(|scope| status(scope)).next().unwrap_or_default();
+        }
+        let scopes = self.shared.scopes.iter();
+        let named = |scope: &Arc<Scope>| Some((scope.namespace.clone()?, status(scope)));
+        CacheStatus::sum(scopes.filter_map(named).collect())
     }
 
     /// Returns whether a first list was complete.
     #[doc(alias = "HasSynced")]
     pub fn is_synced(&self) -> bool {
-        self.shared.status.borrow().synced
+        self.shared.scopes.iter().all(|scope| scope.status.borrow().synced)
     }
 
     /// Ends the pause of a failed watch, and restarts its back-off. Call it when the cause is
@@ -212,7 +250,7 @@ impl<K> Cache<K> {
     ///
     /// A watch that runs continues, and the pause after its next failure is skipped.
     pub fn retry_now(&self) {
-        self.shared.hurried.notify_one();
+        self.shared.scopes.iter().for_each(|scope| scope.hurried.notify_one());
     }
 
     /// Waits without a time limit until a first list is complete. For a limit use
@@ -223,15 +261,19 @@ impl<K> Cache<K> {
     /// Nothing is lost when the future is dropped.
     #[doc(alias = "WaitForCacheSync")]
     pub async fn await_synced(&self) {
-        let mut status = self.shared.status.subscribe();
-        // The sender lives as long as `self`.
-        let _ = status.wait_for(|status| status.synced).await;
+        self.await_each(|status| status.synced).await;
     }
 
-    /// Waits until a first list is complete or has failed.
+    /// Waits until the first list of each watch is complete or has failed.
     pub(crate) async fn await_settled(&self) {
-        let mut status = self.shared.status.subscribe();
-        let _ = status.wait_for(|status| status.synced || status.degraded.is_some()).await;
+        self.await_each(|status| status.synced || status.degraded.is_some()).await;
+    }
+
+    async fn await_each(&self, is_so: fn(&CacheStatus) -> bool) {
+        for scope in &self.shared.scopes {
+            // The sender lives as long as `self`.
+            let _ = scope.status.subscribe().wait_for(is_so).await;
+        }
     }
 
     /// Waits until a first list is complete, at most for `longest`.
@@ -247,13 +289,7 @@ impl<K> Cache<K> {
         if tokio::time::timeout(longest, self.await_synced()).await.is_ok() {
             return Ok(());
         }
-        let error = self
-            .shared
-            .status
-            .borrow()
-            .degraded
-            .as_ref()
-            .map(|degraded| Arc::clone(&degraded.error));
+        let error = self.status().degraded.map(|degraded| degraded.error);
         Err(SyncTimeout { watch: Arc::clone(&self.shared.name), after: longest, error })
     }
 

@@ -30,6 +30,13 @@ pub enum ManagerError {
         /// The name.
         name: Arc<str>,
     },
+    /// A cache cannot be watched in these namespaces.
+    BadNamespaces {
+        /// The cache.
+        cache: Arc<str>,
+        /// Why, and what to do.
+        why: Arc<str>,
+    },
     /// A controller has no source and no handle.
     NoSource {
         /// The controller.
@@ -94,6 +101,7 @@ impl fmt::Display for ManagerError {
                 "two caches are called {name:?}: share one by its clones, or give the second a name with \
                  CacheConfig::named"
             ),
+            Self::BadNamespaces { cache, why } => write!(f, "the cache of {cache}: {why}"),
             Self::NoSource { controller } => write!(
                 f,
                 "nothing names keys to the controller {controller:?}: add a source with Controller::source, or \

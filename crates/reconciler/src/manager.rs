@@ -72,17 +72,19 @@ pub(crate) trait Watched: Send + Sync {
     fn settled(&self) -> BoxFuture<'_, ()>;
     fn complete(&self) -> Arc<dyn Complete>;
     fn view(&self) -> Arc<dyn WatchView>;
+    /// Why the cache cannot be watched as configured.
+    fn unfit(&self) -> Option<&str>;
 }
 
 struct OneWatch<K> {
     cache: Cache<K>,
-    watch: Option<crate::watch::WatchLoop<K>>,
+    watch: Option<crate::watch::Watches<K>>,
 }
 
 impl<K: Kind> Watched for OneWatch<K> {
     fn start(&mut self, tasks: &mut JoinSet<()>) {
         if let Some(watch) = self.watch.take() {
-            tasks.spawn(async move { match watch.run().await {} });
+            tasks.spawn(watch.run());
         }
     }
 
@@ -100,6 +102,10 @@ impl<K: Kind> Watched for OneWatch<K> {
 
     fn view(&self) -> Arc<dyn WatchView> {
         Arc::new(self.cache.clone())
+    }
+
+    fn unfit(&self) -> Option<&str> {
+        self.cache.unfit()
     }
 }
 
@@ -133,8 +139,8 @@ impl Manager {
         }
     }
 
-    /// Adds a cache of all objects that `api` covers, in all namespaces or in one. Its clones share
-    /// one watch: give them to every controller and reconciler that reads this kind.
+    /// Adds a cache of all objects that `api` covers, in all namespaces or in one. For several see
+    /// [`CacheConfig::namespaces`]. Its clones share one watch: give them to every controller and reconciler that reads this kind.
     #[doc(alias = "GetInformer")]
     pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
         self.cache_with(api, CacheConfig::new())
@@ -198,6 +204,7 @@ impl Manager {
     /// Returns a [`ManagerError`] before the workers start if:
     ///
     /// - a name is invalid or used twice,
+    /// - a cache has namespaces that cannot be watched ([`CacheConfig::namespaces`]),
     /// - a controller has a limit of 0, has no source, or a source of another manager's cache,
     /// - the admin server cannot start,
     /// - a cache is not complete in the time of [`ManagerBuilder::require_synced_within`].
@@ -305,6 +312,10 @@ impl Manager {
         let mut known = HashSet::new();
         for watch in &self.watches {
             let view = watch.view();
+            if let Some(why) = watch.unfit() {
+                let (cache, why) = (view.name().into(), why.into());
+                return Err(ManagerError::BadNamespaces { cache, why });
+            }
             if !known.insert(view.name().to_owned()) {
                 return Err(ManagerError::DuplicateCache { name: view.name().into() });
             }

@@ -6,25 +6,51 @@ mod managed_fields;
 mod protocol;
 
 use std::convert::Infallible;
-use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use kube::Error;
 use tokio::time::{Instant, sleep, timeout};
 
 pub(crate) use decode::Reader;
 
+use crate::cache::Feed;
 use crate::cache::store::Relist;
 use crate::failure::Chain;
-use crate::{Cache, Kind, ObjectKey};
+use crate::{Kind, ObjectKey};
 use decode::{Decoded, Steps, WatchStep};
 use protocol::{Fault, Next, OnBackwards, Patience, Protocol};
 
-/// Keeps one cache current. Does nothing until it runs.
+/// Keeps one cache current, in one task. Does nothing until it runs.
+#[derive(Debug)]
+pub(crate) struct Watches<K>(Vec<WatchLoop<K>>);
+
+impl<K: Kind> Watches<K> {
+    pub(crate) fn new(watches: Vec<WatchLoop<K>>) -> Self {
+        Self(watches)
+    }
+
+    /// Runs until dropped.
+    pub(crate) async fn run(self) {
+        let Some(feed) = self.0.first().map(|watch| watch.feed.clone()) else { return };
+        let mut watching: FuturesUnordered<_> = self.0.into_iter().map(WatchLoop::run).collect();
+        loop {
+            // New subscribers are greeted in this task, between two steps of the watches, so that
+            // they get every change exactly once.
+            tokio::select! {
+                biased;
+                () = feed.arrival() => feed.greet(),
+                Some(never) = watching.next() => match never {},
+            }
+        }
+    }
+}
+
+/// Keeps one scope of a cache current.
 #[derive(Debug)]
 pub(crate) struct WatchLoop<K> {
-    cache: Cache<K>,
+    feed: Feed<K>,
     reader: Reader<K>,
     protocol: Protocol,
     patience: Patience,
@@ -37,29 +63,16 @@ pub(crate) struct WatchLoop<K> {
 type Undecoded = usize;
 
 impl<K: Kind> WatchLoop<K> {
-    pub(crate) fn new(cache: Cache<K>, reader: Reader<K>) -> Self {
-        let patience = Patience::new(cache.config().answer_time);
-        Self { cache, reader, protocol: Protocol::new(), patience, tolerant: false, relist: None }
+    pub(crate) fn new(feed: Feed<K>, reader: Reader<K>) -> Self {
+        let patience = Patience::new(feed.config().answer_time);
+        Self { feed, reader, protocol: Protocol::new(), patience, tolerant: false, relist: None }
     }
 
-    /// Runs until dropped.
-    pub(crate) async fn run(mut self) -> Infallible {
-        let cache = self.cache.clone();
-        let mut watching = pin!(async move {
-            loop {
-                let pause = self.step().await;
-                if !pause.is_zero() {
-                    self.pause(pause).await;
-                }
-            }
-        });
+    async fn run(mut self) -> Infallible {
         loop {
-            // New subscribers are greeted in this task, between two steps of the watch, so that
-            // they get every change exactly once.
-            tokio::select! {
-                biased;
-                () = cache.arrival() => cache.greet(),
-                never = &mut watching => return never,
+            let pause = self.step().await;
+            if !pause.is_zero() {
+                self.pause(pause).await;
             }
         }
     }
@@ -68,7 +81,7 @@ impl<K: Kind> WatchLoop<K> {
     async fn pause(&mut self, pause: Duration) {
         tokio::select! {
             biased;
-            () = self.cache.hurried() => self.protocol.hurried(),
+            () = self.feed.hurried() => self.protocol.hurried(),
             () = sleep(pause) => {}
         }
     }
@@ -85,7 +98,7 @@ impl<K: Kind> WatchLoop<K> {
         if token.is_none() {
             self.relist = None;
         }
-        let params = self.cache.config().list_params(token);
+        let params = self.feed.config().list_params(self.namespace(), token);
         let (asked, longest) = (Instant::now(), self.patience.for_page());
         let page = match timeout(longest, self.reader.list(self.tolerant, &params)).await {
             Ok(Ok(page)) => page,
@@ -96,10 +109,13 @@ impl<K: Kind> WatchLoop<K> {
             }
         };
         self.patience.answered(asked.elapsed());
-        let (mut relist, mut undecoded) = self.relist.take().unwrap_or_else(|| (Relist::new(), 0));
+        let (mut relist, mut undecoded) = self
+            .relist
+            .take()
+            .unwrap_or_else(|| (Relist::new(self.feed.scope().namespace.clone()), 0));
         for object in page.objects {
             match self.entering(object) {
-                Ok(entering) => self.cache.relist_object(&mut relist, entering),
+                Ok(entering) => self.feed.relist_object(&mut relist, entering),
                 Err(key) => {
                     undecoded += 1;
                     if let Some(key) = key {
@@ -114,7 +130,7 @@ impl<K: Kind> WatchLoop<K> {
             return Duration::ZERO;
         }
         let Some(version) = page.version else {
-            self.cache.failed("the list has no resourceVersion");
+            self.feed.failed("the list has no resourceVersion");
             return self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
         };
         self.tolerant = undecoded > 0;
@@ -127,29 +143,29 @@ impl<K: Kind> WatchLoop<K> {
             Some(relist)
         } else {
             // A list may have a new version and still show older objects.
-            self.cache.commit(relist, false).err().map(|(_, relist)| relist)
+            self.feed.commit(relist, false).err().map(|(_, relist)| relist)
         };
         if let Some(relist) = refused {
             match self.protocol.listed_backwards(fastrand::u64(..)) {
                 OnBackwards::ListAgain(pause) => {
-                    self.cache.failed("the list is older than what was seen before");
+                    self.feed.failed("the list is older than what was seen before");
                     return pause;
                 }
                 OnBackwards::Believe => {
-                    tracing::warn!(watch = %self.cache.name(),
+                    tracing::warn!(watch = %self.feed.name(), namespace = self.namespace(),
                         "the cluster went back in time (restored from a backup?): its older state is taken over");
                     // An authoritative commit cannot fail.
-                    let _ = self.cache.commit(relist, true);
+                    let _ = self.feed.commit(relist, true);
                 }
             }
         }
-        self.cache.has_listed(&version);
+        self.feed.scope().has_listed(&version);
         self.protocol.listed(version);
         Duration::ZERO
     }
 
     async fn watch(&mut self, version: &str) -> Duration {
-        let params = self.cache.config().watch_params();
+        let params = self.feed.config().watch_params(self.namespace());
         let mut steps: Steps<K> = match timeout(
             self.patience.for_watch(),
             self.reader.watch(self.tolerant, &params, version),
@@ -161,7 +177,7 @@ impl<K: Kind> WatchLoop<K> {
             Err(_) => return self.unanswered("watch", self.patience.for_watch()),
         };
         let began = Instant::now();
-        let idle = self.cache.config().idle_time();
+        let idle = self.feed.config().idle_time();
         let mut progressed = false;
         loop {
             // An open watch counts as healthy even without events.
@@ -174,18 +190,18 @@ impl<K: Kind> WatchLoop<K> {
                 Ok(None) => {
                     let pause = self.protocol.ended(progressed, began.elapsed(), fastrand::u64(..));
                     if !progressed && !pause.is_zero() {
-                        self.cache.failed("the server closes the watch at once");
+                        self.feed.failed("the server closes the watch at once");
                     }
                     return pause;
                 }
                 Err(_) if !progressed && began.elapsed() < idle => {
                     self.protocol.progressed(None);
-                    self.cache.healthy();
+                    self.feed.healthy();
                     progressed = true;
                     continue;
                 }
                 Err(_) => {
-                    self.cache.failed("the watch is silent for longer than it should last");
+                    self.feed.failed("the watch is silent for longer than it should last");
                     return self.protocol.ended(true, began.elapsed(), 0);
                 }
             };
@@ -194,15 +210,15 @@ impl<K: Kind> WatchLoop<K> {
                     let version = self.version(&object);
                     // An object that cannot be read leaves its stored version.
                     if let Ok(entering) = self.entering(object) {
-                        self.cache.apply(entering);
+                        self.feed.apply(entering);
                     }
                     self.progressed(version.as_deref());
                 }
                 WatchStep::Deleted(object) => {
                     let version = self.version(&object);
                     match &object {
-                        Ok(object) => self.cache.delete(object.meta()),
-                        Err(undecodable) => self.cache.delete(&undecodable.meta),
+                        Ok(object) => self.feed.delete(object.meta()),
+                        Err(undecodable) => self.feed.delete(&undecodable.meta),
                     }
                     self.progressed(version.as_deref());
                 }
@@ -210,13 +226,17 @@ impl<K: Kind> WatchLoop<K> {
                 WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
             }
             progressed = true;
-            self.cache.healthy();
+            self.feed.healthy();
         }
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        self.feed.scope().namespace.as_deref()
     }
 
     fn progressed(&mut self, version: Option<&str>) {
         self.protocol.progressed(version);
-        version.into_iter().for_each(|version| self.cache.has_read(version));
+        version.into_iter().for_each(|version| self.feed.scope().has_read(version));
     }
 
     fn version(&self, object: &Decoded<K>) -> Option<String> {
@@ -232,13 +252,13 @@ impl<K: Kind> WatchLoop<K> {
         object: Decoded<K>,
     ) -> Result<crate::cache::store::Entering<K>, Option<ObjectKey>> {
         match object {
-            Ok(object) => self.cache.prepare(object).map_err(|(key, error)| {
-                self.cache.skipped(key.as_ref(), error);
+            Ok(object) => self.feed.prepare(object).map_err(|(key, error)| {
+                self.feed.skipped(key.as_ref(), error);
                 key
             }),
             Err(undecodable) => {
                 let key = ObjectKey::from_meta(&undecodable.meta);
-                self.cache.skipped(key.as_ref(), &undecodable.error);
+                self.feed.skipped(key.as_ref(), &undecodable.error);
                 Err(key)
             }
         }
@@ -254,12 +274,12 @@ impl<K: Kind> WatchLoop<K> {
             }
             return Duration::ZERO;
         }
-        self.cache.failed(&explain(error, self.cache.name()));
+        self.feed.failed(&explain(error, self.feed.name()));
         self.protocol.failed(fault, fastrand::u64(..))
     }
 
     fn unanswered(&mut self, verb: &str, longest: Duration) -> Duration {
-        self.cache.failed(&format!("no answer to {verb} within {longest:?}"));
+        self.feed.failed(&format!("no answer to {verb} within {longest:?}"));
         self.protocol.failed(Fault::Unreachable, fastrand::u64(..))
     }
 }

@@ -283,11 +283,17 @@ impl ManagerCollector {
     }
 
     fn watches(&self, families: &mut Families<'_, '_>) -> Result<(), Error> {
-        let watches: Vec<_> = self
-            .view
-            .watches
+        let statuses: Vec<_> =
+            self.view.watches.iter().map(|watch| (watch.name(), watch.status())).collect();
+        let watches: Vec<(Vec<(&str, &str)>, &crate::CacheStatus)> = statuses
             .iter()
-            .map(|watch| (vec![("watch", watch.name())], watch.status()))
+            .flat_map(|(name, status)| {
+                let of_namespace = status.namespaces.iter().map(|(namespace, status)| {
+                    (vec![("watch", *name), ("namespace", &**namespace)], status)
+                });
+                let whole = status.namespaces.is_empty().then(|| (vec![("watch", *name)], status));
+                whole.into_iter().chain(of_namespace)
+            })
             .collect();
         let read = |value: fn(&crate::CacheStatus) -> f64| {
             watches.iter().map(move |(labels, status)| (labels.clone(), value(status)))

@@ -6,6 +6,7 @@ use kube::core::{Selector, SelectorExt as _};
 use tokio::sync::watch;
 
 use super::Cache;
+use super::scope::Scope;
 use crate::{Kind, ObjectKey};
 
 /// A write that a cache has yet to show.
@@ -33,27 +34,21 @@ impl<K: Kind> Cache<K> {
     /// would never come.
     pub(crate) fn written(&self, object: &K) -> Option<Unseen> {
         let version: u64 = object.meta().resource_version.as_deref()?.parse().ok()?;
-        self.covers(object).then(|| self.unseen(move |newest| newest >= version))
+        let scope = self.scope_of(object.meta().namespace.as_deref())?;
+        self.covers(scope, object).then(|| unseen(scope, move |newest| newest >= version))
     }
 
     /// The wait for an object that was deleted and is gone.
-    pub(crate) fn deleted(&self, key: ObjectKey, uid: Option<String>) -> Unseen {
+    pub(crate) fn deleted(&self, key: ObjectKey, uid: Option<String>) -> Option<Unseen> {
+        let scope = self.scope_of(key.namespace())?;
         let cache = self.clone();
-        self.unseen(move |_| cache.get(&key).is_none_or(|held| held.meta().uid != uid))
-    }
-
-    fn unseen(&self, is_seen: impl Fn(u64) -> bool + Send + Sync + 'static) -> Unseen {
-        Unseen { newest: self.shared.newest.subscribe(), is_seen: Box::new(is_seen) }
+        Some(unseen(scope, move |_| cache.get(&key).is_none_or(|held| held.meta().uid != uid)))
     }
 
     /// Whether an event of the object reaches the cache. A selector that cannot be judged here
     /// covers what the cache has.
-    fn covers(&self, object: &K) -> bool {
-        let shared = &self.shared;
-        if shared.namespace.is_some() && shared.namespace != object.meta().namespace {
-            return false;
-        }
-        match shared.config.equal_labels() {
+    fn covers(&self, scope: &Scope, object: &K) -> bool {
+        match self.shared.config.equal_labels(scope.namespace.as_deref()) {
             Some(labels) => {
                 let held = object.meta().labels.clone().unwrap_or_default();
                 Selector::from_iter(labels).matches(&held)
@@ -61,11 +56,17 @@ impl<K: Kind> Cache<K> {
             None => ObjectKey::of(object).is_some_and(|key| self.get(&key).is_some()),
         }
     }
+}
 
+fn unseen(scope: &Scope, is_seen: impl Fn(u64) -> bool + Send + Sync + 'static) -> Unseen {
+    Unseen { newest: scope.newest.subscribe(), is_seen: Box::new(is_seen) }
+}
+
+impl Scope {
     /// All events up to this version have been read.
     pub(crate) fn has_read(&self, version: &str) {
         let Ok(version) = version.parse::<u64>() else { return };
-        self.shared.newest.send_if_modified(|newest| {
+        self.newest.send_if_modified(|newest| {
             let is_newer = version > *newest;
             *newest = version.max(*newest);
             is_newer
@@ -75,7 +76,41 @@ impl<K: Kind> Cache<K> {
     /// A list of this version was taken over. A restored cluster goes back.
     pub(crate) fn has_listed(&self, version: &str) {
         if let Ok(version) = version.parse() {
-            let _: u64 = self.shared.newest.send_replace(version);
+            let _: u64 = self.newest.send_replace(version);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Api;
+
+    use super::*;
+    use crate::CacheConfig;
+
+    #[tokio::test]
+    async fn a_write_is_waited_for_in_the_watch_of_its_namespace() {
+        let client = embedded_apiserver::EmbeddedApiServer::new().client();
+        let config = CacheConfig::new().namespaces(["a", "b"]).labels_in("a", "x=y");
+        let (cache, _watches) = Cache::<ConfigMap>::new(Api::all(client), config);
+        let map = |namespace: &str, label: &str| -> ConfigMap {
+            let (name, version) = ("m", "10");
+            serde_json::from_value(serde_json::json!({"metadata": {
+                "namespace": namespace, "name": name, "resourceVersion": version,
+                "labels": {"x": label},
+            }}))
+            .unwrap()
+        };
+        let is_seen = || cache.written(&map("a", "y")).unwrap().seen().now_or_never().is_some();
+        let scope = |namespace| cache.scope_of(Some(namespace)).unwrap();
+        scope("b").has_read("20");
+        assert!(!is_seen(), "b has read more, and tells nothing about a");
+        scope("a").has_read("10");
+        assert!(is_seen());
+        assert!(cache.written(&map("c", "y")).is_none(), "no watch of the cache covers it");
+        assert!(cache.written(&map("a", "z")).is_none(), "nor the selector of the namespace");
+        assert!(cache.written(&map("b", "z")).is_some());
     }
 }

@@ -1,5 +1,6 @@
 //! `CacheConfig`: the scope of one watch, and the indexes of its cache.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use kube::api::{ListParams, WatchParams};
 
 use super::Index;
+use crate::hostile::loggable;
 
 type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
 
@@ -30,7 +32,9 @@ pub struct CacheConfig<K> {
     pub(crate) indexes: Vec<Index<K>>,
     pub(crate) transform: Option<Transform<K>>,
     pub(crate) keeps_managed_fields: bool,
+    namespaces: Option<Vec<Arc<str>>>,
     labels: Option<String>,
+    labels_in: BTreeMap<String, String>,
     fields: Option<String>,
     page_size: u32,
     watch_time: Duration,
@@ -47,7 +51,9 @@ impl<K> CacheConfig<K> {
             indexes: Vec::new(),
             transform: None,
             keeps_managed_fields: false,
+            namespaces: None,
             labels: None,
+            labels_in: BTreeMap::new(),
             fields: None,
             page_size: 500,
             watch_time: Duration::from_secs(290),
@@ -71,10 +77,32 @@ impl<K> CacheConfig<K> {
         self
     }
 
+    /// Caches the objects of these namespaces, with one watch for each: the rights of a Role in each
+    /// are enough. Give the cache an `Api::all`.
+    ///
+    /// The cache is complete when the list of each namespace is. A namespace whose watch fails is
+    /// named in [`CacheStatus`](crate::CacheStatus), and the others continue. None, two equal ones,
+    /// or one that is no namespace are a [`ManagerError`](crate::ManagerError) at the start.
+    #[must_use]
+    #[doc(alias = "DefaultNamespaces")]
+    #[doc(alias = "ByObject")]
+    pub fn namespaces(mut self, namespaces: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Self {
+        self.namespaces = Some(namespaces.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Caches only objects that match this label selector.
     #[must_use]
     pub fn labels(mut self, selector: impl Into<String>) -> Self {
         self.labels = Some(selector.into());
+        self
+    }
+
+    /// As [`labels`](Self::labels), for one of the [`namespaces`](Self::namespaces). Replaces that
+    /// selector there.
+    #[must_use]
+    pub fn labels_in(mut self, namespace: impl Into<String>, selector: impl Into<String>) -> Self {
+        self.labels_in.insert(namespace.into(), selector.into());
         self
     }
 
@@ -132,12 +160,70 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// The labels that an object of the cache has, if the scope is no more than that.
-    pub(crate) fn equal_labels(&self) -> Option<Vec<(String, String)>> {
+    /// The namespaces of [`namespaces`](Self::namespaces).
+    pub(crate) fn several(&self) -> Option<&[Arc<str>]> {
+        self.namespaces.as_deref()
+    }
+
+    /// Why these namespaces cannot be watched, for a kind and the namespace of its `Api`.
+    pub(crate) fn check(&self, is_of_cluster: bool, api: Option<&str>) -> Result<(), String> {
+        let several = self.namespaces.as_deref().unwrap_or_default();
+        if let Some(namespace) =
+            self.labels_in.keys().find(|namespace| !several.iter().any(|it| **it == ***namespace))
+        {
+            let namespace = loggable(namespace);
+            return Err(format!(
+                "labels_in names {namespace:?}, which CacheConfig::namespaces does not name: add it there"
+            ));
+        }
+        if self.namespaces.is_none() {
+            return Ok(());
+        }
+        if is_of_cluster {
+            return Err("the kind has no namespaces: remove CacheConfig::namespaces".to_owned());
+        }
+        if let Some(namespace) = api {
+            return Err(format!(
+                "its Api is that of the namespace {namespace:?}: use Api::all with CacheConfig::namespaces"
+            ));
+        }
+        if several.is_empty() {
+            return Err("CacheConfig::namespaces names none: name one, or remove it to cache all"
+                .to_owned());
+        }
+        let mut known = HashSet::new();
+        for namespace in several {
+            let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            let is_label = (1..=63).contains(&namespace.len())
+                && namespace.chars().all(fits)
+                && !namespace.starts_with('-')
+                && !namespace.ends_with('-');
+            let namespace = loggable(namespace);
+            if !is_label {
+                return Err(format!(
+                    "{namespace:?} is no namespace: use 1 to 63 of a to z, 0 to 9 and '-', which neither \
+                     begins nor ends it"
+                ));
+            }
+            if !known.insert(namespace.clone()) {
+                return Err(format!(
+                    "CacheConfig::namespaces names {namespace:?} twice: remove one"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn labels_of(&self, namespace: Option<&str>) -> Option<&String> {
+        namespace.and_then(|namespace| self.labels_in.get(namespace)).or(self.labels.as_ref())
+    }
+
+    /// The labels that an object of a watch has, if its scope is no more than that.
+    pub(crate) fn equal_labels(&self, namespace: Option<&str>) -> Option<Vec<(String, String)>> {
         if self.fields.is_some() {
             return None;
         }
-        let terms = self.labels.iter().flat_map(|labels| labels.split(','));
+        let terms = self.labels_of(namespace).into_iter().flat_map(|labels| labels.split(','));
         let term = |term: &str| {
             let (name, value) = term.split_once('=')?;
             let value = value.strip_prefix('=').unwrap_or(value);
@@ -147,9 +233,9 @@ impl<K> CacheConfig<K> {
         terms.map(term).collect()
     }
 
-    pub(crate) fn list_params(&self, token: Option<String>) -> ListParams {
+    pub(crate) fn list_params(&self, namespace: Option<&str>, token: Option<String>) -> ListParams {
         ListParams {
-            label_selector: self.labels.clone(),
+            label_selector: self.labels_of(namespace).cloned(),
             field_selector: self.fields.clone(),
             limit: (self.page_size > 0).then_some(self.page_size),
             continue_token: token,
@@ -157,9 +243,9 @@ impl<K> CacheConfig<K> {
         }
     }
 
-    pub(crate) fn watch_params(&self) -> WatchParams {
+    pub(crate) fn watch_params(&self, namespace: Option<&str>) -> WatchParams {
         WatchParams {
-            label_selector: self.labels.clone(),
+            label_selector: self.labels_of(namespace).cloned(),
             field_selector: self.fields.clone(),
             timeout: Some(u32::try_from(self.watch_time.as_secs()).unwrap_or(290)),
             bookmarks: true,
@@ -184,7 +270,9 @@ impl<K> fmt::Debug for CacheConfig<K> {
         f.debug_struct("CacheConfig")
             .field("name", &self.name)
             .field("indexes", &self.indexes.len())
+            .field("namespaces", &self.namespaces)
             .field("labels", &self.labels)
+            .field("labels_in", &self.labels_in)
             .field("fields", &self.fields)
             .field("page_size", &self.page_size)
             .field("watch_time", &self.watch_time)

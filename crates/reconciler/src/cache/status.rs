@@ -1,5 +1,6 @@
 //! The state of a cache, and its errors.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +26,35 @@ pub struct CacheStatus {
     pub undecodable: u64,
     /// Changes whose predicate or mapping to keys panicked.
     pub panics: u64,
+    /// The state in each of the [`CacheConfig::namespaces`](crate::CacheConfig::namespaces), and
+    /// otherwise empty. The fields above are their sum: complete if all are, degraded if one is.
+    pub namespaces: BTreeMap<Arc<str>, CacheStatus>,
+}
+
+impl CacheStatus {
+    /// The state of a cache of several namespaces.
+    pub(crate) fn sum(namespaces: BTreeMap<Arc<str>, Self>) -> Self {
+        let mut sum = Self { synced: true, ..Self::default() };
+        for (namespace, status) in &namespaces {
+            sum.synced &= status.synced;
+            sum.objects = sum.objects.saturating_add(status.objects);
+            sum.lists = sum.lists.saturating_add(status.lists);
+            sum.failures = sum.failures.saturating_add(status.failures);
+            sum.undecodable = sum.undecodable.saturating_add(status.undecodable);
+            sum.panics = sum.panics.saturating_add(status.panics);
+            let Some(degraded) = &status.degraded else { continue };
+            let error = format!("namespace {namespace}: {}", degraded.error);
+            sum.degraded = Some(match sum.degraded {
+                None => Degraded { error: error.into(), ..degraded.clone() },
+                Some(other) => Degraded {
+                    error: format!("{}; {error}", other.error).into(),
+                    since: other.since.min(degraded.since),
+                    failures: other.failures.max(degraded.failures),
+                },
+            });
+        }
+        Self { namespaces, ..sum }
+    }
 }
 
 /// Why a watch does not run.

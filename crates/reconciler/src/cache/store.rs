@@ -24,6 +24,9 @@ use crate::{Change, ObjectKey};
 /// are made outside the cache's lock.
 pub(crate) type Values = Box<[Box<[String]>]>;
 
+/// The namespace of a list; `None`: all.
+pub(crate) type Namespace = Option<Arc<str>>;
+
 /// An object ready to be stored.
 #[derive(Debug)]
 pub(crate) struct Entering<K> {
@@ -41,8 +44,8 @@ struct Held<K> {
 /// One kind's objects.
 #[derive(Debug)]
 pub(crate) struct Store<K> {
-    /// Whether a list was taken over.
-    complete: bool,
+    /// The namespaces that wait for their first list; `None`: all namespaces.
+    unlisted: Vec<Namespace>,
     objects: BTreeMap<ObjectKey, Held<K>>,
     // Values come from objects of tenants: std's keyed hash, not a fast one.
     indexes: Box<[HashMap<String, Vec<ObjectKey>>]>,
@@ -79,9 +82,10 @@ fn arrival(held: &ObjectMeta, incoming: &ObjectMeta) -> Arrival {
 }
 
 impl<K: Resource> Store<K> {
-    pub(crate) fn new(indexes: usize) -> Self {
+    /// A store that is complete after a list of each of these namespaces.
+    pub(crate) fn new(indexes: usize, unlisted: Vec<Namespace>) -> Self {
         let indexes = (0..indexes).map(|_| HashMap::new()).collect();
-        Self { complete: false, objects: BTreeMap::new(), indexes }
+        Self { unlisted, objects: BTreeMap::new(), indexes }
     }
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
@@ -89,7 +93,7 @@ impl<K: Resource> Store<K> {
     }
 
     pub(crate) fn is_complete(&self) -> bool {
-        self.complete
+        self.unlisted.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -143,7 +147,8 @@ impl<K: Resource> Store<K> {
         }
     }
 
-    /// Stores the new versions of a complete list, and removes the objects that it does not name.
+    /// Stores the new versions of a complete list, and removes the objects of its namespace that it
+    /// does not name.
     ///
     /// # Errors
     ///
@@ -157,10 +162,10 @@ impl<K: Resource> Store<K> {
         if !authoritative && let Some(key) = relist.older.first() {
             return Err((Backwards { key: key.clone(), objects: relist.older.len() }, relist));
         }
-        self.complete = true;
+        self.unlisted.retain(|namespace| *namespace != relist.namespace);
         let mut changes = Vec::new();
         let gone: Vec<ObjectKey> =
-            self.objects.keys().filter(|key| !relist.seen.contains_key(*key)).cloned().collect();
+            self.objects.keys().filter(|key| relist.misses(key)).cloned().collect();
         for key in gone {
             changes.extend(self.remove(&key).map(Change::vanished));
         }
@@ -240,14 +245,21 @@ pub(crate) struct Backwards {
 /// A list in progress. Unchanged objects are not stored twice.
 #[derive(Debug)]
 pub(crate) struct Relist<K> {
+    namespace: Namespace,
     /// Every listed key, with the object if it differs from the stored one.
     seen: BTreeMap<ObjectKey, Option<Entering<K>>>,
     older: Vec<ObjectKey>,
 }
 
 impl<K: Resource> Relist<K> {
-    pub(crate) fn new() -> Self {
-        Self { seen: BTreeMap::new(), older: Vec::new() }
+    pub(crate) fn new(namespace: Namespace) -> Self {
+        Self { namespace, seen: BTreeMap::new(), older: Vec::new() }
+    }
+
+    /// Whether the list covers this key, and does not name it.
+    fn misses(&self, key: &ObjectKey) -> bool {
+        let covers = self.namespace.is_none() || self.namespace.as_deref() == key.namespace();
+        covers && !self.seen.contains_key(key)
     }
 
     /// Adds one listed object. The caller drops the returned object outside the lock.

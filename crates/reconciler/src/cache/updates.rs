@@ -1,5 +1,6 @@
 //! The watch's operations on its cache: lists, events, subscribers, failures.
 
+use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -7,16 +8,44 @@ use std::sync::atomic::Ordering;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::scope::Scope;
 use super::store::{Backwards, Entering, Relist, Values};
 use super::{Cache, CacheConfig, CacheStatus, Degraded, OnChange};
 use crate::hostile::loggable;
-use crate::{Change, Kind, ObjectKey};
+use crate::{Change, ChangeKind, Kind, ObjectKey};
 
-/// The watch's operations on its cache. All run in the watch's task, so subscribers see changes in
-/// order. None of them calls a subscriber, an index or a transform under a lock.
-impl<K: Kind> Cache<K> {
+/// The operations of one watch on its cache. Those of all watches of a cache run in one task, so
+/// subscribers see changes in order. None of them calls a subscriber, an index or a transform under
+/// a lock.
+#[derive(Clone)]
+pub(crate) struct Feed<K> {
+    cache: Cache<K>,
+    scope: Arc<Scope>,
+}
+
+impl<K> fmt::Debug for Feed<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, namespace) = (&self.cache.shared.name, &self.scope.namespace);
+        f.debug_struct("Feed").field("cache", name).field("namespace", namespace).finish()
+    }
+}
+
+impl<K: Kind> Feed<K> {
+    pub(super) fn new(cache: Cache<K>, scope: Arc<Scope>) -> Self {
+        Self { cache, scope }
+    }
+
+    /// The name of the cache.
+    pub(crate) fn name(&self) -> &str {
+        self.cache.name()
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     pub(crate) fn config(&self) -> &CacheConfig<K> {
-        &self.shared.config
+        &self.cache.shared.config
     }
 
     /// Transforms and indexes a received object. Returns an error if that panics, or if the object
@@ -26,7 +55,7 @@ impl<K: Kind> Cache<K> {
         mut object: K,
     ) -> Result<Entering<K>, (Option<ObjectKey>, &'static str)> {
         let Some(key) = ObjectKey::of(&object) else { return Err((None, "it has no name")) };
-        let config = &self.shared.config;
+        let config = &self.cache.shared.config;
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             if !config.keeps_managed_fields {
                 object.meta_mut().managed_fields = None;
@@ -44,7 +73,7 @@ impl<K: Kind> Cache<K> {
     }
 
     pub(crate) fn relist_object(&self, relist: &mut Relist<K>, entering: Entering<K>) {
-        let store = self.shared.store.read();
+        let store = self.cache.shared.store.read();
         let unused = relist.object(&store, entering);
         drop(store);
         drop(unused);
@@ -56,14 +85,13 @@ impl<K: Kind> Cache<K> {
         relist: Relist<K>,
         authoritative: bool,
     ) -> Result<(), (Backwards, Relist<K>)> {
-        let mut store = self.shared.store.write();
+        let mut store = self.cache.shared.store.write();
         let changes = store.commit(relist, authoritative)?;
-        let objects = store.len();
         drop(store);
         self.deliver(&changes);
-        self.shared.status.send_modify(|status| {
+        self.scope.status.send_modify(|status| {
             status.lists = status.lists.saturating_add(1);
-            status.objects = objects;
+            status.objects = after(status.objects, &changes);
             status.synced = true;
         });
         self.greet();
@@ -71,26 +99,24 @@ impl<K: Kind> Cache<K> {
     }
 
     pub(crate) fn apply(&self, entering: Entering<K>) {
-        let mut store = self.shared.store.write();
+        let mut store = self.cache.shared.store.write();
         let changes = store.apply(entering);
-        let objects = store.len();
         drop(store);
-        self.changed(&changes, objects);
+        self.changed(&changes);
     }
 
     pub(crate) fn delete(&self, meta: &ObjectMeta) {
         let Some(key) = ObjectKey::from_meta(meta) else { return };
-        let mut store = self.shared.store.write();
+        let mut store = self.cache.shared.store.write();
         let change = store.delete(&key, meta);
-        let objects = store.len();
         drop(store);
-        self.changed(change.as_slice(), objects);
+        self.changed(change.as_slice());
     }
 
-    fn changed(&self, changes: &[Change<K>], objects: usize) {
+    fn changed(&self, changes: &[Change<K>]) {
         self.deliver(changes);
-        self.shared.status.send_if_modified(|status| {
-            status.objects = objects;
+        self.scope.status.send_if_modified(|status| {
+            status.objects = after(status.objects, changes);
             false // no waiter needs the count
         });
     }
@@ -101,7 +127,7 @@ impl<K: Kind> Cache<K> {
             return;
         }
         let told: Vec<OnChange<K>> = {
-            let mut subscribers = self.shared.subscribers.lock();
+            let mut subscribers = self.cache.shared.subscribers.lock();
             subscribers.greeted.retain(|subscriber| subscriber.alive.load(Ordering::Acquire));
             subscribers.greeted.iter().map(|subscriber| Arc::clone(&subscriber.on_change)).collect()
         };
@@ -115,14 +141,14 @@ impl<K: Kind> Cache<K> {
     /// Shows every object to the new subscribers, which then get the changes. Does nothing before
     /// the first list.
     pub(crate) fn greet(&self) {
-        if !self.is_synced() {
+        if !self.cache.is_synced() {
             return;
         }
-        let newcomers = std::mem::take(&mut self.shared.subscribers.lock().waiting);
+        let newcomers = std::mem::take(&mut self.cache.shared.subscribers.lock().waiting);
         if newcomers.is_empty() {
             return;
         }
-        let objects = self.list();
+        let objects = self.cache.list();
         for object in objects {
             let change = Change { initial: true, ..Change::appeared(object) };
             for newcomer in
@@ -131,7 +157,7 @@ impl<K: Kind> Cache<K> {
                 self.call(&newcomer.on_change, &change);
             }
         }
-        self.shared.subscribers.lock().greeted.extend(newcomers);
+        self.cache.shared.subscribers.lock().greeted.extend(newcomers);
     }
 
     fn call(&self, on_change: &OnChange<K>, change: &Change<K>) {
@@ -142,7 +168,7 @@ impl<K: Kind> Cache<K> {
             });
             if panics.is_power_of_two() {
                 let key = change.key().map(|key| loggable(&key.to_string()));
-                tracing::error!(watch = %self.name(), ?key, panics, "a predicate or a mapping to keys panicked");
+                tracing::error!(watch = %self.name(), namespace = self.scope.label(), ?key, panics, "a predicate or a mapping to keys panicked");
             }
         }
     }
@@ -155,7 +181,7 @@ impl<K: Kind> Cache<K> {
         if undecodable.is_power_of_two() {
             let key = key.map(|key| loggable(&key.to_string()));
             let error = loggable(error);
-            tracing::warn!(watch = %self.name(), ?key, error, undecodable, "an object is left out");
+            tracing::warn!(watch = %self.name(), namespace = self.scope.label(), ?key, error, undecodable, "an object is left out");
         }
     }
 
@@ -174,23 +200,23 @@ impl<K: Kind> Cache<K> {
             degraded.failures
         });
         if failures.is_power_of_two() {
-            tracing::warn!(watch = %self.name(), %error, failures, "a watch fails");
+            tracing::warn!(watch = %self.name(), namespace = self.scope.label(), %error, failures, "a watch fails");
         } else {
-            tracing::debug!(watch = %self.name(), %error, failures, "a watch fails");
+            tracing::debug!(watch = %self.name(), namespace = self.scope.label(), %error, failures, "a watch fails");
         }
     }
 
     pub(crate) fn healthy(&self) {
         let was = {
             let mut was = None;
-            self.shared.status.send_if_modified(|status| {
+            self.scope.status.send_if_modified(|status| {
                 was = status.degraded.take();
                 was.is_some()
             });
             was
         };
         if let Some(was) = was {
-            tracing::info!(watch = %self.name(), failures = was.failures, "a watch runs again");
+            tracing::info!(watch = %self.name(), namespace = self.scope.label(), failures = was.failures, "a watch runs again");
         }
     }
 
@@ -199,17 +225,26 @@ impl<K: Kind> Cache<K> {
         R: Copy + Default,
     {
         let mut result = R::default();
-        self.shared.status.send_modify(|status| result = change(status));
+        self.scope.status.send_modify(|status| result = change(status));
         result
     }
 
     /// Completes when the watch must end its pause.
     pub(crate) fn hurried(&self) -> impl Future<Output = ()> + '_ {
-        self.shared.hurried.notified()
+        self.scope.hurried.notified()
     }
 
     /// Completes when a subscriber waits to be greeted.
     pub(crate) fn arrival(&self) -> impl Future<Output = ()> + '_ {
-        self.shared.arrived.notified()
+        self.cache.shared.arrived.notified()
     }
+}
+
+/// The number of objects after these changes.
+fn after<K>(objects: usize, changes: &[Change<K>]) -> usize {
+    changes.iter().fold(objects, |objects, change| match change.kind() {
+        ChangeKind::Appeared => objects.saturating_add(1),
+        ChangeKind::Vanished => objects.saturating_sub(1),
+        ChangeKind::Changed => objects,
+    })
 }

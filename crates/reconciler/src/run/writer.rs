@@ -206,8 +206,9 @@ impl Writer {
                 None => {
                     let caches =
                         self.caches().filter(|cache: &&Cache<T>| cache.get(&key).is_some());
-                    let unseen: Vec<Unseen> =
-                        caches.map(|cache| cache.deleted(key.clone(), uid.clone())).collect();
+                    let unseen: Vec<Unseen> = caches
+                        .filter_map(|cache| cache.deleted(key.clone(), uid.clone()))
+                        .collect();
                     self.writes.note(by, unseen);
                 }
             },

@@ -15,6 +15,7 @@ mod objects;
 mod own_writes;
 mod retries;
 mod runs;
+mod scopes;
 mod seen;
 mod sources;
 mod stopping;

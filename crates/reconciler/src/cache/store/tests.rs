@@ -40,7 +40,7 @@ fn apply(store: &mut Store<ConfigMap>, name: &str, uid: u32, version: u64) -> Ve
 }
 
 fn list(store: &mut Store<ConfigMap>, objects: &[(&str, u32, u64)]) -> Result<Vec<String>, usize> {
-    let mut relist = Relist::new();
+    let mut relist = Relist::new(None);
     for (name, uid, version) in objects {
         relist.object(store, entering(object(name, *uid, *version)));
     }
@@ -81,7 +81,7 @@ fn contents(store: &Store<ConfigMap>) -> Vec<String> {
 
 #[test]
 fn an_older_or_equal_version_of_one_uid_changes_nothing() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     assert_eq!(apply(&mut store, "a", 1, 5), ["+a.u1.5"]);
     assert!(apply(&mut store, "a", 1, 5).is_empty());
     assert!(apply(&mut store, "a", 1, 4).is_empty());
@@ -90,7 +90,7 @@ fn an_older_or_equal_version_of_one_uid_changes_nothing() {
 
 #[test]
 fn another_uid_is_a_deletion_and_an_appearance() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 1, 5);
     assert_eq!(apply(&mut store, "a", 2, 7), ["-a.u1.5", "+a.u2.7"]);
     assert!(apply(&mut store, "a", 1, 6).is_empty(), "the earlier object does not come back");
@@ -105,7 +105,7 @@ fn another_uid_is_a_deletion_and_an_appearance() {
 
 #[test]
 fn a_late_deletion_of_the_earlier_object_spares_its_successor() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 2, 7);
     assert!(store.delete(&key("a"), &object("a", 1, 6).metadata).is_none());
     assert!(store.delete(&key("b"), &object("b", 1, 6).metadata).is_none());
@@ -115,7 +115,7 @@ fn a_late_deletion_of_the_earlier_object_spares_its_successor() {
 
 #[test]
 fn a_deletion_with_the_last_version_of_the_object_counts() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 1, 5);
     assert!(store.delete(&key("a"), &object("a", 1, 4).metadata).is_none());
     assert!(store.delete(&key("a"), &object("a", 1, 5).metadata).is_some());
@@ -123,7 +123,7 @@ fn a_deletion_with_the_last_version_of_the_object_counts() {
 
 #[test]
 fn a_list_tells_what_vanished_changed_and_appeared_and_nothing_else() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     for (name, version) in [("a", 1), ("b", 2), ("c", 3)] {
         apply(&mut store, name, 1, version);
     }
@@ -135,12 +135,12 @@ fn a_list_tells_what_vanished_changed_and_appeared_and_nothing_else() {
 
 #[test]
 fn a_list_that_is_older_than_what_is_held_changes_nothing_until_it_is_believed() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 1, 5);
     apply(&mut store, "b", 1, 6);
     assert_eq!(list(&mut store, &[("a", 1, 4)]), Err(1));
     assert_eq!(contents(&store), ["a.u1.5", "b.u1.6"]);
-    let mut relist = Relist::new();
+    let mut relist = Relist::new(None);
     relist.object(&store, entering(object("a", 1, 4)));
     let changes = store.commit(relist, true).unwrap();
     assert_eq!(shown(&changes), ["-b.u1.6", "a.u1.5>a.u1.4"]);
@@ -148,9 +148,9 @@ fn a_list_that_is_older_than_what_is_held_changes_nothing_until_it_is_believed()
 
 #[test]
 fn an_object_that_does_not_decode_is_neither_taken_over_nor_taken_for_gone() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 1, 5);
-    let mut relist = Relist::new();
+    let mut relist = Relist::new(None);
     relist.undecodable(key("a"));
     relist.undecodable(key("b"));
     assert_eq!(shown(&store.commit(relist, false).unwrap()), Vec::<String>::new());
@@ -159,7 +159,7 @@ fn an_object_that_does_not_decode_is_neither_taken_over_nor_taken_for_gone() {
 
 #[test]
 fn versions_that_are_no_numbers_are_newer_whenever_they_differ() {
-    let mut store = Store::new(0);
+    let mut store = Store::new(0, vec![None]);
     let with = |version: Option<&str>| {
         let mut object = object("a", 1, 0);
         object.metadata.resource_version = version.map(str::to_owned);
@@ -175,7 +175,7 @@ fn versions_that_are_no_numbers_are_newer_whenever_they_differ() {
 
 #[test]
 fn indexes_follow_every_change() {
-    let mut store = Store::new(2);
+    let mut store = Store::new(2, vec![None]);
     let find = |store: &Store<ConfigMap>, index, value: &str| -> Vec<String> {
         store.by_index(index, value).iter().map(|object| identity(object)).collect()
     };
@@ -195,7 +195,7 @@ fn indexes_follow_every_change() {
 
 #[test]
 fn a_namespace_is_listed_alone() {
-    let mut store: Store<ConfigMap> = Store::new(0);
+    let mut store: Store<ConfigMap> = Store::new(0, vec![None]);
     for (namespace, name) in [("a", "z"), ("b", "x"), ("b", "y"), ("bb", "x")] {
         let mut object = object(name, 1, 1);
         object.metadata.namespace = Some(namespace.into());
@@ -294,7 +294,7 @@ proptest! {
     #[test]
     fn histories_converge_and_never_go_back(steps in prop::collection::vec(step(), 1..60)) {
         let mut server = Server::default();
-        let mut store: Store<ConfigMap> = Store::new(2);
+        let mut store: Store<ConfigMap> = Store::new(2, vec![None]);
         // A subscriber's knowledge from the changes alone.
         let mut known: BTreeMap<String, (u32, u64)> = BTreeMap::new();
         let mut newest: HashMap<u32, u64> = HashMap::new();
@@ -352,7 +352,7 @@ proptest! {
                     // The watch refuses lists of an older version than it has seen; see `protocol`.
                     let at = server.states.len().saturating_sub(lag).max(server.watched);
                     let state = at.checked_sub(1).map(|at| server.states[at].clone()).unwrap_or_default();
-                    let mut relist = Relist::new();
+                    let mut relist = Relist::new(None);
                     for (name, (uid, revision)) in &state {
                         relist.object(&store, entering(object(NAMES[*name], *uid, *revision)));
                     }
