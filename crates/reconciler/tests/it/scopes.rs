@@ -7,8 +7,9 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use reconciler::{Cache, CacheConfig, Manager, ManagerError, ObjectKey};
+use tokio::time::sleep;
 
-use crate::bench::{Bench, bench, manager, never, settle, start, until};
+use crate::bench::{Bench, bench, manager, settle, start, until};
 
 async fn create(bench: &Bench, namespace: &str, name: &str) {
     let client = bench.server.client_as("writer");
@@ -129,7 +130,7 @@ async fn namespaces_that_cannot_be_watched_are_an_error_before_anything_starts()
     async fn error<K: reconciler::Kind>(api: Api<K>, config: CacheConfig<K>) -> String {
         let mut manager = manager();
         let _cache = manager.cache_with(api, config);
-        let error = manager.run(never()).await.unwrap_err();
+        let error = manager.run(sleep(Duration::from_secs(1))).await.unwrap_err();
         assert!(matches!(error, ManagerError::BadNamespaces { .. }), "{error}");
         error.to_string()
     }
