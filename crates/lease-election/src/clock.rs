@@ -148,8 +148,8 @@ impl Default for TokioClock {
     }
 }
 
-/// The clock of an elector that was given none. Under tokio's paused time the machine's clock nearly
-/// stands still: no lease would run out.
+/// The clock of an elector that was given none. Under tokio's paused time the machine's clock
+/// nearly stands still: no lease would run out.
 pub(crate) fn default_clock() -> Arc<dyn Clock> {
     if is_paused() { Arc::new(TokioClock::new()) } else { Arc::new(BootClock) }
 }

@@ -97,8 +97,9 @@ impl Shared {
 }
 
 impl LeaderElector {
-    /// An elector that does nothing until it is run. Its clock is [`BootClock`](crate::BootClock), or
-    /// [`TokioClock`](crate::TokioClock) if tokio's time is paused now.
+    /// An elector that does nothing until it is run. Its clock is
+    /// [`BootClock`](crate::BootClock), or [`TokioClock`](crate::TokioClock) if tokio's time is
+    /// paused now.
     #[doc(alias = "NewLeaderElector")]
     pub fn new(store: impl LeaseStore + 'static, config: Config) -> Self {
         Self::assemble(Arc::new(store), config, default_clock(), random(), None)
@@ -182,7 +183,7 @@ impl LeaderElector {
     /// lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the
     /// term, to return, and is then dropped at its next await. (After a suspend the margin may
     /// be over: then it is dropped at once, which is when a timer has noticed the suspend, with
-    /// [`BootClock`] within half a second.) Work that blocks its thread cannot be dropped:
+    /// `BootClock` within half a second.) Work that blocks its thread cannot be dropped:
     /// `run` waits for it, because nothing may start while it goes on.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at

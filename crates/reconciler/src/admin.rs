@@ -70,9 +70,7 @@ struct Listener {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Serves {
     All,
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only flags ask for it"))]
     Metrics,
-    #[cfg_attr(not(feature = "cli"), expect(dead_code, reason = "only flags ask for it"))]
     Probes,
 }
 

@@ -173,10 +173,12 @@ impl Manager {
         self.tasks.push((Arc::clone(&name), Arc::new(NamedTask::new(name, task))));
     }
 
-    /// Adds a task that runs on every replica, whether it leads or not. It starts when each cache is
-    /// complete or its list has failed. At the stop it is cancelled through its token after the
-    /// workers have ended, and dropped after the [grace](ManagerBuilder::grace). A task that fails or
-    /// panics runs again after a growing pause; one that returns `Ok` has ended.
+    /// Adds a task that runs on every replica, whether it leads or not. It starts when each cache
+    /// is complete or its list has failed. A task that fails or panics runs again after a growing
+    /// pause; one that returns `Ok` has ended.
+    ///
+    /// At the stop it is cancelled through its token when the workers have ended, and dropped after
+    /// one more [grace](ManagerBuilder::grace).
     #[doc(alias = "NeedLeaderElection")]
     pub fn task<F, Fut>(&mut self, name: impl Into<Arc<str>>, task: F)
     where
