@@ -157,7 +157,8 @@ impl<K: Kind> Cache<K> {
             };
             let keeps_managed_fields = shared.config.keeps_managed_fields;
             let reader = Reader::new(shared.client.clone(), url, keeps_managed_fields);
-            let feed = Feed::new(Self { shared: Arc::clone(&shared), predicate: None }, Arc::clone(scope));
+            let feed =
+                Feed::new(Self { shared: Arc::clone(&shared), predicate: None }, Arc::clone(scope));
             WatchLoop::new(feed, reader)
         });
         let watches = Watches::new(watches.collect());

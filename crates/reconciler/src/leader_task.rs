@@ -92,7 +92,11 @@ impl NamedTask {
             match run.await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => {
-                    tracing::warn!(error = said(&*error), ?pause, "a task failed and will run again");
+                    tracing::warn!(
+                        error = said(&*error),
+                        ?pause,
+                        "a task failed and will run again"
+                    );
                     let_go(error);
                 }
                 Err(panic) => {

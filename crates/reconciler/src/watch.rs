@@ -252,7 +252,7 @@ impl<K: Kind> WatchLoop<K> {
         object: Decoded<K>,
     ) -> Result<crate::cache::store::Entering<K>, Option<ObjectKey>> {
         match object {
-            Ok(object) => self.feed.prepare(object).map_err(|(key, error)| {
+            Ok(object) => self.feed.cache().prepare(object).map_err(|(key, error)| {
                 self.feed.skipped(key.as_ref(), error);
                 key
             }),

@@ -48,28 +48,8 @@ impl<K: Kind> Feed<K> {
         &self.cache.shared.config
     }
 
-    /// Transforms and indexes a received object. Returns an error if that panics, or if the object
-    /// has no name.
-    pub(crate) fn prepare(
-        &self,
-        mut object: K,
-    ) -> Result<Entering<K>, (Option<ObjectKey>, &'static str)> {
-        let Some(key) = ObjectKey::of(&object) else { return Err((None, "it has no name")) };
-        let config = &self.cache.shared.config;
-        let prepared = catch_unwind(AssertUnwindSafe(|| {
-            if !config.keeps_managed_fields {
-                object.meta_mut().managed_fields = None;
-            }
-            if let Some(transform) = &config.transform {
-                transform(&mut object);
-            }
-            let values: Values = config.indexes.iter().map(|index| index.values(&object)).collect();
-            (object, values)
-        }));
-        match prepared {
-            Ok((object, values)) => Ok(Entering { key, object: Arc::new(object), values }),
-            Err(_) => Err((Some(key), "its transform or an index panicked")),
-        }
+    pub(crate) fn cache(&self) -> &Cache<K> {
+        &self.cache
     }
 
     pub(crate) fn relist_object(&self, relist: &mut Relist<K>, entering: Entering<K>) {
@@ -237,6 +217,32 @@ impl<K: Kind> Feed<K> {
     /// Completes when a subscriber waits to be greeted.
     pub(crate) fn arrival(&self) -> impl Future<Output = ()> + '_ {
         self.cache.shared.arrived.notified()
+    }
+}
+
+impl<K: Kind> Cache<K> {
+    /// Transforms and indexes a received object. Returns an error if that panics, or if the object
+    /// has no name.
+    pub(crate) fn prepare(
+        &self,
+        mut object: K,
+    ) -> Result<Entering<K>, (Option<ObjectKey>, &'static str)> {
+        let Some(key) = ObjectKey::of(&object) else { return Err((None, "it has no name")) };
+        let config = &self.shared.config;
+        let prepared = catch_unwind(AssertUnwindSafe(|| {
+            if !config.keeps_managed_fields {
+                object.meta_mut().managed_fields = None;
+            }
+            if let Some(transform) = &config.transform {
+                transform(&mut object);
+            }
+            let values: Values = config.indexes.iter().map(|index| index.values(&object)).collect();
+            (object, values)
+        }));
+        match prepared {
+            Ok((object, values)) => Ok(Entering { key, object: Arc::new(object), values }),
+            Err(_) => Err((Some(key), "its transform or an index panicked")),
+        }
     }
 }
 

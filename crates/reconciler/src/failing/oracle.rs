@@ -32,9 +32,10 @@ async fn admissions_and_verdicts_follow_the_last_run_of_each_key() {
     let start = Instant::now();
     play(|rng| {
         let policy = Policy {
-            max_attempts: std::num::NonZeroU32::new(rng.u32(0..4)),
+            max_attempts: Some(rng.u32(0..4)).filter(|most| *most > 0),
             min_requeue: MS * rng.u32(0..20),
             failing_interval: MS * rng.u32(0..1500),
+            ignores_own_writes: false,
         };
         let (keys, mut now) = (FailingKeys::new(), start);
         // Of each run its key, its end, and whether its key is failing since.
@@ -51,7 +52,7 @@ async fn admissions_and_verdicts_follow_the_last_run_of_each_key() {
                 2 => (Reasons::added(), false),
                 _ => (Reasons::retried(), false),
             };
-            let admission = keys.admit(&key, reasons, now, policy.failing_interval);
+            let admission = admit(keys.since(&key), reasons, now, policy.failing_interval);
             let due = if reasons.are_events() {
                 expected(last, is_weak, now, policy.failing_interval)
             } else {
@@ -70,7 +71,7 @@ async fn admissions_and_verdicts_follow_the_last_run_of_each_key() {
                 4 => (Ended::Panicked, true),
                 _ => (Ended::Failed(Then::Retry), true),
             };
-            let is_over = policy.max_attempts.is_some_and(|most| attempt + 1 >= most.get());
+            let is_over = policy.max_attempts.is_some_and(|most| attempt + 1 >= most);
             let verdict = decide(ended, attempt, &policy);
             let is_parked = matches!(verdict, Verdict::Park(_));
             let gives_up = ended == Ended::Failed(Then::GiveUp);

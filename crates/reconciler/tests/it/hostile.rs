@@ -37,7 +37,6 @@
 use std::fmt;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -404,7 +403,7 @@ async fn a_limiter_without_delays() {
     let (mut manager, ordinary, log) = neighbour();
     let controller = user(|_, _| async { Err(Failure::retry("no")) })
         .limiter(Constant(Duration::ZERO, Trap(2)))
-        .workers(NonZeroUsize::MIN);
+        .workers(1);
     controller.handle().add(1);
     manager.add(controller);
     let running = start(manager);
