@@ -30,6 +30,9 @@ const SCHEDULES: u32 = 100_000;
 /// Proptest's cases. Where each case starts a server, a test plays a share of them
 /// (`tests/it/fuzz_target.rs`).
 const PROPERTIES: u32 = 2_000;
+/// Histories of each pure part of the controller runtime, and of the whole.
+const MODELS: u32 = 200_000;
+const STACKS: u32 = 10_000;
 
 /// The stage `model`: random sequences against naive oracles.
 pub(crate) fn model(workspace: &Workspace, deadline: Deadline) -> Result<()> {
@@ -74,7 +77,7 @@ pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 }
 
 /// The stage `properties`: property tests of the embedded server, and tests of what grows with its
-/// objects at full size.
+/// objects at full size; models and histories of the controller runtime.
 pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let mut command =
         workspace.cargo(&["test", "--package", "embedded-apiserver", "--all-features"]);
@@ -85,7 +88,12 @@ pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()
         command.env("PROPTEST_CASES", (PROPERTIES * workspace.effort()).to_string());
         process::run(command, deadline)?;
     }
-    Ok(())
+    let mut command =
+        workspace.cargo(&["test", "--locked", "--package", "reconciler", "--all-features"]);
+    command.args(["--lib", "--test", "it", "--", "oracle", "histories"]);
+    command.env("MODEL_SEQUENCES", (MODELS * workspace.effort()).to_string());
+    command.env("HISTORY_SEEDS", (STACKS * workspace.effort()).to_string());
+    process::run(command, deadline)
 }
 
 #[derive(Debug, Args)]
