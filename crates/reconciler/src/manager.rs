@@ -140,7 +140,8 @@ impl Manager {
     }
 
     /// Adds a cache of all objects that `api` covers, in all namespaces or in one. For several see
-    /// [`CacheConfig::namespaces`]. Its clones share one watch: give them to every controller and reconciler that reads this kind.
+    /// [`CacheConfig::namespaces`]. Its clones share one watch: give them to every controller and
+    /// reconciler that reads this kind.
     #[doc(alias = "GetInformer")]
     pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
         self.cache_with(api, CacheConfig::new())

@@ -77,7 +77,7 @@ impl<K: Kind> WatchLoop<K> {
         }
     }
 
-    /// Waits, unless [`Cache::retry_now`] ends the pause.
+    /// Waits, unless [`Cache::retry_now`](crate::Cache::retry_now) ends the pause.
     async fn pause(&mut self, pause: Duration) {
         tokio::select! {
             biased;

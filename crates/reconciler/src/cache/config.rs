@@ -77,8 +77,8 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Caches the objects of these namespaces, with one watch for each: the rights of a Role in each
-    /// are enough. Give the cache an `Api::all`.
+    /// Caches the objects of these namespaces, with one watch for each: the rights of a Role in
+    /// each are enough. Give the cache an `Api::all`.
     ///
     /// The cache is complete when the list of each namespace is. A namespace whose watch fails is
     /// named in [`CacheStatus`](crate::CacheStatus), and the others continue. None, two equal ones,

@@ -28,7 +28,7 @@ pub struct CacheStatus {
     pub panics: u64,
     /// The state in each of the [`CacheConfig::namespaces`](crate::CacheConfig::namespaces), and
     /// otherwise empty. The fields above are their sum: complete if all are, degraded if one is.
-    pub namespaces: BTreeMap<Arc<str>, CacheStatus>,
+    pub namespaces: BTreeMap<Arc<str>, Self>,
 }
 
 impl CacheStatus {
