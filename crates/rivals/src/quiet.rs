@@ -33,7 +33,8 @@ pub struct Quiet {
 }
 
 impl Quiet {
-    /// For a run of this process, and of the peer's, that waits so long in all.
+    /// For a run of this process, and of the peer's, that waits so long in all. Without patience
+    /// nothing is repeated.
     #[must_use]
     pub const fn new(peer: Option<u32>, patience: Duration) -> Self {
         Self {
@@ -60,7 +61,9 @@ impl Quiet {
             let Some(before) = before.filter(|before| before.others(self.peer) > OTHERS) else {
                 return Ok(value);
             };
-            if self.repeated.get() >= REPEATS || self.repeating.get() >= REPEATING {
+            let has_patience = !self.patience.is_zero();
+            if !has_patience || self.repeated.get() >= REPEATS || self.repeating.get() >= REPEATING
+            {
                 self.disturbed.set(self.disturbed.get() + 1);
                 return Ok(value);
             }

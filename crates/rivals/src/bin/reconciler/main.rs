@@ -28,7 +28,7 @@ struct Cli {
     /// Only gates whose names contain this
     #[arg(long, default_value = "")]
     only: String,
-    /// Seconds to wait, in all, for a quiet machine
+    /// Seconds to wait, in all, for a quiet machine; 0: measures on any, and repeats nothing
     #[arg(long, default_value_t = 120)]
     patience: u64,
 }
