@@ -148,7 +148,8 @@ impl Process {
         Ok(kill_process(pid.context("no process")?, signal)?)
     }
 
-    /// Bytes of memory: `VmRSS` for now, `VmHWM` for the most since [`forget_peak`](Self::forget_peak).
+    /// Bytes of memory: `VmRSS` for now, `VmHWM` for the most since
+    /// [`forget_peak`](Self::forget_peak).
     pub(crate) fn memory(&self, field: &str) -> Result<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         Ok(1024.0 * number(&status, field).with_context(|| format!("no {field}"))?)

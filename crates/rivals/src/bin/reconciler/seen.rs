@@ -138,7 +138,6 @@ impl Seen {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the work of the workload")]
 async fn work() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
