@@ -7,6 +7,7 @@ mod barrier;
 mod completeness;
 mod config;
 mod index;
+mod reflector;
 mod scope;
 mod status;
 mod updates;
@@ -26,39 +27,12 @@ pub(crate) use barrier::Unseen;
 pub(crate) use completeness::{Complete, guarded};
 pub use config::CacheConfig;
 pub use index::Index;
+pub(crate) use reflector::Watches;
 pub use status::{CacheStatus, Degraded, SyncTimeout};
-pub(crate) use updates::Feed;
 
-use crate::watch::{Reader, WatchLoop, Watches};
-use crate::{Change, ObjectKey};
-use scope::{Scope, url_in};
+use crate::{Change, Kind, ObjectKey};
+use scope::Scope;
 use store::{Namespace, Store};
-
-/// A type that can be cached: a kind of k8s-openapi, a derived custom resource, a `DynamicObject`,
-/// or a `PartialObjectMeta`. For the last only metadata is requested.
-///
-/// Implemented for every type that fits.
-pub trait Kind:
-    kube::Resource<Scope: 'static>
-    + Clone
-    + serde::de::DeserializeOwned
-    + fmt::Debug
-    + Send
-    + Sync
-    + 'static
-{
-}
-
-impl<T> Kind for T where
-    T: kube::Resource<Scope: 'static>
-        + Clone
-        + serde::de::DeserializeOwned
-        + fmt::Debug
-        + Send
-        + Sync
-        + 'static
-{
-}
 
 /// The objects of one kind, as last received from the API server. Clones are handles to the same
 /// cache.
@@ -118,6 +92,8 @@ pub(crate) struct CacheId(usize);
 pub(crate) struct Shared<K> {
     name: Arc<str>,
     client: Client,
+    /// The path of the kind, in all namespaces or in one.
+    url: String,
     /// One for each watch.
     scopes: Box<[Arc<Scope>]>,
     config: CacheConfig<K>,
@@ -130,7 +106,7 @@ pub(crate) struct Shared<K> {
 }
 
 impl<K: Kind> Cache<K> {
-    pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> (Self, Watches<K>) {
+    pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> Self {
         let url = api.resource_url().to_owned();
         let path = url.trim_start_matches("/apis/").trim_start_matches("/api/");
         let is_of_cluster = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
@@ -147,22 +123,18 @@ impl<K: Kind> Cache<K> {
             subscribers: Mutex::new(Subscribers { greeted: Vec::new(), waiting: Vec::new() }),
             arrived: Notify::new(),
             unfit: config.check(is_of_cluster, api.namespace()).err(),
+            url: url.clone(),
             client: api.into_client(),
             config,
         });
-        let watches = shared.scopes.iter().map(|scope| {
-            let url = match scope.label() {
-                Some(namespace) => url_in(&url, namespace),
-                None => url.clone(),
-            };
-            let keeps_managed_fields = shared.config.keeps_managed_fields;
-            let reader = Reader::new(shared.client.clone(), url, keeps_managed_fields);
-            let feed =
-                Feed::new(Self { shared: Arc::clone(&shared), predicate: None }, Arc::clone(scope));
-            WatchLoop::new(feed, reader)
-        });
-        let watches = Watches::new(watches.collect());
-        (Self { shared, predicate: None }, watches)
+        Self { shared, predicate: None }
+    }
+
+    /// The scope of this namespace.
+    fn scope_of(&self, namespace: Option<&str>) -> Option<&Scope> {
+        let covers =
+            |scope: &&Scope| scope.namespace.is_none() || scope.namespace.as_deref() == namespace;
+        self.shared.scopes.iter().map(|scope| &**scope).find(covers)
     }
 
     /// Returns the object of this name, as last seen.

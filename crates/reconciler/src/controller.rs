@@ -17,15 +17,15 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use wq_ratelimit::RateLimiter;
 
-use crate::active::ActiveRuns;
 use crate::cache::Complete;
-use crate::failing::FailingKeys;
-use crate::inbox::{Handle, Inbox};
-use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
-use crate::outcome::Policy;
-use crate::parked::ParkedKeys;
+use crate::queue::inbox::{Handle, Inbox};
+use crate::queue::limiter::Limiter;
 use crate::run::Writes;
+use crate::run::active::ActiveRuns;
+use crate::run::failing::FailingKeys;
+use crate::run::outcome::Policy;
+use crate::run::parked::ParkedKeys;
 use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with

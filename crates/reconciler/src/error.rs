@@ -77,7 +77,7 @@ pub enum ManagerError {
     CacheSync(Vec<SyncTimeout>),
     /// The admin server could not be started.
     #[cfg(feature = "admin")]
-    Admin(crate::admin::AdminError),
+    Admin(crate::admin::error::AdminError),
 }
 
 impl fmt::Debug for ManagerError {

@@ -1,11 +1,15 @@
 //! `Manager`: runs the caches, controllers and leader tasks of one program, in order. `builder` has
 //! its settings, `lead` its terms of leadership, `view` what the admin server sees of it.
 
+#[cfg(feature = "cli")]
+pub(crate) mod flags;
+pub(crate) mod leader_task;
+pub(crate) mod signal;
 mod builder;
 mod lead;
 #[cfg(feature = "election")]
 mod leftover;
-mod view;
+pub(crate) mod view;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,12 +27,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use builder::ManagerBuilder;
-pub(crate) use view::{View, WatchView};
+use view::{View, WatchView};
 
-use crate::cache::{CacheId, Complete};
+use crate::cache::{CacheId, Complete, Watches};
 use crate::controller::Managed;
 use crate::hostile::{let_go, loggable};
-use crate::leader_task::{LeaderTask, NamedTask};
+use crate::manager::leader_task::{LeaderTask, NamedTask};
 use crate::requests::Requests;
 use crate::{
     BoxError, Cache, CacheConfig, Controller, Kind, ManagerError, Reconciler, Report, SyncTimeout,
@@ -78,7 +82,7 @@ pub(crate) trait Watched: Send + Sync {
 
 struct OneWatch<K> {
     cache: Cache<K>,
-    watch: Option<crate::watch::Watches<K>>,
+    watch: Option<Watches<K>>,
 }
 
 impl<K: Kind> Watched for OneWatch<K> {
@@ -150,8 +154,9 @@ impl Manager {
     /// As [`cache`](Self::cache), with indexes, selectors, a transform or a
     /// [name](CacheConfig::named). A second cache of one kind needs its own name.
     pub fn cache_with<K: Kind>(&mut self, api: Api<K>, config: CacheConfig<K>) -> Cache<K> {
-        let (cache, watch) = Cache::new(api, config);
-        self.watches.push(Box::new(OneWatch { cache: cache.clone(), watch: Some(watch) }));
+        let cache = Cache::new(api, config);
+        let watch = Some(Watches::new(&cache));
+        self.watches.push(Box::new(OneWatch { cache: cache.clone(), watch }));
         cache
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::failure::Then;
-use crate::outcome::{Ended, Parked, Verdict};
+use crate::run::outcome::{Ended, Parked, Verdict};
 
 /// Bounds of `workqueue_*_duration_seconds` in seconds: ten-fold from 10 ns to 1000 s
 /// (controller-runtime).

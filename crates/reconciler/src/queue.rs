@@ -10,6 +10,11 @@
 //! So a change runs within two turns, however many keys of the start wait, and keys that never rest
 //! at most double the time of the start.
 
+mod backlog;
+pub(crate) mod inbox;
+pub(crate) mod limiter;
+pub(crate) mod reasons;
+
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,11 +28,11 @@ use wq_ratelimit::{
 };
 
 use crate::Key;
-use crate::backlog::{Note, Noted};
-use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
-use crate::outcome::Verdict;
-use crate::reasons::Reasons;
+use crate::queue::backlog::{Note, Noted};
+use crate::queue::limiter::Limiter;
+use crate::queue::reasons::Reasons;
+use crate::run::outcome::Verdict;
 
 type Backlog = Noted<Priority>;
 /// The priority of keys at the start, controller-runtime's `LowPriority`.

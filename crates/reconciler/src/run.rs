@@ -1,5 +1,17 @@
-//! One run on one object: the reconciler of objects, its context and its writes.
+//! One run of one key: `worker` takes it, `outcome` decides what comes next. Of a run on an object:
+//! the reconciler, its context and its writes.
 
+pub(crate) mod active;
+pub(crate) mod events;
+pub(crate) mod failing;
+pub(crate) mod outcome;
+pub(crate) mod parked;
+pub(crate) mod reconciler;
+pub(crate) mod request;
+#[cfg(feature = "admin")]
+pub(crate) mod stall;
+pub(crate) mod term;
+pub(crate) mod worker;
 mod conditions;
 mod context;
 mod finalizers;

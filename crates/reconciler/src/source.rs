@@ -1,5 +1,7 @@
 //! `Source`: names keys to a controller, from a cache through a mapping or from a stream.
 
+pub mod predicate;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use tokio::task::coop::consume_budget;
 
 use crate::cache::{Complete, Subscription};
 use crate::change::Step;
-use crate::reasons::{Reasons, SourceNumber};
+use crate::queue::reasons::{Reasons, SourceNumber};
 use crate::run::is_of_cluster;
 use crate::{Cache, Change, Key, Kind, ObjectKey};
 

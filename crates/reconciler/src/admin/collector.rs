@@ -13,7 +13,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 
 use crate::controller::Managed;
-use crate::manager::View;
+use crate::manager::view::View;
 use crate::metrics::{ControllerMetrics, Histogram};
 use crate::queue::QueueCounts;
 

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::controller::{MOST, millis};
 use crate::hostile::unless_panics;
-use crate::manager::{View, WatchView};
+use crate::manager::view::{View, WatchView};
 
 /// The state of the manager now.
 pub(super) fn state(view: &View, now: Instant) -> Value {
@@ -26,7 +26,7 @@ fn cache(watch: &dyn WatchView, now: Instant) -> Value {
     let status = watch.status();
     let failing = status.degraded.map(|degraded| {
         let lasts = now.into_std().saturating_duration_since(degraded.since);
-        json!({"error": degraded.error, "failures": degraded.failures, "ms": millis(lasts)})
+        json!({"error": &*degraded.error, "failures": degraded.failures, "ms": millis(lasts)})
     });
     json!({
         "name": watch.name(),

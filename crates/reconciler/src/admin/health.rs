@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
 
-use crate::manager::View;
+use crate::manager::view::View;
 
 /// How much longer than a lease the work of an ended term may last, as in lease-election's
 /// `Liveness`.

@@ -94,7 +94,7 @@ mod tests {
     async fn a_write_is_waited_for_in_the_watch_of_its_namespace() {
         let client = embedded_apiserver::EmbeddedApiServer::new().client();
         let config = CacheConfig::new().namespaces(["a", "b"]).labels_in("a", "x=y");
-        let (cache, _watches) = Cache::<ConfigMap>::new(Api::all(client), config);
+        let cache = Cache::<ConfigMap>::new(Api::all(client), config);
         let map = |namespace: &str, label: &str| -> ConfigMap {
             let (name, version) = ("m", "10");
             serde_json::from_value(serde_json::json!({"metadata": {

@@ -1,10 +1,9 @@
 //! `Scope`: one watch of a cache, of all namespaces or of one, and its state.
 
-use kube::core::Resource;
 use tokio::sync::{Notify, watch};
 
+use super::CacheStatus;
 use super::store::Namespace;
-use super::{Cache, CacheStatus};
 
 pub(crate) struct Scope {
     pub(crate) namespace: Namespace,
@@ -38,13 +37,4 @@ impl Scope {
 pub(super) fn url_in(all: &str, namespace: &str) -> String {
     let (group, plural) = all.rsplit_once('/').unwrap_or(("", all));
     format!("{group}/namespaces/{namespace}/{plural}")
-}
-
-impl<K: Resource> Cache<K> {
-    /// The scope of this namespace.
-    pub(super) fn scope_of(&self, namespace: Option<&str>) -> Option<&Scope> {
-        let covers =
-            |scope: &&Scope| scope.namespace.is_none() || scope.namespace.as_deref() == namespace;
-        self.shared.scopes.iter().map(|scope| &**scope).find(covers)
-    }
 }

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::Controller;
 use super::term::Managed as _;
 use crate::hostile::{let_go, shown};
-use crate::stall::{Limits, Stall, stall};
-use crate::worker::notice_of;
+use crate::run::stall::{Limits, Stall, stall};
+use crate::run::worker::notice_of;
 use crate::{Key, Parked, Reconciler};
 
 /// The most keys in one list of the state.

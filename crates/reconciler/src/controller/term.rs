@@ -14,12 +14,12 @@ use super::{Controller, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
 use crate::hostile::{let_go, shown};
 use crate::metrics::ControllerMetrics;
+use crate::queue::reasons::{Reasons, SourceNumber};
 use crate::queue::{Queue, QueueCounts};
-use crate::reasons::{Reasons, SourceNumber};
 use crate::report::ControllerReport;
+use crate::run::term::{InTerm, Term};
+use crate::run::worker::{Work, work};
 use crate::source::{Feed, Intake};
-use crate::term::{InTerm, Term};
-use crate::worker::{Work, work};
 use crate::{ManagerError, Reconciler};
 
 /// How the last term of a controller ended.

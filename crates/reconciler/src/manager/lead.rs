@@ -12,8 +12,8 @@ use super::{Manager, settle};
 use crate::Report;
 use crate::cache::Complete;
 use crate::controller::missing;
-use crate::request::Scope;
-use crate::term::{self, Grace, InTerm, Term, TermEnd};
+use crate::run::request::Scope;
+use crate::run::term::{self, Grace, InTerm, Term, TermEnd};
 
 impl Manager {
     /// Runs the workers, term by term, until the stop.

@@ -3,7 +3,7 @@
 //! An event shows such a write if it takes the same object from the same version to the same one.
 //! It may come before the write's answer, and then it is judged when the run has ended.
 
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 
 /// Writes beyond this many, between two runs, are writes like any other.
 const MOST: usize = 1024;
@@ -64,7 +64,7 @@ impl OwnWrites {
 mod tests {
     use super::*;
     use crate::ChangeKind;
-    use crate::reasons::SourceNumber;
+    use crate::queue::reasons::SourceNumber;
 
     fn change() -> Reasons {
         Reasons::change(SourceNumber::new(0), ChangeKind::Changed)

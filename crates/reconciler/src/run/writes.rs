@@ -14,7 +14,7 @@ use super::own::OwnWrites;
 use crate::cache::Unseen;
 use crate::change::Step;
 use crate::hostile::let_go;
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 use crate::{Key, ObjectKey};
 
 /// The longest wait for the caches. A watch that fails must not stop the controller.
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::ChangeKind;
-    use crate::reasons::SourceNumber;
+    use crate::queue::reasons::SourceNumber;
 
     fn meta(uid: &str, version: &str) -> ObjectMeta {
         let (uid, resource_version) = (Some(uid.to_owned()), Some(version.to_owned()));

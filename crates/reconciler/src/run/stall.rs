@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::active::Starts;
+use crate::run::active::Starts;
 
 /// How long runs of a controller may last.
 #[derive(Debug, Clone, Copy)]

@@ -16,8 +16,8 @@ use tracing::Instrument as _;
 
 use crate::BoxError;
 use crate::hostile::{let_go, said};
-use crate::request::Scope;
-use crate::term::{InTerm, Term};
+use crate::run::request::Scope;
+use crate::run::term::{InTerm, Term};
 
 /// First and longest pause before a failed task runs again.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::Parser;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::admin::{AdminError, AdminServer};
+use crate::admin::AdminServer;
+use crate::admin::error::AdminError;
 use crate::failure::Chain;
 use crate::{Manager, ManagerBuilder, ManagerError};
 

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::request::Scope;
+use crate::run::request::Scope;
 
 /// The context of a controller or a leader task in one term.
 #[derive(Clone)]

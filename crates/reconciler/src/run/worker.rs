@@ -13,19 +13,19 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
-use crate::active::{ActiveRuns, RunId};
 use crate::cache::guarded;
-use crate::failing::{Admission, FailingKeys, admit};
 use crate::failure::Then;
 use crate::hostile::{let_go, loggable, said, shown};
-use crate::inbox::Inbox;
 use crate::metrics::ControllerMetrics;
-use crate::outcome::{Ended, Policy, Verdict, decide};
-use crate::parked::ParkedKeys;
+use crate::queue::inbox::Inbox;
+use crate::queue::reasons::Reasons;
 use crate::queue::{Held, Queue};
-use crate::reasons::Reasons;
 use crate::run::Writes;
-use crate::term::Term;
+use crate::run::active::{ActiveRuns, RunId};
+use crate::run::failing::{Admission, FailingKeys, admit};
+use crate::run::outcome::{Ended, Policy, Verdict, decide};
+use crate::run::parked::ParkedKeys;
+use crate::run::term::Term;
 use crate::{Reconciler, Request};
 
 /// The shared state of one controller's workers in one term.

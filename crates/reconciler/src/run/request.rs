@@ -8,7 +8,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tokio_util::task::TaskTracker;
 
 use crate::Reason;
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 
 /// One run of one key. Clones share it.
 #[derive(Clone)]

@@ -3,9 +3,9 @@
 use tokio_util::task::TaskTracker;
 
 use super::*;
-use crate::limiter::Limiter;
-use crate::reasons::Reasons;
-use crate::request::Scope;
+use crate::queue::limiter::Limiter;
+use crate::queue::reasons::Reasons;
+use crate::run::request::Scope;
 use crate::{Action, Failure, reconcile_fn};
 
 fn shared<R: Reconciler<Key = u32>>(reconciler: R) -> Arc<Work<R>> {

@@ -6,8 +6,8 @@ use super::*;
 use crate::ChangeKind;
 use crate::failure::Then;
 use crate::oracle::play;
-use crate::outcome::{Ended, Policy, Verdict, decide};
-use crate::reasons::SourceNumber;
+use crate::queue::reasons::SourceNumber;
+use crate::run::outcome::{Ended, Policy, Verdict, decide};
 
 const MS: Duration = Duration::from_millis(1);
 

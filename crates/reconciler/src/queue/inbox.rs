@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::Key;
 use crate::hostile::let_go;
 use crate::queue::Queue;
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 
 /// Adds keys to a controller from anywhere. Made by
 /// [`Controller::handle`](crate::Controller::handle). Clones add to the same controller. While the

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::Key;
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 
 /// When the last run of each failing key ended.
 pub(crate) struct FailingKeys<K> {
@@ -91,7 +91,7 @@ mod oracle;
 mod tests {
     use super::*;
     use crate::ChangeKind;
-    use crate::reasons::SourceNumber;
+    use crate::queue::reasons::SourceNumber;
 
     #[tokio::test(start_paused = true)]
     async fn the_table() {

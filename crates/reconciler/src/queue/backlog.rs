@@ -8,7 +8,7 @@ mod tests;
 
 use wq_ratelimit::{Backlog, SlotId};
 
-use crate::reasons::Reasons;
+use crate::queue::reasons::Reasons;
 
 /// The data of a queued key: its order in the inner backlog, and its reasons.
 #[derive(Debug, Clone, Default)]

@@ -1,0 +1,328 @@
+//! The watch of one cache: sends the requests of `protocol`, and feeds the cache with the answers
+//! that `decode` reads. Each watch fails, pauses and recovers alone.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use kube::Error;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Cache;
+use super::scope::url_in;
+use super::store::Relist;
+use super::updates::Feed;
+use crate::failure::Chain;
+use crate::watch::decode::{Decoded, Reader, Steps, WatchStep};
+use crate::watch::protocol::{Fault, Next, OnBackwards, Patience, Protocol};
+use crate::{Kind, ObjectKey};
+
+/// Keeps one cache current, in one task. Does nothing until it runs.
+#[derive(Debug)]
+pub(crate) struct Watches<K>(Vec<WatchLoop<K>>);
+
+impl<K: Kind> Watches<K> {
+    pub(crate) fn new(cache: &Cache<K>) -> Self {
+        let shared = &cache.shared;
+        let watches = shared.scopes.iter().map(|scope| {
+            let url = match scope.label() {
+                Some(namespace) => url_in(&shared.url, namespace),
+                None => shared.url.clone(),
+            };
+            let keeps_managed_fields = shared.config.keeps_managed_fields;
+            let reader = Reader::new(shared.client.clone(), url, keeps_managed_fields);
+            WatchLoop::new(Feed::new(cache.clone(), Arc::clone(scope)), reader)
+        });
+        Self(watches.collect())
+    }
+
+    /// Runs until dropped.
+    pub(crate) async fn run(self) {
+        let Some(feed) = self.0.first().map(|watch| watch.feed.clone()) else { return };
+        let mut watching: FuturesUnordered<_> = self.0.into_iter().map(WatchLoop::run).collect();
+        loop {
+            // New subscribers are greeted in this task, between two steps of the watches, so that
+            // they get every change exactly once.
+            tokio::select! {
+                biased;
+                () = feed.arrival() => feed.greet(),
+                Some(never) = watching.next() => match never {},
+            }
+        }
+    }
+}
+
+/// Keeps one scope of a cache current.
+#[derive(Debug)]
+struct WatchLoop<K> {
+    feed: Feed<K>,
+    reader: Reader<K>,
+    protocol: Protocol,
+    patience: Patience,
+    /// Decode object by object, because an answer did not decode as a whole.
+    tolerant: bool,
+    relist: Option<(Relist<K>, Undecoded)>,
+}
+
+/// Objects of the list in progress that did not decode.
+type Undecoded = usize;
+
+impl<K: Kind> WatchLoop<K> {
+    fn new(feed: Feed<K>, reader: Reader<K>) -> Self {
+        let patience = Patience::new(feed.config().answer_time);
+        Self { feed, reader, protocol: Protocol::new(), patience, tolerant: false, relist: None }
+    }
+
+    async fn run(mut self) -> Infallible {
+        loop {
+            let pause = self.step().await;
+            if !pause.is_zero() {
+                self.pause(pause).await;
+            }
+        }
+    }
+
+    /// Waits, unless [`Cache::retry_now`](crate::Cache::retry_now) ends the pause.
+    async fn pause(&mut self, pause: Duration) {
+        tokio::select! {
+            biased;
+            () = self.feed.hurried() => self.protocol.hurried(),
+            () = sleep(pause) => {}
+        }
+    }
+
+    /// Sends one request, and reads a watch to its end. Returns the pause before the next request.
+    async fn step(&mut self) -> Duration {
+        match self.protocol.next().clone() {
+            Next::List { token } => self.list(token).await,
+            Next::Watch { version } => self.watch(&version).await,
+        }
+    }
+
+    async fn list(&mut self, token: Option<String>) -> Duration {
+        if token.is_none() {
+            self.relist = None;
+        }
+        let params = self.feed.config().list_params(self.namespace(), token);
+        let (asked, longest) = (Instant::now(), self.patience.for_page());
+        let page = match timeout(longest, self.reader.list(self.tolerant, &params)).await {
+            Ok(Ok(page)) => page,
+            Ok(Err(error)) => return self.failed(&error),
+            Err(_) => {
+                self.patience.unanswered();
+                return self.unanswered("list", longest);
+            }
+        };
+        self.patience.answered(asked.elapsed());
+        let (mut relist, mut undecoded) = self
+            .relist
+            .take()
+            .unwrap_or_else(|| (Relist::new(self.feed.scope().namespace.clone()), 0));
+        for object in page.objects {
+            match self.entering(object) {
+                Ok(entering) => self.feed.relist_object(&mut relist, entering),
+                Err(key) => {
+                    undecoded += 1;
+                    if let Some(key) = key {
+                        relist.undecodable(key);
+                    }
+                }
+            }
+        }
+        if let Some(token) = page.token {
+            self.relist = Some((relist, undecoded));
+            self.protocol.page(token);
+            return Duration::ZERO;
+        }
+        let Some(version) = page.version else {
+            self.feed.failed("the list has no resourceVersion");
+            return self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
+        };
+        self.tolerant = undecoded > 0;
+        self.complete(relist, version)
+    }
+
+    /// Handles a complete list.
+    fn complete(&mut self, relist: Relist<K>, version: String) -> Duration {
+        let refused = if self.protocol.is_backwards(&version) {
+            Some(relist)
+        } else {
+            // A list may have a new version and still show older objects.
+            self.feed.commit(relist, false).err().map(|(_, relist)| relist)
+        };
+        if let Some(relist) = refused {
+            match self.protocol.listed_backwards(fastrand::u64(..)) {
+                OnBackwards::ListAgain(pause) => {
+                    self.feed.failed("the list is older than what was seen before");
+                    return pause;
+                }
+                OnBackwards::Believe => {
+                    tracing::warn!(watch = %self.feed.name(), namespace = self.namespace(),
+                        "the cluster went back in time (restored from a backup?): its older state is taken over");
+                    // An authoritative commit cannot fail.
+                    let _ = self.feed.commit(relist, true);
+                }
+            }
+        }
+        self.feed.scope().has_listed(&version);
+        self.protocol.listed(version);
+        Duration::ZERO
+    }
+
+    async fn watch(&mut self, version: &str) -> Duration {
+        let params = self.feed.config().watch_params(self.namespace());
+        let mut steps: Steps<K> = match timeout(
+            self.patience.for_watch(),
+            self.reader.watch(self.tolerant, &params, version),
+        )
+        .await
+        {
+            Ok(Ok(steps)) => steps,
+            Ok(Err(error)) => return self.failed(&error),
+            Err(_) => return self.unanswered("watch", self.patience.for_watch()),
+        };
+        let began = Instant::now();
+        let idle = self.feed.config().idle_time();
+        let mut progressed = false;
+        loop {
+            // An open watch counts as healthy even without events.
+            let next =
+                timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
+            self.protocol.stood(began.elapsed());
+            let step = match next {
+                Ok(Some(Ok(step))) => step,
+                Ok(Some(Err(error))) => return self.failed(&error),
+                Ok(None) => {
+                    let pause = self.protocol.ended(progressed, began.elapsed(), fastrand::u64(..));
+                    if !progressed && !pause.is_zero() {
+                        self.feed.failed("the server closes the watch at once");
+                    }
+                    return pause;
+                }
+                Err(_) if !progressed && began.elapsed() < idle => {
+                    self.protocol.progressed(None);
+                    self.feed.healthy();
+                    progressed = true;
+                    continue;
+                }
+                Err(_) => {
+                    self.feed.failed("the watch is silent for longer than it should last");
+                    return self.protocol.ended(true, began.elapsed(), 0);
+                }
+            };
+            match step {
+                WatchStep::Applied(object) => {
+                    let version = self.version(&object);
+                    // An object that cannot be read leaves its stored version.
+                    if let Ok(entering) = self.entering(object) {
+                        self.feed.apply(entering);
+                    }
+                    self.progressed(version.as_deref());
+                }
+                WatchStep::Deleted(object) => {
+                    let version = self.version(&object);
+                    match &object {
+                        Ok(object) => self.feed.delete(object.meta()),
+                        Err(undecodable) => self.feed.delete(&undecodable.meta),
+                    }
+                    self.progressed(version.as_deref());
+                }
+                WatchStep::Bookmark(version) => self.progressed(Some(&version)),
+                WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
+            }
+            progressed = true;
+            self.feed.healthy();
+        }
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        self.feed.scope().namespace.as_deref()
+    }
+
+    fn progressed(&mut self, version: Option<&str>) {
+        self.protocol.progressed(version);
+        version.into_iter().for_each(|version| self.feed.scope().has_read(version));
+    }
+
+    fn version(&self, object: &Decoded<K>) -> Option<String> {
+        match object {
+            Ok(object) => object.meta().resource_version.clone(),
+            Err(undecodable) => undecodable.meta.resource_version.clone(),
+        }
+    }
+
+    /// Prepares an object for the store. If that fails, counts and logs it, and returns its key.
+    fn entering(&self, object: Decoded<K>) -> Result<super::store::Entering<K>, Option<ObjectKey>> {
+        match object {
+            Ok(object) => self.feed.cache().prepare(object).map_err(|(key, error)| {
+                self.feed.skipped(key.as_ref(), error);
+                key
+            }),
+            Err(undecodable) => {
+                let key = ObjectKey::from_meta(&undecodable.meta);
+                self.feed.skipped(key.as_ref(), &undecodable.error);
+                Err(key)
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &Error) -> Duration {
+        let fault = fault(error);
+        if fault == Fault::Undecodable && !self.tolerant {
+            // Once more, object by object. A watch continues from the last version seen.
+            self.tolerant = true;
+            if matches!(self.protocol.next(), Next::List { .. }) {
+                self.protocol.restart();
+            }
+            return Duration::ZERO;
+        }
+        self.feed.failed(&explain(error, self.feed.name()));
+        self.protocol.failed(fault, fastrand::u64(..))
+    }
+
+    fn unanswered(&mut self, verb: &str, longest: Duration) -> Duration {
+        self.feed.failed(&format!("no answer to {verb} within {longest:?}"));
+        self.protocol.failed(Fault::Unreachable, fastrand::u64(..))
+    }
+}
+
+/// The error with its cause, and what to do about it.
+fn explain(error: &Error, cache: &str) -> String {
+    let said = Chain(error);
+    match error {
+        Error::Api(status) if status.code == 404 => {
+            format!("the server does not have {cache}: install its definition ({said})")
+        }
+        Error::Api(status) if status.code == 403 => {
+            format!("{said}: grant the verbs list and watch")
+        }
+        _ => said.to_string(),
+    }
+}
+
+/// A watch that is open this long is healthy, even without events.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+
+fn fault(error: &Error) -> Fault {
+    match error {
+        Error::Api(status) => {
+            let asked = status
+                .details
+                .as_ref()
+                .map(|details| details.retry_after_seconds)
+                .filter(|asked| *asked > 0);
+            match status.code {
+                410 => Fault::Expired,
+                504 if status.message.contains("Too large resource version") => Fault::Expired,
+                429 | 500..=599 => {
+                    Fault::Busy(asked.map(|seconds| Duration::from_secs(u64::from(seconds))))
+                }
+                _ => Fault::Refused,
+            }
+        }
+        Error::SerdeError(_) | Error::FromUtf8(_) => Fault::Undecodable,
+        _ => Fault::Unreachable,
+    }
+}
