@@ -116,7 +116,7 @@ async fn a_claim_is_given_up_at_the_threshold_and_tried_again_when_it_changes() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_that_takes_too_long_is_told_with_its_flag() {
+async fn an_attempt_that_runs_out_of_time_is_told_with_its_flag() {
     let world = World::new().await;
     world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(
         Match::any().user("one").verb(Verb::Create).resource("persistentvolumes"),
