@@ -153,8 +153,9 @@ pub(crate) async fn send(
 /// A ConfigMap of 930 bytes of JSON, of which managedFields have 356.
 pub(crate) fn map(number: usize, turn: u64) -> String {
     let mut written = data([("turn", turn.to_string()), ("at", monotonic().to_string())]);
-    for key in 0..8 {
-        written.insert(format!("setting-{key}"), format!("value-{number:06}-{key}").into());
+    for key in 0..6 {
+        written
+            .insert(format!("entry-{key}"), format!("a-value-of-entry-{number:06}-{key}").into());
     }
     object(&format!("map-{number}"), written)
 }

@@ -64,7 +64,7 @@ impl Gates {
         let held = ["resident", "relist_runs", "relist_peak"];
         if self.wants(&start) || self.wants(&held) {
             let server = Server::start(MANY)?;
-            eprintln!("{MANY} objects, each of {} bytes", server.bytes(0)?);
+            eprintln!("{MANY} objects, each of {} bytes", server.bytes(MANY - 1)?);
             if self.wants(&start) {
                 self.starts(&server)?;
             }
