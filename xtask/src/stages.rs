@@ -70,6 +70,6 @@ pub(crate) const STAGES: &[Stage] = &[
         .with(&[CARGO_DENY]),
     RELEASE.stage("actionlint", "are the workflows valid?", 60, release::actionlint).with(&[GO]),
     Tier::Named
-        .stage("gates", "is every goal of gates.toml met?", 1800, gates::stage)
+        .stage("gates", "is every goal of gates.toml met?", 3000, gates::stage)
         .with(&[CONTROL_PLANE]),
 ];
