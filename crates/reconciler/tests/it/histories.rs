@@ -47,6 +47,9 @@ struct Known {
     failures: u32,
     /// The end of the last run, if it failed.
     failed: Option<Instant>,
+    /// When the retry was due as the last run began, and whether that run was earlier: an event's.
+    /// The failure of such a run counts only if its event was postponed, into the retry.
+    due: Option<(Instant, bool)>,
     /// An event came, and no run started since.
     is_owed: bool,
     /// What the last successful run read: a version, or that the object is gone.
@@ -80,18 +83,29 @@ impl State {
         self.runs += 1;
         let known = self.keys.entry(key.clone()).or_default();
         let (was_running, failures, failed) = (known.is_running, known.failures, known.failed);
-        (known.is_running, known.is_owed) = (true, false);
+        let during = known.due.take();
+        (known.is_running, known.is_owed, known.failures) = (true, false, attempt);
+        let uncounted = during.filter(|(_, early)| *early && attempt + 1 == failures);
+        let mut is_kept = true;
+        if let Some(failed) = failed {
+            let backoff = (BACKOFF.0 * 2_u32.pow(attempt.clamp(1, 10) - 1)).min(BACKOFF.1);
+            let due = uncounted.map_or(failed + backoff, |(due, _)| due);
+            let now = Instant::now();
+            // The retry was due during an event's run: it runs once more, as in Go.
+            let was_due = during.is_some_and(|(due, early)| early && due <= failed);
+            let earliest = if was_due { failed } else { due.min(failed + FAILING_INTERVAL) };
+            is_kept = (earliest..=due + LATE).contains(&now);
+            known.due = Some((due, now < due));
+            self.retries += 1;
+        }
         self.check(!was_running, || format!("{key} has two runs"));
-        self.check(attempt == failures, || {
+        self.check(attempt == failures || uncounted.is_some(), || {
             format!("{key}: attempt {attempt} after {failures} failures")
         });
-        if let Some(failed) = failed {
-            self.retries += 1;
-            let waited = failed.elapsed();
-            let backoff = (BACKOFF.0 * 2_u32.pow(failures.min(10) - 1)).min(BACKOFF.1);
-            let is_kept = waited >= backoff.min(FAILING_INTERVAL) && waited <= backoff + LATE;
-            self.check(is_kept, || format!("{key}: {waited:?} after failure {failures}"));
-        }
+        self.check(is_kept, || {
+            let waited = failed.map(|failed| failed.elapsed());
+            format!("{key}: {waited:?} after failure {failures}")
+        });
         let fails = !self.is_calm && self.rng.u8(0..4) == 0;
         (MS * self.rng.u32(0..40), fails)
     }
