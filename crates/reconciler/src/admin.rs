@@ -40,11 +40,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | `/debug` | always; queues, active runs, back-offs, parked keys, caches, leader as JSON |
 /// | `/readyz` | when all caches are complete and all [checks](Self::readiness) pass, also on standbys |
 ///
-/// A controller is stalled if keys are ready and every worker has been in one run for longer than
-/// its [`progress_deadline`](crate::Controller::progress_deadline), or if one run goes on for that
-/// long after its time-out. The line names the controller, the key and the age of its run. It does
-/// not see: fewer hung runs than workers while there is no time-out
-/// (`workqueue_longest_running_processor_seconds` does), a mapping that hangs, a watch that fails.
+/// A controller is stalled in two cases. Its line names the controller, the key and the run's age.
+///
+/// - Keys are ready, and every worker has been in one run for longer than the
+///   [`progress_deadline`](crate::Controller::progress_deadline).
+/// - A run goes on for that long after its time-out.
+///
+/// The check does not see a mapping that hangs, a watch that fails, or fewer hung runs than workers
+/// without a time-out: `workqueue_longest_running_processor_seconds` shows those runs.
 ///
 /// The election is stuck if:
 ///

@@ -181,7 +181,7 @@ impl Manager {
 
     /// Adds a task that runs on every replica, whether it leads or not. It starts when each cache
     /// is complete or its list has failed. A task that fails or panics runs again after a growing
-    /// pause; one that returns `Ok` has ended.
+    /// pause, and ends with `Ok`.
     ///
     /// At the stop it is cancelled through its token when the workers have ended, and dropped after
     /// one more [grace](ManagerBuilder::grace).

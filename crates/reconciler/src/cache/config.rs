@@ -81,8 +81,8 @@ impl<K> CacheConfig<K> {
     /// each are enough. Give the cache an `Api::all`.
     ///
     /// The cache is complete when the list of each namespace is. A namespace whose watch fails is
-    /// named in [`CacheStatus`](crate::CacheStatus), and the others continue. None, two equal ones,
-    /// or one that is no namespace are a [`ManagerError`](crate::ManagerError) at the start.
+    /// named in [`CacheStatus`](crate::CacheStatus), and the others continue. An empty list, a
+    /// duplicate and an invalid name are a [`ManagerError`](crate::ManagerError) at the start.
     #[must_use]
     #[doc(alias = "DefaultNamespaces")]
     #[doc(alias = "ByObject")]

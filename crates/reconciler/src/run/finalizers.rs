@@ -3,8 +3,8 @@
 use kube::Resource;
 use serde_json::{Value, json};
 
-/// The finalizers of an object, for reconcilers that set them by themselves. For one that is on
-/// every object of a controller see [`Controller::finalizer`](crate::Controller::finalizer).
+/// The finalizers of an object, for reconcilers that set them by themselves.
+/// [`Controller::finalizer`](crate::Controller::finalizer) sets one on every object.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -103,7 +103,7 @@ mod tests {
             (json!({"a": 2}), json!({"a": 2, "b": {"c": 1}, "l": [{"m": 1, "n": 1}]}), true),
             (json!({"b": {}}), json!({"a": 2, "b": {"c": 1}, "l": [{"m": 1, "n": 1}]}), false),
             (json!({"b": {"d": 1}}), json!({"a": 1, "b": {"c": 2}, "l": []}), false),
-            // What is new gets the defaults of the server.
+            // The server adds defaults to a new field.
             (json!({"e": {}}), json!({"a": 1, "b": {"c": 1}, "l": old["l"], "e": {"f": 1}}), true),
             (json!({"a": null}), json!({"b": {"c": 1}, "l": old["l"]}), true),
             (json!({}), json!({"b": {"c": 1}, "l": old["l"]}), false),

@@ -54,7 +54,7 @@ pub fn annotations_changed<K: Resource>(change: &Change<K>) -> bool {
 }
 
 /// Passes objects without this annotation, or with the value `false`. An object that appears with
-/// it does not pass; one that vanishes does. The change that removes it passes.
+/// it does not pass. Its deletion and the removal of the annotation pass.
 ///
 /// It stops this source alone. A retry, a requeue or another source still runs the key. To pause
 /// the objects of a controller use

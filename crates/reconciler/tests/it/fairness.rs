@@ -172,7 +172,7 @@ async fn a_change_passes_the_keys_of_the_start() {
     for (cold, fails) in [(100_000, false), (10_000, true)] {
         let (_bench, load) = load(cold, &[], 4, fails).await;
         let begun = || load.runs.of_the_start.load(Ordering::Relaxed);
-        // Of those that fail each runs some times, and many retries are due.
+        // Each failing key runs some times, and many retries are due.
         let earlier = if fails { 3 * cold } else { 1000 };
         until("some runs", || begun() >= earlier).await;
         for change in 0..20 {

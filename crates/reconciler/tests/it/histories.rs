@@ -39,7 +39,7 @@ fn seeds() -> u64 {
     std::env::var("HISTORY_SEEDS").map_or(100, |seeds| seeds.parse().expect("a number of seeds"))
 }
 
-/// What is known of a key.
+/// The state of a key.
 #[derive(Default)]
 struct Known {
     is_running: bool,

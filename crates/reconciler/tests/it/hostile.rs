@@ -91,7 +91,7 @@ async fn stopped(user: &str, running: Running, (handle, log): (Handle<u32>, Log<
     report.unwrap()
 }
 
-/// What is not zero in the user's report, runs excepted.
+/// The numbers of the user's report that are not zero, without runs.
 fn told(report: &Report) -> String {
     let user = &report.controllers[1];
     let counts = [

@@ -15,7 +15,7 @@ const FAULTS: [Fault; 5] = [
 fn no_server_is_asked_in_a_hot_loop_and_each_request_follows_the_last_answer() {
     play(|rng| {
         let mut protocol = Protocol::new();
-        // What is asked next by the rules, refused watches in a row, requests without a pause.
+        // The next request by the rules, refused watches in a row, requests without a pause.
         let (mut next, mut refused, mut at_once) = (Next::List { token: None }, 0, 0);
         for step in 0..40_u64 {
             assert_eq!(*protocol.next(), next, "step {step}");
