@@ -118,7 +118,7 @@ impl<Q> fmt::Debug for Source<Q> {
 
 impl<K: Kind> Cache<K> {
     /// Returns a handle to the same cache, whose sources name only changes for which `predicate`
-    /// returns true: see [`predicate`](crate::predicate) for common ones. A second predicate is
+    /// returns true: see [`predicate`] for common ones. A second predicate is
     /// asked after the first has returned true. Reads and waits see every object.
     ///
     /// The predicate is also asked for objects that exist at the start of the workers (`old` is
