@@ -165,8 +165,8 @@ async fn objects_of_the_first_list_wait_little_beside_objects_written_at_full_sp
     running.stop().await;
 }
 
-/// A change passes the keys of the start, those that fail too, and the time it takes does not grow
-/// with their number.
+/// A change passes the keys of the start, also failing ones. Its wait does not grow with their
+/// number.
 #[tokio::test(start_paused = true)]
 async fn a_change_passes_the_keys_of_the_start() {
     for (cold, fails) in [(100_000, false), (10_000, true)] {

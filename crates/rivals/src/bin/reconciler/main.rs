@@ -57,7 +57,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Waits, because it is part of a workload, or because nobody tells when it is over.
+/// Waits, as a part of a workload, or where no signal shows its end.
 #[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
 fn pause(span: Duration) {
     std::thread::sleep(span);

@@ -37,7 +37,7 @@ pub(crate) struct Process {
     pub(crate) began: u64,
 }
 
-/// How far a side is: what it has run, and used of the processors.
+/// The progress of a side: its runs, and its CPU time in nanoseconds.
 pub(crate) struct Count {
     pub(crate) runs: u64,
     pub(crate) distinct: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Count {
     pub(crate) cpu: u64,
 }
 
-/// All objects have been seen: when, with what, and when the first of them.
+/// A side has seen all objects: the time, its CPU time, and the time of the first object.
 pub(crate) struct Reached {
     pub(crate) at: u64,
     pub(crate) cpu: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Reached {
 }
 
 impl Process {
-    /// Starts a peer on a server with so many objects.
+    /// Starts a peer on a server with this number of objects.
     pub(crate) fn start(
         go: &Path,
         peer: Peer,
@@ -130,7 +130,7 @@ impl Process {
         self.ask("count")
     }
 
-    /// Has it wait for another turn of so many objects.
+    /// Makes it wait for another turn of this number of objects.
     pub(crate) fn turn(&mut self, turn: u64, objects: usize) -> Result<Count> {
         self.ask(&format!("turn {turn} {objects}"))
     }

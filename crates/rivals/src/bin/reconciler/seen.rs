@@ -24,7 +24,7 @@ pub(crate) enum Mode {
     Work,
 }
 
-/// Counts runs, and the objects whose turn is the one that is waited for.
+/// Counts runs, and the objects that show the wanted turn.
 pub(crate) struct Seen {
     mode: Mode,
     wanted: AtomicU64,
@@ -35,7 +35,7 @@ pub(crate) struct Seen {
     longest: AtomicU64,
     /// The last turn that was seen of each object.
     marks: Vec<AtomicU64>,
-    /// Is told when each run began, in [`Mode::Each`].
+    /// Receives the time at which each run began, in [`Mode::Each`].
     each: Box<dyn Fn(u64) + Send + Sync>,
 }
 

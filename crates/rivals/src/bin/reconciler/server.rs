@@ -33,7 +33,7 @@ pub(crate) fn server() -> EmbeddedApiServer {
 }
 
 impl Server {
-    /// Starts with so many objects, `map-0` and on.
+    /// Starts with this number of objects: `map-0`, `map-1` and so on.
     pub(crate) fn start(objects: usize) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let server = server();
@@ -108,7 +108,7 @@ impl Server {
         })
     }
 
-    /// Changes one object while nobody can watch, and forgets the history: all have to list again.
+    /// Changes one object while watches fail, and forgets the history: every client lists again.
     pub(crate) fn expire(&self, number: usize, turn: u64) -> Result<()> {
         let watches = || Match::any().verb(Verb::Watch);
         let faults = self.server.faults();
