@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -102,7 +103,7 @@ func (c *counted) answer() {
 	os.Exit(0)
 }
 
-// controllers runs a controller of ConfigMaps on controller-runtime at its defaults. Its arguments: URL, workers (0: as many as it has by
+// controllers runs a controller of ConfigMaps on controller-runtime at its defaults. Its arguments: a URL or the path of a kubeconfig, workers (0: as many as it has by
 // default), mode, how many objects there are.
 func controllers(args []string) error {
 	if len(args) != 4 {
@@ -119,7 +120,13 @@ func controllers(args []string) error {
 	ctrl.SetLogger(logr.Discard())
 	// Nobody scrapes, and the port may be taken.
 	options := ctrl.Options{Metrics: metrics.Options{BindAddress: "0"}}
-	manager, err := ctrl.NewManager(&rest.Config{Host: args[0]}, options)
+	config := &rest.Config{Host: args[0]}
+	if !strings.HasPrefix(args[0], "http:") {
+		if config, err = clientcmd.BuildConfigFromFlags("", args[0]); err != nil {
+			return err
+		}
+	}
+	manager, err := ctrl.NewManager(config, options)
 	if err != nil {
 		return err
 	}

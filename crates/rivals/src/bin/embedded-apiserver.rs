@@ -3,19 +3,18 @@
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program for the command line")]
 
 use std::alloc::System;
-use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use clap::{Parser, Subcommand};
-use control_plane::{Assets, Component, ControlPlane};
+use control_plane::ControlPlane;
 use embedded_apiserver::{EmbeddedApiServer, Tls};
 use futures::StreamExt;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use rivals::{Endpoint, Machine, Pinned, interleaved, measured, median};
+use rivals::{Endpoint, Machine, Pinned, interleaved, measured, median, real};
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -231,14 +230,8 @@ impl Embedded {
     }
 }
 
-fn real() -> Result<ControlPlane> {
-    // kubectl is what asks whether the API server is ready.
-    let needed = [Component::Etcd, Component::Kubectl, Component::KubeApiserver];
-    if let Some(missing) = Assets::missing(&needed) {
-        bail!("{missing}");
-    }
-    let assets = Assets::prepare(&needed, |_| ControlFlow::Continue(()))?;
-    Ok(ControlPlane::builder().user("rivals", TOKEN, &["system:masters"]).start(&assets)?)
+fn plane() -> Result<ControlPlane> {
+    real(ControlPlane::builder().user("rivals", TOKEN, &["system:masters"]))
 }
 
 /// The servers that are measured over loopback, by the same clients: HTTP/1.1 over TLS to both.
@@ -282,7 +275,7 @@ impl Sides<'_> {
 }
 
 async fn over_loopback(rounds: usize, alone: bool, wanted: impl Fn(&str) -> bool) -> Result<()> {
-    let plane = if alone { None } else { Some(tokio::task::spawn_blocking(real).await??) };
+    let plane = if alone { None } else { Some(tokio::task::spawn_blocking(plane).await??) };
     let embedded = Embedded::start().await?;
     let theirs = match &plane {
         Some(plane) => Some(Endpoint::new(&plane.url(), &std::fs::read(plane.ca_file())?, TOKEN)?),

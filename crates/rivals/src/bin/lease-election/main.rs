@@ -7,16 +7,14 @@ mod memory;
 mod thousand;
 
 use std::alloc::System;
-use std::ops::ControlFlow;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Parser, Subcommand};
-use control_plane::{Assets, Component, ControlPlane};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use rivals::{Machine, Peer, measured, median};
+use control_plane::ControlPlane;
+use rivals::{Machine, Peer, cluster, measured, median, real};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 #[global_allocator]
@@ -75,29 +73,10 @@ const NAMESPACE: &str = "default";
 /// In one process.
 const ELECTORS: usize = 1_000;
 
-fn real() -> Result<ControlPlane> {
-    // kubectl is what asks whether the API server is ready.
-    let needed = [Component::Etcd, Component::Kubectl, Component::KubeApiserver];
-    if let Some(missing) = Assets::missing(&needed) {
-        bail!("{missing}");
-    }
-    let assets = Assets::prepare(&needed, |_| ControlFlow::Continue(()))?;
-    Ok(ControlPlane::builder().start(&assets)?)
-}
-
-fn cluster(plane: &ControlPlane) -> Result<kube::Config> {
-    let file = Kubeconfig::from_yaml(&plane.kubeconfig("admin")?)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut cluster = runtime
-        .block_on(kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()))?;
-    // One that the environment names has no way to this machine's loopback.
-    cluster.proxy_url = None;
-    Ok(cluster)
-}
-
 fn on_the_real_server(cli: &Cli, beside: bool, of_ours: bool) -> Result<()> {
-    let plane = real()?;
-    let cluster = cluster(&plane)?;
+    let plane = real(ControlPlane::builder())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let cluster = runtime.block_on(cluster(plane.kubeconfig_file("admin")?))?;
     // Counts are taken while the rest is measured: they do not depend on what else the machine
     // does.
     let counting = if beside {

@@ -5,6 +5,7 @@
 
 mod alone;
 mod process;
+mod real;
 mod roles;
 mod seen;
 mod server;

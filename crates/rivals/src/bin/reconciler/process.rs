@@ -53,11 +53,12 @@ pub(crate) struct Reached {
 }
 
 impl Process {
-    /// Starts a peer on a server with this number of objects.
+    /// Starts a peer on a server, at a URL or by the path of a kubeconfig, with this number of
+    /// objects.
     pub(crate) fn start(
         go: &Path,
         peer: Peer,
-        url: &str,
+        server: &str,
         mode: Mode,
         objects: usize,
     ) -> Result<Self> {
@@ -69,13 +70,16 @@ impl Process {
             }
             Peer::ControllerRuntime(workers) => {
                 let mut command = Command::new(go);
-                // A list as the others have it.
-                command.arg("controller").env("KUBE_FEATURE_WatchListClient", "false");
+                command.arg("controller");
+                if server.starts_with("http:") {
+                    // A list as the others have it.
+                    command.env("KUBE_FEATURE_WatchListClient", "false");
+                }
                 (command, workers)
             }
         };
         let mode = format!("{mode:?}").to_lowercase();
-        command.args([url, &workers.to_string(), &mode, &objects.to_string()]);
+        command.args([server, &workers.to_string(), &mode, &objects.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let began = monotonic();
         let mut child = command.spawn().with_context(|| format!("cannot start {peer:?}"))?;

@@ -13,6 +13,7 @@ use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::runtime::{Controller as KubeController, controller, watcher};
 use kube::{Api, Client};
 use reconciler::{Action, Context, Controller, Failure, Manager, ObjectReconciler};
+use rivals::cluster;
 
 use crate::seen::{Mode, Seen, monotonic};
 use crate::tell;
@@ -32,7 +33,8 @@ pub(crate) enum Who {
 #[derive(Debug, Args)]
 pub(crate) struct Side {
     who: Who,
-    url: String,
+    /// A URL, or the path of a kubeconfig
+    server: String,
     /// 0: as many as it has by default
     workers: u16,
     mode: Mode,
@@ -49,8 +51,12 @@ pub(crate) fn run(side: &Side) -> Result<()> {
         std::process::exit(0)
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let config = kube::Config::new(side.url.parse().context("no URL")?);
     runtime.block_on(async {
+        let config = if side.server.starts_with("http:") {
+            kube::Config::new(side.server.parse().context("no URL")?)
+        } else {
+            cluster(&side.server).await?
+        };
         let client = Client::try_from(config)?;
         control(side.who, client, side.workers, seen).await
     })

@@ -11,11 +11,12 @@ use rustix::process::Signal;
 
 use crate::pause;
 use crate::process::{DEFAULTS, FOUR, Peer, Process};
+use crate::real;
 use crate::roles::Who;
 use crate::seen::{Mode, monotonic};
 use crate::server::Server;
 
-const MANY: usize = 100_000;
+pub(crate) const MANY: usize = 100_000;
 const FEW: usize = 1_000;
 
 /// How the workloads are measured.
@@ -28,7 +29,7 @@ pub(crate) struct Gates {
 }
 
 /// Figures of one side: one list for each, one entry for each round.
-type Figures<const N: usize> = [Vec<f64>; N];
+pub(crate) type Figures<const N: usize> = [Vec<f64>; N];
 
 impl Gates {
     fn wants(&self, gates: &[&str]) -> bool {
@@ -40,7 +41,7 @@ impl Gates {
     }
 
     /// Rounds of all sides in turn; another begins each round.
-    fn rounds<const N: usize>(
+    pub(crate) fn rounds<const N: usize>(
         &self,
         rounds: usize,
         peers: &[Peer],
@@ -89,6 +90,9 @@ impl Gates {
         }
         if self.wants(&["idle"]) {
             self.idle()?;
+        }
+        if self.wants(&["real_start_kr", "real_start_cr", "real_resident"]) {
+            real::run(self)?;
         }
         eprintln!("{}", self.quiet.line());
         Ok(())
@@ -321,7 +325,7 @@ fn settled(process: &mut Process, before: u64) -> Result<u64> {
 }
 
 /// Prints one figure of all sides: medians, and the lowest and highest of the rounds.
-fn row<const N: usize>(name: &str, sides: &[(&str, &Figures<N>)], figure: usize) {
+pub(crate) fn row<const N: usize>(name: &str, sides: &[(&str, &Figures<N>)], figure: usize) {
     let side = |(side, figures): &(&str, &Figures<N>)| {
         let rounds = &figures[figure];
         let (low, high) =
@@ -335,11 +339,11 @@ fn row<const N: usize>(name: &str, sides: &[(&str, &Figures<N>)], figure: usize)
 }
 
 /// The median of the rounds' ratios: a slow minute weighs on both sides.
-fn ratio(one: &[f64], other: &[f64]) -> f64 {
+pub(crate) fn ratio(one: &[f64], other: &[f64]) -> f64 {
     median(&mut one.iter().zip(other).map(|(one, other)| one / other).collect::<Vec<_>>())
 }
 
 /// Nanoseconds from one moment to another.
-fn since(from: u64, to: u64) -> f64 {
+pub(crate) fn since(from: u64, to: u64) -> f64 {
     to.saturating_sub(from) as f64
 }
