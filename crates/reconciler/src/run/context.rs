@@ -50,8 +50,12 @@ impl<K: TypedKind> Context<K> {
     /// Makes an object that the object of this run owns as `child` says, by server-side apply.
     ///
     /// It gets the run's object as its controller, and its namespace if it names none. Fields of
-    /// other managers are taken over. Nothing is sent if the run's key applied the same before and
-    /// the cache still shows all of it.
+    /// other managers are taken over, and so is an object of this name that is there. Nothing is
+    /// sent if the run's key applied the same before, and if a cache of the controller
+    /// ([`owns`](crate::Controller::owns)) shows that nobody has changed the object since.
+    ///
+    /// Items that others add to a keyed list, such as containers or ports, stay. If theirs and
+    /// yours exclude each other, the server refuses the apply (422).
     ///
     /// # Errors
     ///

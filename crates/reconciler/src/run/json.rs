@@ -1,32 +1,6 @@
-//! JSON of objects: whether one contains another, the merge patch between two, and whether a patch
-//! says all that differs.
+//! JSON of objects: the merge patch between two, and whether a patch says all that differs.
 
 use serde_json::{Map, Value};
-
-/// Whether `held` has everything that `wanted` says. Empty lists and objects say nothing: servers
-/// leave them out.
-pub(crate) fn contains(held: &Value, wanted: &Value) -> bool {
-    match (held, wanted) {
-        (_, Value::Null) => true,
-        (Value::Object(held), Value::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
-            held.get(name).map_or_else(|| is_empty(wanted), |held| contains(held, wanted))
-        }),
-        (Value::Array(held), Value::Array(wanted)) => {
-            held.len() == wanted.len()
-                && held.iter().zip(wanted).all(|(held, wanted)| contains(held, wanted))
-        }
-        _ => held == wanted,
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Object(members) => members.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
-}
 
 /// Whether the patch `said` names all that differs between `old` and `new`.
 pub(crate) fn says(said: Option<&Value>, old: Option<&Value>, new: Option<&Value>) -> bool {
@@ -72,28 +46,6 @@ pub(crate) fn merge_patch(old: &Value, new: &Value) -> Option<Value> {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn an_object_contains_what_it_says_and_nothing_that_it_does_not() {
-        let held = json!({"a": 1, "b": {"c": [{"d": 1, "e": 2}]}, "f": "x"});
-        for wanted in [
-            json!({}),
-            json!({"a": 1}),
-            json!({"b": {"c": [{"d": 1}]}}),
-            json!({"g": null, "h": [], "i": {}}),
-        ] {
-            assert!(contains(&held, &wanted), "{wanted}");
-        }
-        for wanted in [
-            json!({"a": 2}),
-            json!({"g": 1}),
-            json!({"b": {"c": []}}),
-            json!({"b": {"c": [{"d": 1}, {"d": 1}]}}),
-            json!({"f": {"x": 1}}),
-        ] {
-            assert!(!contains(&held, &wanted), "{wanted}");
-        }
-    }
 
     #[test]
     fn a_patch_says_what_differs_or_another_wrote_it() {

@@ -130,7 +130,9 @@ impl Writer {
         Ok(created)
     }
 
-    /// Applies an object, unless this was applied last and the cache still shows all of it.
+    /// Applies an object, unless this was applied last and the cache still shows the answer. What
+    /// the object says is not enough: a member that another adds to an atomic list or map makes it
+    /// another, and servers write quantities in their own way.
     pub(crate) async fn apply<T: TypedKind>(
         &self,
         by: &ObjectKey,
@@ -139,16 +141,22 @@ impl Writer {
         let key = ObjectKey::of(object)
             .ok_or_else(|| Failure::terminal(format!("the applied {} has no name", kind::<T>())))?;
         let wanted = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
-        let digest = self.hasher.hash_one(&wanted);
         let id = (TypeId::of::<T>(), key.clone());
-        if self.writes.was_applied(by, &id, digest)
-            && let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
-            && serde_json::to_value(&*held).is_ok_and(|held| json::contains(&held, &wanted))
+        let of_status: &[&str] = if wanted.get("status").is_none() { &["status"] } else { &[] };
+        let digests = |shown: &T| {
+            let shown = written(shown, of_status)?;
+            Some([self.hasher.hash_one(&wanted), self.hasher.hash_one(shown)])
+        };
+        if let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
+            && digests(&held).is_some_and(|digests| self.writes.was_applied(by, &id, digests))
         {
             return Ok(T::clone(&held));
         }
         let applied = self.patch(by, &key, None, &Patch::Apply(&wanted)).await?;
-        self.writes.applied(by, id, digest);
+        // As a cache shows it.
+        if let Some(digests) = self.writes.answer(by, &id).and_then(|answer| digests(&answer)) {
+            self.writes.applied(by, id, digests);
+        }
         Ok(applied)
     }
 
@@ -223,16 +231,22 @@ impl Writer {
 
 /// Whether the patch says all that differs between two versions.
 fn says<T: TypedKind>(patch: &Value, old: &T, new: &T) -> bool {
-    let value = |object: &T| {
-        let mut value = serde_json::to_value(object).ok()?;
-        let meta = value.get_mut("metadata")?.as_object_mut()?;
-        for of_each_write in ["resourceVersion", "generation"] {
-            meta.remove(of_each_write);
-        }
-        Some(value)
-    };
-    let (old, new) = (value(old), value(new));
+    let (old, new) = (written(old, &[]), written(new, &[]));
     old.is_some() && json::says(Some(patch), old.as_ref(), new.as_ref())
+}
+
+/// An object without what each write changes, and without these fields.
+fn written<T: TypedKind>(object: &T, without: &[&str]) -> Option<Value> {
+    let mut value = serde_json::to_value(object).ok()?;
+    let meta = value.get_mut("metadata")?.as_object_mut()?;
+    for of_each_write in ["resourceVersion", "generation"] {
+        meta.remove(of_each_write);
+    }
+    let fields = value.as_object_mut()?;
+    for field in without {
+        fields.remove(*field);
+    }
+    Some(value)
 }
 
 fn collection<T: TypedKind>(namespace: Option<&str>) -> Request {

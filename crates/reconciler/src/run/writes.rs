@@ -35,8 +35,8 @@ struct Written {
     /// Writes that a cache has yet to show.
     unseen: Vec<Unseen>,
     own: OwnWrites,
-    /// A digest of the last apply to each object.
-    applied: HashMap<Id, u64>,
+    /// Digests of the last apply to each object, and of its answer.
+    applied: HashMap<Id, [u64; 2]>,
     /// The last answer for each object, during the run.
     answers: HashMap<Id, Arc<dyn Any + Send + Sync>>,
 }
@@ -136,14 +136,14 @@ impl<K: Key> Writes<K> {
         by_key.entry(key.clone()).or_default().unseen.extend(unseen);
     }
 
-    pub(crate) fn applied(&self, key: &K, object: Id, digest: u64) {
-        self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, digest);
+    pub(crate) fn applied(&self, key: &K, object: Id, digests: [u64; 2]) {
+        self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, digests);
     }
 
-    /// Whether this was applied last.
-    pub(crate) fn was_applied(&self, key: &K, object: &Id, digest: u64) -> bool {
+    /// Whether this was applied last, with this answer.
+    pub(crate) fn was_applied(&self, key: &K, object: &Id, digests: [u64; 2]) -> bool {
         let by_key = self.by_key.lock();
-        by_key.get(key).and_then(|written| written.applied.get(object)) == Some(&digest)
+        by_key.get(key).and_then(|written| written.applied.get(object)) == Some(&digests)
     }
 
     /// Forgets the writes of a key whose object is gone.

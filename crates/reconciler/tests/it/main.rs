@@ -1,5 +1,6 @@
 //! The public API against an API server in the process, in paused time.
 
+mod applies;
 mod bench;
 mod caches;
 #[cfg(feature = "election")]

@@ -143,7 +143,9 @@ async fn a_run_writes_what_differs_and_then_nothing() {
     settle().await;
     let data = bench.maps.get("a").await.unwrap().data.unwrap();
     assert_eq!(data.get("text").map(String::as_str), Some("one"));
-    assert_eq!(writes(&bench, "configmaps").count(), 2);
+    // One for each change: the first undid nothing, the field is another's.
+    assert_eq!(data.get("value").map(String::as_str), Some("foreign"));
+    assert_eq!(writes(&bench, "configmaps").count(), 3);
     running.stop().await;
 }
 
