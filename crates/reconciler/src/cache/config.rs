@@ -37,6 +37,7 @@ pub struct CacheConfig<K> {
     labels_in: BTreeMap<String, String>,
     fields: Option<String>,
     page_size: u32,
+    pub(crate) is_streaming: bool,
     watch_time: Duration,
     pub(crate) answer_time: Duration,
 }
@@ -56,6 +57,7 @@ impl<K> CacheConfig<K> {
             labels_in: BTreeMap::new(),
             fields: None,
             page_size: 500,
+            is_streaming: false,
             watch_time: Duration::from_secs(290),
             answer_time: Duration::from_secs(10),
         }
@@ -135,6 +137,20 @@ impl<K> CacheConfig<K> {
     #[must_use]
     pub fn page_size(mut self, objects: u32) -> Self {
         self.page_size = objects;
+        self
+    }
+
+    /// Sets whether the list comes as the start of the watch, if the server sends it so, and
+    /// otherwise in pages. Default false.
+    ///
+    /// Streaming lists exist since Kubernetes 1.32 by default. A server that refuses one is asked
+    /// once, and costs one request. A server that ignores the request costs up to a minute before
+    /// the first list: pages come after [`answer_time`](Self::answer_time) without an event.
+    #[must_use]
+    #[doc(alias = "WatchListClient")]
+    #[doc(alias = "InitialListStrategy")]
+    pub fn streaming_list(mut self, streaming: bool) -> Self {
+        self.is_streaming = streaming;
         self
     }
 
@@ -243,13 +259,13 @@ impl<K> CacheConfig<K> {
         }
     }
 
-    pub(crate) fn watch_params(&self, namespace: Option<&str>) -> WatchParams {
+    pub(crate) fn watch_params(&self, namespace: Option<&str>, streaming: bool) -> WatchParams {
         WatchParams {
             label_selector: self.labels_of(namespace).cloned(),
             field_selector: self.fields.clone(),
             timeout: Some(u32::try_from(self.watch_time.as_secs()).unwrap_or(290)),
             bookmarks: true,
-            send_initial_events: false,
+            send_initial_events: streaming,
         }
     }
 
@@ -275,6 +291,7 @@ impl<K> fmt::Debug for CacheConfig<K> {
             .field("labels_in", &self.labels_in)
             .field("fields", &self.fields)
             .field("page_size", &self.page_size)
+            .field("streaming_list", &self.is_streaming)
             .field("watch_time", &self.watch_time)
             .field("answer_time", &self.answer_time)
             .finish_non_exhaustive()

@@ -1,5 +1,8 @@
 //! The watch of one cache: sends the requests of `protocol`, and feeds the cache with the answers
-//! that `decode` reads. Each watch fails, pauses and recovers alone.
+//! that `decode` reads. `streaming` reads streaming lists. Each watch fails, pauses and recovers
+//! alone.
+
+mod streaming;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use super::scope::url_in;
 use super::store::Relist;
 use super::updates::Feed;
 use crate::failure::Chain;
+use crate::hostile::loggable;
 use crate::watch::decode::{Decoded, Reader, Steps, WatchStep};
 use crate::watch::protocol::{Fault, Next, OnBackwards, Patience, Protocol};
 use crate::{Kind, ObjectKey};
@@ -63,16 +67,22 @@ struct WatchLoop<K> {
     patience: Patience,
     /// Decode object by object, because an answer did not decode as a whole.
     tolerant: bool,
-    relist: Option<(Relist<K>, Undecoded)>,
+    listing: Option<Listing<K>>,
 }
 
-/// Objects of the list in progress that did not decode.
-type Undecoded = usize;
+/// A list in progress.
+#[derive(Debug)]
+struct Listing<K> {
+    relist: Relist<K>,
+    /// Objects that did not decode.
+    undecoded: usize,
+}
 
 impl<K: Kind> WatchLoop<K> {
     fn new(feed: Feed<K>, reader: Reader<K>) -> Self {
         let patience = Patience::new(feed.config().answer_time);
-        Self { feed, reader, protocol: Protocol::new(), patience, tolerant: false, relist: None }
+        let protocol = Protocol::new(feed.config().is_streaming);
+        Self { feed, reader, protocol, patience, tolerant: false, listing: None }
     }
 
     async fn run(mut self) -> Infallible {
@@ -97,13 +107,14 @@ impl<K: Kind> WatchLoop<K> {
     async fn step(&mut self) -> Duration {
         match self.protocol.next().clone() {
             Next::List { token } => self.list(token).await,
+            Next::StreamingList => self.streaming_list().await,
             Next::Watch { version } => self.watch(&version).await,
         }
     }
 
     async fn list(&mut self, token: Option<String>) -> Duration {
         if token.is_none() {
-            self.relist = None;
+            self.listing = None;
         }
         let params = self.feed.config().list_params(self.namespace(), token);
         let (asked, longest) = (Instant::now(), self.patience.for_page());
@@ -116,23 +127,12 @@ impl<K: Kind> WatchLoop<K> {
             }
         };
         self.patience.answered(asked.elapsed());
-        let (mut relist, mut undecoded) = self
-            .relist
-            .take()
-            .unwrap_or_else(|| (Relist::new(self.feed.scope().namespace.clone()), 0));
+        let mut listing = self.listing.take().unwrap_or_else(|| self.empty_listing());
         for object in page.objects {
-            match self.entering(object) {
-                Ok(entering) => self.feed.relist_object(&mut relist, entering),
-                Err(key) => {
-                    undecoded += 1;
-                    if let Some(key) = key {
-                        relist.undecodable(key);
-                    }
-                }
-            }
+            self.listed(&mut listing, object);
         }
         if let Some(token) = page.token {
-            self.relist = Some((relist, undecoded));
+            self.listing = Some(listing);
             self.protocol.page(token);
             return Duration::ZERO;
         }
@@ -140,12 +140,30 @@ impl<K: Kind> WatchLoop<K> {
             self.feed.failed("the list has no resourceVersion");
             return self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
         };
-        self.tolerant = undecoded > 0;
-        self.complete(relist, version)
+        self.complete(listing, version)
+    }
+
+    fn empty_listing(&self) -> Listing<K> {
+        Listing { relist: Relist::new(self.feed.scope().namespace.clone()), undecoded: 0 }
+    }
+
+    /// Adds an object to a list.
+    fn listed(&self, listing: &mut Listing<K>, object: Decoded<K>) {
+        match self.entering(object) {
+            Ok(entering) => self.feed.relist_object(&mut listing.relist, entering),
+            Err(key) => {
+                listing.undecoded += 1;
+                if let Some(key) = key {
+                    listing.relist.undecodable(key);
+                }
+            }
+        }
     }
 
     /// Handles a complete list.
-    fn complete(&mut self, relist: Relist<K>, version: String) -> Duration {
+    fn complete(&mut self, listing: Listing<K>, version: String) -> Duration {
+        let Listing { relist, undecoded } = listing;
+        self.tolerant = undecoded > 0;
         let refused = if self.protocol.is_backwards(&version) {
             Some(relist)
         } else {
@@ -172,17 +190,18 @@ impl<K: Kind> WatchLoop<K> {
     }
 
     async fn watch(&mut self, version: &str) -> Duration {
-        let params = self.feed.config().watch_params(self.namespace());
-        let mut steps: Steps<K> = match timeout(
-            self.patience.for_watch(),
-            self.reader.watch(self.tolerant, &params, version),
-        )
-        .await
-        {
-            Ok(Ok(steps)) => steps,
-            Ok(Err(error)) => return self.failed(&error),
-            Err(_) => return self.unanswered("watch", self.patience.for_watch()),
-        };
+        let params = self.feed.config().watch_params(self.namespace(), false);
+        let longest = self.patience.for_watch();
+        let watch = self.reader.watch(self.tolerant, &params, version);
+        match timeout(longest, watch).await {
+            Ok(Ok(steps)) => self.follow(steps).await,
+            Ok(Err(error)) => self.failed(&error),
+            Err(_) => self.unanswered("watch", longest),
+        }
+    }
+
+    /// Reads a watch to its end.
+    async fn follow(&mut self, mut steps: Steps<K>) -> Duration {
         let began = Instant::now();
         let idle = self.feed.config().idle_time();
         let mut progressed = false;
@@ -229,7 +248,9 @@ impl<K: Kind> WatchLoop<K> {
                     }
                     self.progressed(version.as_deref());
                 }
-                WatchStep::Bookmark(version) => self.progressed(Some(&version)),
+                WatchStep::Bookmark(version) | WatchStep::ListEnd(version) => {
+                    self.progressed(Some(&version));
+                }
                 WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
             }
             progressed = true;
@@ -273,9 +294,14 @@ impl<K: Kind> WatchLoop<K> {
         if fault == Fault::Undecodable && !self.tolerant {
             // Once more, object by object. A watch continues from the last version seen.
             self.tolerant = true;
-            if matches!(self.protocol.next(), Next::List { .. }) {
+            if !matches!(self.protocol.next(), Next::Watch { .. }) {
                 self.protocol.restart();
             }
+            return Duration::ZERO;
+        }
+        if self.protocol.falls_back(fault) {
+            let (watch, error) = (self.feed.name(), loggable(&Chain(error).to_string()));
+            tracing::info!(watch = %watch, namespace = self.namespace(), error, "no streaming list: the list comes in pages");
             return Duration::ZERO;
         }
         self.feed.failed(&explain(error, self.feed.name()));
@@ -319,6 +345,7 @@ fn fault(error: &Error) -> Fault {
                 429 | 500..=599 => {
                     Fault::Busy(asked.map(|seconds| Duration::from_secs(u64::from(seconds))))
                 }
+                400 | 405 | 422 => Fault::Invalid,
                 _ => Fault::Refused,
             }
         }

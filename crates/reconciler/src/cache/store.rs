@@ -11,7 +11,7 @@
 //! - A complete list shows which objects vanished while the watch was down.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -248,12 +248,12 @@ pub(crate) struct Relist<K> {
     namespace: Namespace,
     /// Every listed key, with the object if it differs from the stored one.
     seen: BTreeMap<ObjectKey, Option<Entering<K>>>,
-    older: Vec<ObjectKey>,
+    older: BTreeSet<ObjectKey>,
 }
 
 impl<K: Resource> Relist<K> {
     pub(crate) fn new(namespace: Namespace) -> Self {
-        Self { namespace, seen: BTreeMap::new(), older: Vec::new() }
+        Self { namespace, seen: BTreeMap::new(), older: BTreeSet::new() }
     }
 
     /// Whether the list covers this key, and does not name it.
@@ -262,31 +262,41 @@ impl<K: Resource> Relist<K> {
         covers && !self.seen.contains_key(key)
     }
 
-    /// Adds one listed object. The caller drops the returned object outside the lock.
+    /// Adds one listed object, or its newer version. The caller drops the returned objects outside
+    /// the lock.
     pub(crate) fn object(
         &mut self,
         store: &Store<K>,
         entering: Entering<K>,
-    ) -> Option<Entering<K>> {
+    ) -> [Option<Entering<K>>; 2] {
         let key = entering.key.clone();
+        self.older.remove(&key);
         match store
             .objects
             .get(&key)
             .map(|held| arrival(held.object.meta(), entering.object.meta()))
         {
             Some(Arrival::Same) => {
-                self.seen.insert(key, None).flatten();
-                return Some(entering);
+                return [Some(entering), self.seen.insert(key, None).flatten()];
             }
-            Some(Arrival::Older) => self.older.push(key.clone()),
+            Some(Arrival::Older) => {
+                self.older.insert(key.clone());
+            }
             None | Some(Arrival::Newer) => {}
         }
-        self.seen.insert(key, Some(entering)).flatten()
+        [None, self.seen.insert(key, Some(entering)).flatten()]
     }
 
-    /// Adds the key of an object that exists but does not decode. Its stored version stays.
+    /// Adds the key of an object that exists but does not decode. The version before it stays, of
+    /// the list or of the store.
     pub(crate) fn undecodable(&mut self, key: ObjectKey) {
-        self.seen.insert(key, None);
+        self.seen.entry(key).or_insert(None);
+    }
+
+    /// Removes an object that was deleted before the end of a streaming list.
+    pub(crate) fn delete(&mut self, key: &ObjectKey) {
+        self.older.remove(key);
+        self.seen.remove(key);
     }
 }
 

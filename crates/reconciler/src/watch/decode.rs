@@ -42,6 +42,8 @@ pub(crate) enum WatchStep<K> {
     Applied(Decoded<K>),
     Deleted(Decoded<K>),
     Bookmark(String),
+    /// The bookmark that ends the initial events of a streaming list.
+    ListEnd(String),
     Refused(Box<kube::core::Status>),
 }
 
@@ -118,7 +120,14 @@ fn step<K, M>(event: WatchEvent<Item<K, M>>) -> WatchStep<K> {
     match event {
         WatchEvent::Added(item) | WatchEvent::Modified(item) => WatchStep::Applied(item.object),
         WatchEvent::Deleted(item) => WatchStep::Deleted(item.object),
-        WatchEvent::Bookmark(bookmark) => WatchStep::Bookmark(bookmark.metadata.resource_version),
+        WatchEvent::Bookmark(bookmark) => {
+            let (version, notes) =
+                (bookmark.metadata.resource_version, bookmark.metadata.annotations);
+            match notes.get("k8s.io/initial-events-end").map(String::as_str) {
+                Some("true") if !version.is_empty() => WatchStep::ListEnd(version),
+                _ => WatchStep::Bookmark(version),
+            }
+        }
         WatchEvent::Error(status) => WatchStep::Refused(status),
     }
 }

@@ -21,6 +21,12 @@ const SHORT_WATCH: Duration = Duration::from_secs(1);
 const REFUSED_STARTS: u32 = 3;
 /// After this many older lists in a row they are accepted: the cluster was restored.
 const BACKWARD_LISTS: u32 = 3;
+/// After this many broken streaming lists in a row the next list comes in pages: a stream that
+/// cannot end within the time of a watch would start over for ever.
+const BROKEN_STREAMS: u32 = 3;
+/// A server's first streaming list ends within this time. A server without them would send the
+/// events of a watch for ever.
+const FIRST_STREAM: Duration = Duration::from_secs(60);
 
 /// The longest wait for a page after late pages, unless the configured time is longer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
@@ -64,8 +70,22 @@ impl Patience {
 pub(crate) enum Next {
     /// A page of the list; the first page has no token.
     List { token: Option<String> },
+    /// A watch that begins with the objects of the list. A bookmark ends them, and the watch goes
+    /// on.
+    StreamingList,
     /// A watch from this version.
     Watch { version: String },
+}
+
+/// Whether the next list comes as a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Streaming {
+    /// The server may have streaming lists.
+    Untried,
+    /// The server has sent one.
+    Supported,
+    /// Lists come in pages: the server has no streaming lists, or none are wanted.
+    Off,
 }
 
 /// Why a request or a stream failed.
@@ -76,6 +96,8 @@ pub(crate) enum Fault {
     Expired,
     /// The server is busy: 429 or 5xx, with the time that it named.
     Busy(Option<Duration>),
+    /// The server does not know the request or one of its parameters: 400, 405 or 422.
+    Invalid,
     /// The server refused for another reason: 4xx.
     Refused,
     /// No answer: connection, time-out, cut stream.
@@ -97,6 +119,9 @@ pub(crate) enum OnBackwards {
 #[derive(Debug, Clone)]
 pub(crate) struct Protocol {
     next: Next,
+    streaming: Streaming,
+    /// Broken streaming lists since the last complete list.
+    broken: u32,
     /// Failures since the last progress.
     failures: u32,
     /// A version expired since the last watch that lasted.
@@ -110,15 +135,21 @@ pub(crate) struct Protocol {
 }
 
 impl Protocol {
-    pub(crate) fn new() -> Self {
-        Self {
-            next: Next::List { token: None },
+    /// Lists come as streams if `streaming` and if the server has them, and otherwise in pages.
+    pub(crate) fn new(streaming: bool) -> Self {
+        let streaming = if streaming { Streaming::Untried } else { Streaming::Off };
+        let mut protocol = Self {
+            next: Next::StreamingList,
+            streaming,
+            broken: 0,
             failures: 0,
             expired_early: false,
             refused: 0,
             backwards: 0,
             newest: None,
-        }
+        };
+        protocol.restart();
+        protocol
     }
 
     /// The request to send now.
@@ -131,8 +162,12 @@ impl Protocol {
         self.next = Next::List { token: Some(token) };
     }
 
-    /// The last page came and was taken over, at this version.
+    /// The last page, or the end of a streaming list, came and was taken over, at this version.
     pub(crate) fn listed(&mut self, version: String) {
+        if self.next == Next::StreamingList {
+            self.streaming = Streaming::Supported;
+        }
+        self.broken = 0;
         // May go down, if an older list was accepted.
         self.newest = version.parse().ok();
         self.next = Next::Watch { version };
@@ -148,7 +183,7 @@ impl Protocol {
         matches!((version.parse::<u64>(), self.newest), (Ok(version), Some(newest)) if version < newest)
     }
 
-    /// The last page came, but the list is older than the versions seen.
+    /// The list is complete, but older than the versions seen.
     pub(crate) fn listed_backwards(&mut self, random: u64) -> OnBackwards {
         self.backwards = self.backwards.saturating_add(1);
         if self.backwards >= BACKWARD_LISTS {
@@ -156,6 +191,40 @@ impl Protocol {
         }
         self.restart();
         OnBackwards::ListAgain(self.pause(random))
+    }
+
+    /// Whether pages come next, at once, because the server refuses the streaming list. Pages do
+    /// not need the right to watch, and their error says more of a missing kind.
+    pub(crate) fn falls_back(&mut self, fault: Fault) -> bool {
+        if self.next != Next::StreamingList {
+            return false;
+        }
+        match fault {
+            Fault::Invalid => self.streaming = Streaming::Off,
+            Fault::Refused => self.broken = BROKEN_STREAMS,
+            _ => return false,
+        }
+        self.restart();
+        true
+    }
+
+    /// The end of the streaming list does not come: pages come next, at once. Returns whether the
+    /// server has sent such an end before. Otherwise it has no streaming lists, and took the request
+    /// for a watch.
+    pub(crate) fn endless(&mut self) -> bool {
+        let is_supported = self.streaming == Streaming::Supported;
+        if is_supported {
+            self.broken = BROKEN_STREAMS;
+        } else {
+            self.streaming = Streaming::Off;
+        }
+        self.restart();
+        is_supported
+    }
+
+    /// Whether the server takes the streaming list for a watch, after it has lasted this long.
+    pub(crate) fn is_endless(&self, lasted: Duration) -> bool {
+        self.streaming == Streaming::Untried && lasted > FIRST_STREAM
     }
 
     /// The open watch has lasted this long. After a watch that lasted, an earlier expiry is no sign
@@ -194,20 +263,20 @@ impl Protocol {
 
     /// A request or a stream failed. Returns the pause before the next request.
     pub(crate) fn failed(&mut self, fault: Fault, random: u64) -> Duration {
-        if matches!(self.next, Next::List { .. }) {
-            // A list is taken whole, from one version: the pages of a failed list are useless.
-            self.restart();
-        } else {
-            match fault {
-                Fault::Expired => self.restart(),
-                Fault::Refused | Fault::Undecodable => {
-                    self.refused = self.refused.saturating_add(1);
-                    if self.refused >= REFUSED_STARTS {
-                        self.restart();
-                    }
-                }
-                Fault::Busy(_) | Fault::Unreachable => {}
+        match (&self.next, fault) {
+            (Next::StreamingList, _) => {
+                self.broken = self.broken.saturating_add(1);
+                self.restart();
             }
+            // A list is taken whole, from one version: the pages of a failed list are useless.
+            (Next::List { .. }, _) | (Next::Watch { .. }, Fault::Expired) => self.restart(),
+            (Next::Watch { .. }, Fault::Invalid | Fault::Refused | Fault::Undecodable) => {
+                self.refused = self.refused.saturating_add(1);
+                if self.refused >= REFUSED_STARTS {
+                    self.restart();
+                }
+            }
+            (Next::Watch { .. }, Fault::Busy(_) | Fault::Unreachable) => {}
         }
         // A first expiry is normal (a long pause, a compaction): list at once. Another expiry
         // before a watch has lasted is not: whole lists without a pause would burden a server in
@@ -229,9 +298,10 @@ impl Protocol {
         self.failures = 0;
     }
 
-    /// Starts over with the first page of a list.
+    /// Starts over with a list.
     pub(crate) fn restart(&mut self) {
-        self.next = Next::List { token: None };
+        let is_streaming = self.streaming != Streaming::Off && self.broken < BROKEN_STREAMS;
+        self.next = if is_streaming { Next::StreamingList } else { Next::List { token: None } };
         self.refused = 0;
     }
 

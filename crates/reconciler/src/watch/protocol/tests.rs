@@ -3,7 +3,7 @@
 use super::*;
 
 fn watching(version: &str) -> Protocol {
-    let mut protocol = Protocol::new();
+    let mut protocol = Protocol::new(false);
     protocol.listed(version.to_owned());
     protocol.progressed(None);
     protocol
@@ -15,7 +15,7 @@ fn next_is_list(protocol: &Protocol) -> bool {
 
 #[test]
 fn pages_follow_each_other_then_the_watch_begins_at_the_lists_version() {
-    let mut protocol = Protocol::new();
+    let mut protocol = Protocol::new(false);
     assert!(next_is_list(&protocol));
     protocol.page("t1".into());
     assert_eq!(*protocol.next(), Next::List { token: Some("t1".into()) });
@@ -24,8 +24,87 @@ fn pages_follow_each_other_then_the_watch_begins_at_the_lists_version() {
 }
 
 #[test]
+fn a_streaming_list_goes_on_as_the_watch_and_is_chosen_again_for_the_next_list() {
+    let mut protocol = Protocol::new(true);
+    for version in ["7", "9"] {
+        assert_eq!(*protocol.next(), Next::StreamingList);
+        protocol.listed(version.into());
+        assert_eq!(*protocol.next(), Next::Watch { version: version.into() });
+        protocol.failed(Fault::Expired, 0);
+    }
+}
+
+#[test]
+fn a_server_without_streaming_lists_is_asked_for_one_once() {
+    for is_ignored in [false, true] {
+        let mut protocol = Protocol::new(true);
+        if is_ignored {
+            assert!(!protocol.endless(), "it may never have had them: no failure");
+        } else {
+            assert!(protocol.falls_back(Fault::Invalid));
+        }
+        for version in ["7", "9"] {
+            assert!(next_is_list(&protocol));
+            protocol.listed(version.into());
+            protocol.failed(Fault::Expired, 0);
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_denied_or_stalls_gives_way_to_pages_until_a_list_is_complete() {
+    for is_denied in [false, true] {
+        let mut protocol = Protocol::new(true);
+        protocol.listed("7".into());
+        protocol.failed(Fault::Expired, 0);
+        if is_denied {
+            assert!(protocol.falls_back(Fault::Refused));
+        } else {
+            assert!(protocol.endless(), "the server has them: a failure");
+        }
+        protocol.failed(Fault::Unreachable, 0);
+        assert!(next_is_list(&protocol));
+        protocol.listed("9".into());
+        protocol.failed(Fault::Expired, 0);
+        assert_eq!(*protocol.next(), Next::StreamingList);
+    }
+}
+
+#[test]
+fn a_stream_that_is_always_cut_starts_over_with_pauses_and_gives_way_to_pages() {
+    let mut protocol = Protocol::new(true);
+    for pause in [125, 250, 500] {
+        assert_eq!(*protocol.next(), Next::StreamingList);
+        assert!(!protocol.falls_back(Fault::Unreachable));
+        assert_eq!(protocol.failed(Fault::Unreachable, 0), Duration::from_millis(pause));
+    }
+    assert!(next_is_list(&protocol));
+}
+
+#[test]
+fn the_first_stream_of_a_server_has_a_minute_and_the_next_are_bounded_by_the_watch() {
+    let mut protocol = Protocol::new(true);
+    assert!(!protocol.is_endless(Duration::from_secs(60)));
+    assert!(protocol.is_endless(Duration::from_secs(61)));
+    protocol.listed("7".into());
+    protocol.failed(Fault::Expired, 0);
+    assert!(!protocol.is_endless(Duration::from_secs(61)));
+}
+
+#[test]
+fn only_a_streaming_list_gives_way_to_pages() {
+    for mut protocol in [watching("7"), Protocol::new(false)] {
+        let next = protocol.next().clone();
+        for fault in [Fault::Invalid, Fault::Refused] {
+            assert!(!protocol.falls_back(fault));
+        }
+        assert_eq!(*protocol.next(), next);
+    }
+}
+
+#[test]
 fn a_failed_page_restarts_the_whole_list() {
-    let mut protocol = Protocol::new();
+    let mut protocol = Protocol::new(false);
     protocol.page("t1".into());
     assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
     assert!(next_is_list(&protocol));
