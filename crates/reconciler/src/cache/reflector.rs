@@ -18,7 +18,6 @@ use super::scope::url_in;
 use super::store::Relist;
 use super::updates::Feed;
 use crate::failure::Chain;
-use crate::hostile::loggable;
 use crate::watch::decode::{Decoded, Reader, Steps, WatchStep};
 use crate::watch::protocol::{Fault, Next, OnBackwards, Patience, Protocol};
 use crate::{Kind, ObjectKey};
@@ -300,8 +299,11 @@ impl<K: Kind> WatchLoop<K> {
             return Duration::ZERO;
         }
         if self.protocol.falls_back(fault) {
-            let (watch, error) = (self.feed.name(), loggable(&Chain(error).to_string()));
-            tracing::info!(watch = %watch, namespace = self.namespace(), error, "no streaming list: the list comes in pages");
+            if fault == Fault::Invalid {
+                self.pages_come(&Chain(error).to_string());
+            } else {
+                self.feed.failed(&explain(error, self.feed.name()));
+            }
             return Duration::ZERO;
         }
         self.feed.failed(&explain(error, self.feed.name()));
@@ -340,6 +342,8 @@ fn fault(error: &Error) -> Fault {
                 .map(|details| details.retry_after_seconds)
                 .filter(|asked| *asked > 0);
             match status.code {
+                // kube reads an event that does not decode as an empty status.
+                0 => Fault::Undecodable,
                 410 => Fault::Expired,
                 504 if status.message.contains("Too large resource version") => Fault::Expired,
                 429 | 500..=599 => {

@@ -241,6 +241,7 @@ async fn history(seed: u64) -> (u32, u32) {
     }));
     let mut manager = manager();
     let config = CacheConfig::new().watch_time(Duration::from_secs(10)).page_size(2);
+    let config = config.streaming_list(seed % 2 == 1);
     let maps = manager.cache_with(bench.api(), config);
     manager.add(controller(&maps, &state));
     let running: Running = start(manager);

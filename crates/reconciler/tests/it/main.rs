@@ -20,6 +20,7 @@ mod scopes;
 mod seen;
 mod sources;
 mod stopping;
+mod streaming;
 #[cfg(feature = "election")]
 mod terms;
 #[cfg(unix)]

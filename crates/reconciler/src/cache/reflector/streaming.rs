@@ -8,6 +8,7 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout};
 
 use super::WatchLoop;
+use crate::hostile::loggable;
 use crate::watch::decode::{Decoded, WatchStep};
 use crate::watch::protocol::{Fault, Next};
 use crate::{Kind, ObjectKey};
@@ -73,9 +74,15 @@ impl<K: Kind> WatchLoop<K> {
         if self.protocol.endless() {
             self.feed.failed(&error);
         } else {
-            tracing::info!(watch = %self.feed.name(), namespace = self.namespace(), error, "no streaming list: the list comes in pages");
+            self.pages_come(&error);
         }
         Duration::ZERO
+    }
+
+    /// Logs that the server has no streaming lists, which is no failure.
+    pub(super) fn pages_come(&self, error: &str) {
+        let (watch, error) = (self.feed.name(), loggable(error));
+        tracing::info!(watch = %watch, namespace = self.feed.scope().label(), error, "no streaming list: the list comes in pages");
     }
 }
 

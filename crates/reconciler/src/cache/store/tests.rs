@@ -147,6 +147,22 @@ fn a_list_that_is_older_than_what_is_held_changes_nothing_until_it_is_believed()
 }
 
 #[test]
+fn a_streaming_list_shows_an_object_in_its_last_version() {
+    let mut store = Store::new(2, vec![None]);
+    apply(&mut store, "a", 1, 5);
+    apply(&mut store, "b", 1, 6);
+    let mut relist = Relist::new(None);
+    relist.object(&store, entering(object("a", 1, 4)));
+    relist.object(&store, entering(object("a", 1, 7)));
+    relist.object(&store, entering(object("b", 1, 5)));
+    relist.delete(&key("b"));
+    relist.object(&store, entering(object("c", 1, 8)));
+    relist.undecodable(key("c"));
+    let changes = store.commit(relist, false).unwrap();
+    assert_eq!(shown(&changes), ["-b.u1.6", "a.u1.5>a.u1.7", "+c.u1.8"]);
+}
+
+#[test]
 fn an_object_that_does_not_decode_is_neither_taken_over_nor_taken_for_gone() {
     let mut store = Store::new(2, vec![None]);
     apply(&mut store, "a", 1, 5);
