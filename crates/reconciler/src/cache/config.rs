@@ -140,12 +140,13 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Sets whether the list comes as the start of the watch, if the server sends it so, and
-    /// otherwise in pages. Default false.
+    /// Sets whether the list comes as the start of the watch, and in pages only if the server does
+    /// not send it so. Default false.
     ///
-    /// Streaming lists exist since Kubernetes 1.32 by default. A server that refuses one is asked
-    /// once, and costs one request. A server that ignores the request costs up to a minute before
-    /// the first list: pages come after [`answer_time`](Self::answer_time) without an event.
+    /// It spares the memory of the API server, and costs more CPU here. Kubernetes sends such lists
+    /// in 1.32 and since 1.34, by default. A server that refuses one gets one request more. A
+    /// server that ignores the request delays the first list by [`answer_time`](Self::answer_time),
+    /// and by a minute if events keep coming.
     #[must_use]
     #[doc(alias = "WatchListClient")]
     #[doc(alias = "InitialListStrategy")]

@@ -209,8 +209,8 @@ impl Protocol {
     }
 
     /// The end of the streaming list does not come: pages come next, at once. Returns whether the
-    /// server has sent such an end before. Otherwise it has no streaming lists, and took the request
-    /// for a watch.
+    /// server has sent such an end before. Otherwise it takes the request for a watch, and is not
+    /// asked again.
     pub(crate) fn endless(&mut self) -> bool {
         let is_supported = self.streaming == Streaming::Supported;
         if is_supported {
