@@ -31,8 +31,8 @@ use crate::{Manager, ManagerBuilder, ManagerError};
 /// | `--leader-elect-lease-duration`, `-renew-deadline`, `-retry-period` | 15s, 10s, 2s |
 /// | `--leader-elect-resource-name` | the name given to [`connect`](Self::connect) |
 /// | `--leader-elect-resource-namespace` | that of the pod or the context |
-/// | `--metrics-bind-address` | 0: off |
-/// | `--health-probe-bind-address` | :8081 |
+/// | `--metrics-bind-address`, of `/metrics` and `/debug` | 0: off |
+/// | `--health-probe-bind-address`, of `/livez`, `/readyz` and `/healthz` | :8081 |
 #[derive(Clone, Debug, Parser)]
 #[command(about = None, long_about = None)]
 pub struct Flags {
@@ -185,7 +185,7 @@ impl Flags {
         };
         shorter(("renew-deadline", deadline), ("lease-duration", lease))?;
         shorter(("retry-period", retry), ("renew-deadline", deadline))?;
-        // Two requests that time out fit into the deadline, with room for the drift of clocks.
+        // Three requests that time out fit into the deadline, with room for the drift of clocks.
         let spare = deadline.saturating_sub(lease / 500).saturating_sub(retry);
         let namespace = self.leader_elect_resource_namespace.as_deref().unwrap_or(namespace);
         let name = self.leader_elect_resource_name.as_deref().unwrap_or(name);
@@ -193,7 +193,7 @@ impl Flags {
             .lease_duration(lease)
             .stop_margin(lease.saturating_sub(deadline))
             .renew_interval(retry)
-            .request_timeout((spare / 2).min(Duration::from_secs(3)))
+            .request_timeout((spare / 3).min(Duration::from_secs(3)))
             .build()
             .map_err(|error| {
                 let flag = match error.field {
