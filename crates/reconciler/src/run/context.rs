@@ -204,6 +204,13 @@ impl<K: TypedKind> Context<K> {
                 self.request.key(),
             )));
         }
+        if self.writer.is_unshown::<T>() {
+            let kind = kind::<T>();
+            tracing::warn!(
+                kind,
+                "no cache of this controller shows the objects that it owns: a deletion by others causes no run; add Controller::owns"
+            );
+        }
         let reference =
             owner.controller_owner_ref(&()).ok_or("the object of the run has no uid")?;
         let references = meta.owner_references.get_or_insert_default();

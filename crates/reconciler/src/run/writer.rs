@@ -2,7 +2,7 @@
 //! it writes.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +10,7 @@ use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::core::Request;
 use kube::{Client, Resource};
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,6 +42,8 @@ pub(crate) struct Writer {
     events: OnceLock<EventRecorder>,
     /// `Cache<T>` by `TypeId::of::<T>()`.
     caches: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
+    /// Kinds without a cache that runs have made objects of.
+    unshown: Mutex<HashSet<TypeId>>,
     hasher: RandomState,
 }
 
@@ -53,6 +56,7 @@ impl Writer {
             metrics: Arc::new(ControllerMetrics::new()),
             events: OnceLock::new(),
             caches: HashMap::new(),
+            unshown: Mutex::default(),
             hasher: RandomState::new(),
         }
     }
@@ -71,6 +75,12 @@ impl Writer {
     /// Runs wait until this cache shows their writes.
     pub(crate) fn read_by<T: Kind>(&mut self, cache: &Cache<T>) {
         self.caches.entry(TypeId::of::<T>()).or_default().push(Box::new(cache.clone()));
+    }
+
+    /// Whether no cache of the controller shows the kind; true once.
+    pub(crate) fn is_unshown<T: Kind>(&self) -> bool {
+        let id = TypeId::of::<T>();
+        !self.caches.contains_key(&id) && self.unshown.lock().insert(id)
     }
 
     fn caches<T: Kind>(&self) -> impl Iterator<Item = &Cache<T>> {
@@ -256,4 +266,22 @@ fn collection<T: TypedKind>(namespace: Option<&str>) -> Request {
 /// `Deployment`.
 pub(crate) fn kind<T: TypedKind>() -> String {
     T::kind(&()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+    use super::*;
+    use crate::CacheConfig;
+
+    #[tokio::test]
+    async fn a_kind_that_no_cache_shows_is_told_of_once() {
+        let client = embedded_apiserver::EmbeddedApiServer::new().client();
+        let mut writer = Writer::new(client.clone(), "test".into());
+        writer.read_by(&Cache::<Secret>::new(kube::Api::all(client), CacheConfig::new()));
+        assert!(!writer.is_unshown::<Secret>());
+        assert!(writer.is_unshown::<ConfigMap>());
+        assert!(!writer.is_unshown::<ConfigMap>(), "once");
+    }
 }
