@@ -22,6 +22,9 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// | any other with `retryAfterSeconds` | is retried after that time, at most after 60 s |
 /// | any other | is retried with back-off; the text of a 403 names the rule to grant |
 ///
+/// The log has a warning at the failures 1, 2, 4, 8 and so on of a key in a row, the others at
+/// `debug`.
+///
 /// ```
 /// use std::time::Duration;
 /// use reconciler::{Action, Failure};

@@ -36,7 +36,8 @@ pub trait ObjectReconciler: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Action, Failure>> + Send;
 
     /// Undoes what the garbage collector cannot: runs once for an object that is being deleted and
-    /// has the controller's finalizer. It may run again after it has completed.
+    /// has the controller's finalizer. It may run again after it has completed. Without
+    /// [`Controller::finalizer`](crate::Controller::finalizer) it never runs.
     ///
     /// # Errors
     ///
