@@ -26,6 +26,7 @@ use crate::run::active::ActiveRuns;
 use crate::run::failing::FailingKeys;
 use crate::run::outcome::Policy;
 use crate::run::parked::ParkedKeys;
+use crate::source::resync::Resync;
 use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
 /// The default number of workers. The bound protects the API server from a burst at a start with
@@ -33,6 +34,8 @@ use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 const WORKERS: usize = 4;
 /// The most workers: each is a task.
 const WORKERS_MAX: usize = 65_536;
+/// The least interval of a resync: a shorter one is a mistake of the unit.
+const RESYNC_MIN: Duration = Duration::from_secs(1);
 
 /// A reconciler with its sources and its limits. Runs under a [`Manager`](crate::Manager).
 ///
@@ -49,6 +52,7 @@ pub struct Controller<R: Reconciler> {
     limiter: Limiter<R::Key>,
     timeout: Option<Duration>,
     progress_deadline: Duration,
+    resync: Option<Resync<R::Key>>,
     policy: Policy,
     inbox: Arc<Inbox<R::Key>>,
     has_handle: AtomicBool,
@@ -78,6 +82,7 @@ impl<R: Reconciler> Controller<R> {
             limiter: Limiter::standard(),
             timeout: None,
             progress_deadline: Duration::from_secs(600),
+            resync: None,
             policy: Policy {
                 max_attempts: None,
                 min_requeue: Duration::from_millis(10),

@@ -56,9 +56,9 @@ pub enum ManagerError {
         /// The limit's method.
         limit: &'static str,
         /// The value.
-        value: usize,
-        /// The highest value. The lowest is 1.
-        most: usize,
+        value: String,
+        /// The values that fit.
+        range: String,
     },
     /// The grace is not shorter than the election's drain time-out.
     GraceTooLong {
@@ -112,9 +112,9 @@ impl fmt::Display for ManagerError {
                 "the source {source:?} of the controller {controller:?} reads a cache of another manager, which \
                  never fills here: make the cache with this manager"
             ),
-            Self::BadLimit { controller, limit, value, most } => write!(
+            Self::BadLimit { controller, limit, value, range } => write!(
                 f,
-                "Controller::{limit} of {controller:?} is {value}: set it to 1 to {most}, or leave it out"
+                "Controller::{limit} of {controller:?} is {value}: set it to {range}, or leave it out"
             ),
             Self::GraceTooLong { grace, drain_timeout } => write!(
                 f,

@@ -1,6 +1,7 @@
 //! `Source`: names keys to a controller, from a cache through a mapping or from a stream.
 
 pub mod predicate;
+pub(crate) mod resync;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

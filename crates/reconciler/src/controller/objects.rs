@@ -1,9 +1,11 @@
 //! Controllers of objects: `new`, and the sources that know what the controller reads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Controller;
 use crate::run::Writer;
+use crate::source::resync::Resync;
 use crate::{Cache, Kind, ObjectAdapter, ObjectKey, ObjectReconciler};
 
 impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
@@ -57,6 +59,28 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {
             adapter.finalizer = Some(name.into());
         }
+        self
+    }
+
+    /// Sets the interval after which each object runs again though nothing has changed: at least
+    /// 1 s. Off by default.
+    ///
+    /// It finds changes outside of the cluster, such as a bucket that somebody deletes by hand. The
+    /// cache misses no change inside of it, so no controller needs a resync for those.
+    ///
+    /// - Each object of the controller's cache runs once an interval, up to a tenth of the interval
+    ///   sooner or later, at random. [`Request::reasons`](crate::Request::reasons) show
+    ///   [`Reason::Resynced`](crate::Reason::Resynced).
+    /// - Changes pass these runs, as they pass the objects of the start.
+    /// - A failing object keeps its retry and its attempts, and a parked one stays parked.
+    /// - A predicate of the controller's objects ([`Cache::when`]) is asked as at the start.
+    ///
+    /// A controller of keys ([`keyed`](Self::keyed)) does not know its keys. Give it a
+    /// [`Source::stream`](crate::Source::stream) that names them.
+    #[doc(alias = "SyncPeriod")]
+    #[doc(alias = "resync_period")]
+    pub fn resync(mut self, every: Duration) -> Self {
+        self.resync = Some(Resync::new(every, self.reconciler.cache.clone()));
         self
     }
 

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 #[cfg(feature = "admin")]
 use tokio::time::Instant;
 
-use super::{Controller, WORKERS_MAX};
+use super::{Controller, RESYNC_MIN, WORKERS_MAX};
 use crate::cache::{Complete, Subscription};
 use crate::hostile::{let_go, shown};
 use crate::metrics::ControllerMetrics;
@@ -71,14 +71,23 @@ impl<R: Reconciler> Managed for Controller<R> {
     }
 
     fn check_limits(&self) -> Result<(), ManagerError> {
-        let check = |limit, value: usize, most| {
+        let bad = |limit, value, range| {
             let controller = Arc::clone(&self.name);
-            let fits = (1..=most).contains(&value);
-            fits.then_some(()).ok_or(ManagerError::BadLimit { controller, limit, value, most })
+            Err(ManagerError::BadLimit { controller, limit, value, range })
+        };
+        let check = |limit, value: usize, most| match (1..=most).contains(&value) {
+            true => Ok(()),
+            false => bad(limit, value.to_string(), format!("1 to {most}")),
         };
         check("workers", self.workers, WORKERS_MAX)?;
         let attempts = self.policy.max_attempts.map_or(1, |max| max as usize);
-        check("max_attempts", attempts, u32::MAX as usize)
+        check("max_attempts", attempts, u32::MAX as usize)?;
+        match self.resync.as_ref().map(|resync| resync.every) {
+            Some(every) if every < RESYNC_MIN => {
+                bad("resync", format!("{every:?}"), format!("{RESYNC_MIN:?} or more"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn metrics(&self) -> &ControllerMetrics {
@@ -221,6 +230,17 @@ impl<R: Reconciler> Controller<R> {
         term: &Term,
         feeders: &mut JoinSet<()>,
     ) -> Vec<Subscription> {
+        if let Some(resync) = self.resync.clone() {
+            let (queue, metrics) = (queue.clone(), Arc::clone(&self.metrics));
+            let controller = Arc::clone(&self.name);
+            feeders.spawn(resync.run(
+                move |key| queue.add_initial(key, Reasons::resynced()),
+                move || {
+                    metrics.panics.up();
+                    tracing::error!(%controller, "a predicate panicked for a resync");
+                },
+            ));
+        }
         let mut subscriptions = Vec::new();
         for (index, source) in self.sources.iter().enumerate() {
             let number = SourceNumber::new(index);

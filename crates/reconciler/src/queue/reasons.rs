@@ -25,6 +25,8 @@ pub(crate) struct Reasons {
     carried: bool,
     /// The retry of a failed run is due.
     retried: bool,
+    /// A weak event, although nothing has changed.
+    resynced: bool,
 }
 
 /// A change of another object, or of more than the status: a strong event.
@@ -74,6 +76,8 @@ pub enum Reason<'a> {
     Requeued,
     /// An earlier run failed.
     Retried,
+    /// The interval of [`Controller::resync`](crate::Controller::resync) is over.
+    Resynced,
     /// An earlier term of leadership in this process left the key undone.
     CarriedOver,
 }
@@ -127,6 +131,10 @@ impl Reasons {
         Self { retried: true, ..Self::default() }
     }
 
+    pub(crate) fn resynced() -> Self {
+        Self { resynced: true, ..Self::default() }
+    }
+
     pub(crate) fn are_added(self) -> bool {
         self.added
     }
@@ -138,7 +146,9 @@ impl Reasons {
 
     /// Whether only weak events named the key.
     pub(crate) fn are_weak(self) -> bool {
-        self.are_changes() && self.weights & (STRONG | UNJUDGED) == 0
+        let changes = Self { resynced: false, ..self };
+        let are_only = changes.are_changes() || self == Self::resynced();
+        are_only && self.weights & (STRONG | UNJUDGED) == 0
     }
 
     /// Whether only writes of the key's own runs named the key.
@@ -169,6 +179,7 @@ impl Reasons {
         self.requeued |= other.requeued;
         self.carried |= other.carried;
         self.retried |= other.retried;
+        self.resynced |= other.resynced;
     }
 
     /// The reasons in a fixed order, with the sources' names.
@@ -189,6 +200,7 @@ impl Reasons {
             .chain(self.added.then_some(Reason::Added))
             .chain(self.requeued.then_some(Reason::Requeued))
             .chain(self.carried.then_some(Reason::CarriedOver))
+            .chain(self.resynced.then_some(Reason::Resynced))
     }
 }
 
@@ -209,6 +221,7 @@ impl fmt::Display for Reason<'_> {
             Self::Requeued => f.write_str("requeued"),
             Self::Retried => f.write_str("retried"),
             Self::CarriedOver => f.write_str("carried over"),
+            Self::Resynced => f.write_str("resynced"),
         }
     }
 }

@@ -66,7 +66,7 @@ pub enum Cleanup {
 /// [`Controller::new`](crate::Controller::new).
 pub struct ObjectAdapter<R: ObjectReconciler> {
     reconciler: R,
-    cache: Cache<R::Object>,
+    pub(crate) cache: Cache<R::Object>,
     pub(crate) finalizer: Option<Arc<str>>,
     pub(crate) pause_annotation: Option<Arc<str>>,
     pub(crate) writer: Arc<Writer>,

@@ -14,6 +14,7 @@ mod hostile;
 mod pauses;
 mod objects;
 mod own_writes;
+mod resync;
 mod retries;
 mod runs;
 mod scopes;
