@@ -156,7 +156,8 @@ impl<R: Reconciler> Controller<R> {
     }
 
     /// Sets how many runs of one key may fail in a row, at least 1. Then the key is parked until a
-    /// source names it again. No limit by default.
+    /// source names it again. A run that an event causes before the key's retry uses up none of
+    /// them. No limit by default.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy.max_attempts = Some(attempts);
         self
@@ -214,6 +215,12 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
 
 /// A view of a controller from outside. Made by [`Controller::observe`]. Clones show the same
 /// controller.
+///
+/// A test waits for what it expects: [`Cache::await_synced`] for the first list, and then for the
+/// effect, in the API server or in a cache. `tokio`'s paused time makes back-offs short. To see that
+/// nothing more happens, let some time pass and read [`depth`](Self::depth) and
+/// [`delayed`](Self::delayed): they do not count active runs. The report of
+/// [`Manager::run`](crate::Manager::run) has the number of runs.
 pub struct ControllerView<K: Key> {
     inbox: Arc<Inbox<K>>,
     parked: Arc<ParkedKeys<K>>,

@@ -53,10 +53,11 @@ impl<R: Reconciler> Controller<R> {
             json!({"key": text(key), "ms": millis(age)})
         });
         let (failing, keys) = self.failing.some(MOST);
-        let retries = keys.into_iter().map(|key| {
+        let retries = keys.into_iter().map(|(key, error)| {
             let (failures, left) =
                 queue.as_ref().map(|queue| queue.retry_of(&key)).unwrap_or_default();
-            json!({"key": text(key), "failures": failures, "retry_in_ms": left.map(millis)})
+            let retry_in = left.map(millis);
+            json!({"key": text(key), "failures": failures, "retry_in_ms": retry_in, "last_error": error})
         });
         let parked = self.parked.some(MOST).into_iter().map(|(key, reason)| {
             let reason = match reason {

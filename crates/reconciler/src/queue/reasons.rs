@@ -25,6 +25,8 @@ pub(crate) struct Reasons {
     carried: bool,
     /// The retry of a failed run is due.
     retried: bool,
+    /// An event was postponed, to before the retry.
+    postponed: bool,
     /// A weak event, although nothing has changed.
     resynced: bool,
 }
@@ -144,6 +146,16 @@ impl Reasons {
         !self.retried && self != Self::default()
     }
 
+    /// The same events, postponed to before the retry.
+    pub(crate) fn postponed(self) -> Self {
+        Self { postponed: true, ..self }
+    }
+
+    /// Whether a run of a failing key comes before its retry.
+    pub(crate) fn are_early(self) -> bool {
+        self.postponed || self.are_events()
+    }
+
     /// Whether only weak events named the key.
     pub(crate) fn are_weak(self) -> bool {
         let changes = Self { resynced: false, ..self };
@@ -180,6 +192,7 @@ impl Reasons {
         self.carried |= other.carried;
         self.retried |= other.retried;
         self.resynced |= other.resynced;
+        self.postponed |= other.postponed;
     }
 
     /// The reasons in a fixed order, with the sources' names.

@@ -18,9 +18,10 @@ use tokio::time::Instant;
 use crate::Key;
 use crate::queue::reasons::Reasons;
 
-/// When the last run of each failing key ended.
+/// When the last run of each failing key ended, and its error: at most 256 bytes, without control
+/// characters.
 pub(crate) struct FailingKeys<K> {
-    ends: Mutex<HashMap<K, Instant>>,
+    ends: Mutex<HashMap<K, (Instant, Box<str>)>>,
 }
 
 /// Whether a key from the queue may run.
@@ -38,8 +39,8 @@ impl<K: Key> FailingKeys<K> {
         Self { ends: Mutex::new(HashMap::new()) }
     }
 
-    pub(crate) fn failed(&self, key: K, now: Instant) {
-        self.ends.lock().insert(key, now);
+    pub(crate) fn failed(&self, key: K, now: Instant, error: Box<str>) {
+        self.ends.lock().insert(key, (now, error));
     }
 
     pub(crate) fn clear(&self) {
@@ -47,11 +48,12 @@ impl<K: Key> FailingKeys<K> {
         drop(cleared);
     }
 
-    /// The number of failing keys, and at most `most` of them.
+    /// The number of failing keys, and at most `most` of them with their last errors.
     #[cfg(feature = "admin")]
-    pub(crate) fn some(&self, most: usize) -> (usize, Vec<K>) {
+    pub(crate) fn some(&self, most: usize) -> (usize, Vec<(K, Box<str>)>) {
         let ends = self.ends.lock();
-        (ends.len(), ends.keys().take(most).cloned().collect())
+        let some = ends.iter().take(most).map(|(key, (_, error))| (key.clone(), error.clone()));
+        (ends.len(), some.collect())
     }
 
     pub(crate) fn recovered(&self, key: &K) {
@@ -65,7 +67,7 @@ impl<K: Key> FailingKeys<K> {
 
     /// When the last run of the key failed.
     pub(crate) fn since(&self, key: &K) -> Option<Instant> {
-        self.ends.lock().get(key).copied()
+        self.ends.lock().get(key).map(|(ended, _)| *ended)
     }
 }
 
@@ -109,7 +111,7 @@ mod tests {
         for reasons in [strong, weak, both, due] {
             assert_eq!(admitted(reasons, 0), Admission::Run, "{reasons:?}");
         }
-        keys.failed(1, start);
+        keys.failed(1, start, Box::default());
         let wait = |millis| Admission::Postpone(Duration::from_millis(millis));
         for (reasons, after, expected) in [
             (strong, 0, wait(1000)),

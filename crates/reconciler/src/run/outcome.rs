@@ -14,12 +14,15 @@
 //! | `Failure::terminal(e)` | | parked until it changes | cleared |
 //!
 //! A change during a successful run makes the key run again at once. After a failed run the
-//! worker's admission decides: see `failing`.
+//! worker's admission decides: see `failing`. A run of an event before the retry of a failing key
+//! counts no attempt: its failure leaves the count and the time of the retry, unless it asks for a
+//! time of its own.
 
 use std::time::Duration;
 
 use crate::Action;
 use crate::failure::Then;
+use crate::queue::reasons::Reasons;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +51,13 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
+    /// The policy of this run. Before the retry of a failing key a run of an event counts no
+    /// attempt, so it is not the last one.
+    pub(crate) fn before_retry(self, attempt: u32, reasons: Reasons) -> Self {
+        let is_early = attempt > 0 && reasons.are_early();
+        Self { max_attempts: self.max_attempts.filter(|_| !is_early), ..self }
+    }
+
     /// Whether the key has no attempt after this one.
     pub(crate) fn is_last(&self, attempt: u32) -> bool {
         self.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max)

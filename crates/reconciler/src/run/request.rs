@@ -58,14 +58,16 @@ impl<K> Request<K> {
         &self.key
     }
 
-    /// Returns how many runs of this key failed in a row before this one. It is 0 for the first.
+    /// Returns how many runs of this key failed in a row before this one. It is 0 for the first. A
+    /// run that an event causes before the key's retry does not count.
     #[doc(alias = "NumRequeues")]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
     /// Returns whether the key is parked if this run fails
-    /// ([`Controller::max_attempts`](crate::Controller::max_attempts)).
+    /// ([`Controller::max_attempts`](crate::Controller::max_attempts)). A terminal failure parks it
+    /// in any run.
     pub fn is_last_attempt(&self) -> bool {
         self.is_last_attempt
     }

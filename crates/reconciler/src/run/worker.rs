@@ -73,11 +73,12 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         }
         work.parked.remove(held.key());
         let attempt = held.attempt();
+        let policy = work.policy.before_retry(attempt, reasons);
         let cancellation = work.term.stopping.child_token();
         let request = Request {
             key: held.key().clone(),
             attempt,
-            is_last_attempt: work.policy.is_last(attempt),
+            is_last_attempt: policy.is_last(attempt),
             deadline: work.timeout.and_then(|longest| Instant::now().checked_add(longest)),
             reasons,
             sources: Arc::clone(&work.sources),
@@ -87,14 +88,15 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         let span = tracing::info_span!("reconcile", controller = %work.name,
             key = %shown(&request.key), attempt);
         let began = Instant::now();
-        let ended = one_run(&work, request, attempt, &cancellation).instrument(span).await;
+        let (ended, error) = one_run(&work, request, attempt, &cancellation).instrument(span).await;
         // Work that holds the run's token learns that the run is over.
         cancellation.cancel();
-        let verdict = decide(ended, attempt, &work.policy);
+        let verdict = decide(ended, attempt, &policy);
         work.metrics.ended(ended, verdict, began.elapsed());
         match verdict {
             Verdict::Retry | Verdict::RetryAfter(_) => {
-                work.failing.failed(held.key().clone(), Instant::now())
+                let error = error.unwrap_or_default();
+                work.failing.failed(held.key().clone(), Instant::now(), error)
             }
             Verdict::Rest | Verdict::Requeue(_) => work.failing.recovered(held.key()),
             Verdict::Park(reason) => {
@@ -143,13 +145,14 @@ pub(crate) fn notice_of(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(100), Duration::from_secs(5))
 }
 
-/// Runs the reconciler once, with its time-out, and catches its panics.
+/// Runs the reconciler once, with its time-out, and catches its panics. Returns the text of its
+/// error too, safe for a terminal.
 async fn one_run<R: Reconciler>(
     work: &Work<R>,
     request: Request<R::Key>,
     attempt: u32,
     cancellation: &CancellationToken,
-) -> Ended {
+) -> (Ended, Option<Box<str>>) {
     let run = guarded(async { work.reconciler.reconcile(request).await });
     let run = AssertUnwindSafe(run).catch_unwind();
     let result = match work.timeout {
@@ -165,7 +168,7 @@ async fn one_run<R: Reconciler>(
                         Ok(result) => result,
                         Err(_) => {
                             tracing::warn!(timeout = ?longest, ?notice, "a reconcile took too long and was dropped");
-                            return Ended::TimedOut;
+                            return (Ended::TimedOut, Some("its time was up".into()));
                         }
                     }
                 }
@@ -173,7 +176,7 @@ async fn one_run<R: Reconciler>(
         }
     };
     match result {
-        Ok(Ok(action)) => Ended::Done(action),
+        Ok(Ok(action)) => (Ended::Done(action), None),
         Ok(Err(failure)) => {
             let (error, then) = (said(&failure), failure.then());
             // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
@@ -187,7 +190,7 @@ async fn one_run<R: Reconciler>(
                 tracing::debug!(error, "a reconcile failed");
             }
             let_go(failure); // Its destructor may panic.
-            Ended::Failed(then)
+            (Ended::Failed(then), Some(error.into()))
         }
         Err(panic) => {
             let said = panic.downcast_ref::<&str>().copied();
@@ -195,7 +198,7 @@ async fn one_run<R: Reconciler>(
             let text = loggable(said.unwrap_or("not a text"));
             tracing::error!(text, "a reconcile panicked");
             let_go(panic); // Its destructor may panic too.
-            Ended::Panicked
+            (Ended::Panicked, Some(format!("panicked: {text}").into()))
         }
     }
 }

@@ -44,7 +44,7 @@ async fn it_shows_queues_runs_back_offs_parked_keys_and_caches_and_no_more_than_
             async move {
                 match request.key().0 {
                     1 | 4 => never().await,
-                    2 => Err(Failure::retry_after("planted", Duration::from_secs(60))),
+                    2 => Err(Failure::retry_after("\x1b[31mplan\nted", Duration::from_secs(60))),
                     3 => Ok(Action::requeue(Duration::from_secs(3600))),
                     _ => Err(Failure::terminal("planted")),
                 }
@@ -88,6 +88,7 @@ async fn it_shows_queues_runs_back_offs_parked_keys_and_caches_and_no_more_than_
     let retry = &odd["back_off"]["keys"][0];
     assert_eq!((&retry["key"], &retry["failures"]), (&json!("odd 2"), &json!(1)));
     ms(&retry["retry_in_ms"], 49_700);
+    assert_eq!(retry["last_error"], " [31mplan ted", "safe for a terminal");
     let parked = odd["parked"]["keys"].as_array().unwrap();
     assert_eq!((parked.len(), &odd["parked"]["omitted"]), (100, &json!(50)));
     assert!(parked.iter().all(|parked| parked["reason"] == "terminal"));

@@ -128,6 +128,31 @@ async fn an_event_during_retry_after_runs_at_once_and_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_event_before_the_last_retry_does_not_use_it_up() {
+    for (interval, gaps) in [(0, [100, 200, 51, 349]), (300, [100, 200, 300, 100])] {
+        let (runs, last) = (Log::new(), Log::new());
+        let seen = last.clone();
+        let failing = controller(&runs, move |_, request| {
+            seen.push(request.is_last_attempt());
+            async move { Err(Failure::retry("never")) }
+        });
+        let failing = failing.max_attempts(4).failing_interval(interval * MS);
+        let view = failing.observe();
+        let (running, handle) = run(failing);
+        handle.add("a");
+        until("three failures", || runs.len() == 3).await;
+        // The last try is due in 400 ms.
+        sleep(50 * MS).await;
+        handle.add("a");
+        until("the key is parked", || !view.parked().is_empty()).await;
+        sleep(60_000 * MS).await;
+        assert_eq!(runs.gaps(), gaps);
+        assert_eq!(last.all(), [false, false, false, false, true]);
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn requeue_waits_and_the_last_run_decides() {
     let runs = Log::new();
     let (running, handle) = run(controller(&runs, |number, _| async move {

@@ -88,7 +88,7 @@ async fn admissions_and_verdicts_follow_the_last_run_of_each_key() {
             }
             let is_failing = is_failure && !is_parked;
             if is_failing {
-                keys.failed(key, now)
+                keys.failed(key, now, Box::default())
             } else {
                 keys.recovered(&key)
             }
