@@ -54,6 +54,11 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     /// Puts this finalizer, such as `example.com/foo`, on each object before its first run, and
     /// removes it when [`cleanup`](ObjectReconciler::cleanup) is complete. Several controllers may
     /// each have their own on one object.
+    ///
+    /// To restrict it to some objects, give the controller a cache with a selector
+    /// ([`CacheConfig::labels`](crate::CacheConfig::labels)): other objects have no run. Let no
+    /// object leave the selector before its `cleanup`, because then nobody removes the finalizer. A
+    /// controller of keys chooses each object by itself, with [`Finalizers`](crate::Finalizers).
     #[doc(alias = "AddFinalizer")]
     pub fn finalizer(mut self, name: impl Into<Arc<str>>) -> Self {
         if let Some(adapter) = Arc::get_mut(&mut self.reconciler) {

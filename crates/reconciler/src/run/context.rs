@@ -122,6 +122,10 @@ impl<K: TypedKind> Context<K> {
     /// Conditions that `change` sets ([`Conditions`](crate::Conditions)) get the object's
     /// generation as their observed generation.
     ///
+    /// For kinds that `kube::CustomResource` derives. A built-in kind does not have kube's
+    /// `HasStatus`: write its status with `kube::Api::patch_status`. No run waits for that write,
+    /// and its event is not own.
+    ///
     /// # Errors
     ///
     /// The server's error. If the object has changed since the run read it, this is a 409, which is
