@@ -45,6 +45,17 @@ impl<K: Kind> Cache<K> {
         Some(unseen(scope, move |_| cache.get(&key).is_none_or(|held| held.meta().uid != uid)))
     }
 
+    /// What the watch of a namespace does to the cache.
+    #[cfg(test)]
+    pub(crate) fn feed_of(&self, namespace: &str) -> super::updates::Feed<K> {
+        let mut scopes = self.shared.scopes.iter();
+        let scope = scopes.find(|scope| scope.namespace.as_deref() == Some(namespace));
+        super::updates::Feed::new(
+            self.clone(),
+            std::sync::Arc::clone(scope.expect("a watch of it")),
+        )
+    }
+
     /// Whether an event of the object reaches the cache. A selector that cannot be judged here
     /// covers what the cache has.
     fn covers(&self, scope: &Scope, object: &K) -> bool {
@@ -66,11 +77,8 @@ impl Scope {
     /// All events up to this version have been read.
     pub(crate) fn has_read(&self, version: &str) {
         let Ok(version) = version.parse::<u64>() else { return };
-        self.newest.send_if_modified(|newest| {
-            let is_newer = version > *newest;
-            *newest = version.max(*newest);
-            is_newer
-        });
+        // Also wakes waits for a deletion, whose event may repeat an older version.
+        self.newest.send_modify(|newest| *newest = version.max(*newest));
     }
 
     /// A list of this version was taken over. A restored cluster goes back.

@@ -222,10 +222,9 @@ impl Writer {
                 // A finalizer or the garbage collector keeps it for a while.
                 Some(kept) => self.wrote(by, &kept),
                 None => {
-                    let caches =
-                        self.caches().filter(|cache: &&Cache<T>| cache.get(&key).is_some());
+                    let caches = self.caches();
                     let unseen: Vec<Unseen> = caches
-                        .filter_map(|cache| cache.deleted(key.clone(), uid.clone()))
+                        .filter_map(|cache: &Cache<T>| cache.deleted(key.clone(), uid.clone()))
                         .collect();
                     self.writes.note(by, unseen);
                 }

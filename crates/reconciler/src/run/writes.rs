@@ -6,7 +6,6 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
@@ -123,8 +122,14 @@ impl<K: Key> Writes<K> {
             }
             None => return true,
         };
-        let are_seen = unseen.is_empty()
-            || timeout(LONGEST_WAIT, join_all(unseen.into_iter().map(Unseen::seen))).await.is_ok();
+        let is_empty = unseen.is_empty();
+        let all = async {
+            // In their order: an object that was made and deleted is not gone before it is seen.
+            for write in unseen {
+                write.seen().await;
+            }
+        };
+        let are_seen = is_empty || timeout(LONGEST_WAIT, all).await.is_ok();
         if are_seen && let Some(written) = self.by_key.lock().get_mut(key) {
             written.own.seen();
         }
@@ -151,6 +156,9 @@ impl<K: Key> Writes<K> {
         self.by_key.lock().remove(key);
     }
 }
+
+#[cfg(test)]
+mod oracle;
 
 #[cfg(test)]
 mod tests {
