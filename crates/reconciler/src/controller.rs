@@ -134,8 +134,8 @@ impl<R: Reconciler> Controller<R> {
 
     /// Sets the longest time of a run. After it [`Request::cancelled`](crate::Request::cancelled)
     /// completes. A tenth of the time-out later (at least 100 ms, at most 5 s) the run is dropped
-    /// and counts as failed. No limit by default: a request without an answer then holds its key
-    /// until the client gives up, with kube's defaults after 295 s.
+    /// and counts as failed. No limit by default: a request of the run's own `Api`s that stays
+    /// without an answer then holds its key. Writes of [`Context`](crate::Context) fail after 65 s.
     #[doc(alias = "ReconciliationTimeout")]
     pub fn timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);

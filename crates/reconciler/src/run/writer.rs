@@ -3,8 +3,10 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
+use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
@@ -13,6 +15,7 @@ use kube::{Client, Resource};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::json;
 use super::writes::Writes;
@@ -20,6 +23,10 @@ use crate::cache::Unseen;
 use crate::change::Step;
 use crate::metrics::ControllerMetrics;
 use crate::{Cache, EventRecorder, Failure, Kind, ObjectKey};
+
+/// The longest wait for an answer. kube waits for ever, API servers answer within 60 s
+/// (`--request-timeout`).
+const LONGEST_WAIT: Duration = Duration::from_secs(65);
 
 /// A kind that is known at compile time: one of k8s-openapi, or a derived custom resource.
 ///
@@ -134,7 +141,7 @@ impl Writer {
         let request = collection::<T>(object.meta().namespace.as_deref()).create(&params, body);
         let request = request.map_err(kube::Error::BuildRequest)?;
         self.writes.announce(by);
-        let created = self.client.request(request).await?;
+        let created = answered(self.client.request(request)).await?;
         self.wrote(by, &created);
         self.answered(by, None, &Value::Null, &created);
         Ok(created)
@@ -192,7 +199,7 @@ impl Writer {
         let request = request.map_err(kube::Error::BuildRequest)?;
         let held: Option<Arc<T>> = self.held(by, key);
         self.writes.announce(by);
-        let patched = self.client.request(request).await?;
+        let patched = answered(self.client.request(request)).await?;
         self.wrote(by, &patched);
         if let Patch::Apply(said) | Patch::Merge(said) = patch {
             self.answered(by, held.as_deref(), said, &patched);
@@ -217,7 +224,7 @@ impl Writer {
         };
         let request = collection::<T>(key.namespace()).delete(key.name(), &params);
         let request = request.map_err(kube::Error::BuildRequest)?;
-        match self.client.request_status::<T>(request).await {
+        match answered(self.client.request_status::<T>(request)).await {
             Ok(either) => match either.left() {
                 // A finalizer or the garbage collector keeps it for a while.
                 Some(kept) => self.wrote(by, &kept),
@@ -235,6 +242,16 @@ impl Writer {
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+}
+
+/// The answer to a write. A write that stays without one may have been done.
+async fn answered<T>(write: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    match timeout(LONGEST_WAIT, write).await {
+        Ok(answer) => answer,
+        Err(_) => Err(kube::Error::Service(
+            format!("the API server did not answer a write in {LONGEST_WAIT:?}").into(),
+        )),
     }
 }
 

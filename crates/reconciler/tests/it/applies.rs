@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use embedded_apiserver::{Fault, FaultPlan, Match, Rule};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::Api;
@@ -94,5 +95,21 @@ async fn a_member_that_another_adds_to_an_atomic_map_is_removed() {
     sleep(Duration::from_secs(10)).await;
     assert_eq!(services.get("a").await.unwrap().metadata.labels.unwrap()["x"], "y");
     assert_eq!(applies(&bench, "services"), repaired + 1);
+    running.stop().await;
+}
+
+/// kube waits for ever, and the run's key with it.
+#[tokio::test(start_paused = true)]
+async fn a_write_without_an_answer_fails_and_the_key_runs_again() {
+    let bench = bench();
+    bench.create("a").await;
+    let write = Match::any().user("controller").writes().resource("services");
+    let hangs = Rule::new(write, Fault::NeverAnswer).calls(1..=1);
+    bench.server.faults().set_plan(FaultPlan::none().rule(hangs));
+    let (running, log) = web(&bench);
+    until("a run to its end", || log.len() > 0).await;
+    bench.server.faults().assert_all_fired();
+    assert!(log.times()[0] > Duration::from_secs(65), "{:?}", log.times());
+    assert_eq!(applies(&bench, "services"), 2);
     running.stop().await;
 }
