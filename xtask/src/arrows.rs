@@ -148,7 +148,7 @@ fn completeness_of(package: &Package, wrong: &mut Vec<String>) {
         wrong.push(format!("{name}: CHANGELOG.md must have exactly one heading `{heading}`"));
     }
     let page = fs::read_to_string(folder.join("src/lib.rs")).unwrap_or_default();
-    if !page.contains("#![doc = include_str!(\"../README.md\")]") {
+    if !page.contains("doc = include_str!(\"../README.md\")") {
         wrong.push(format!("{name}: src/lib.rs must include README.md as the crate page"));
     }
 }

@@ -65,7 +65,7 @@ fn complaints(path: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let first = text.lines().next().unwrap_or_default();
     let is_crate_page = path.ends_with("src/lib.rs");
-    let says_so = first.starts_with("//! ") || (is_crate_page && first.starts_with("#![doc"));
+    let says_so = first.starts_with("//! ") || (is_crate_page && first.contains("doc = "));
     if !says_so {
         found.push("the first line must be `//!` and say what lives here".to_owned());
     }

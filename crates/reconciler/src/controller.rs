@@ -217,8 +217,8 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
 /// controller.
 ///
 /// A test waits for what it expects: [`Cache::await_synced`] for the first list, and then for the
-/// effect, in the API server or in a cache. `tokio`'s paused time makes back-offs short. To see that
-/// nothing more happens, let some time pass and read [`depth`](Self::depth) and
+/// effect, in the API server or in a cache. `tokio`'s paused time makes back-offs short. To see
+/// that nothing more happens, let some time pass and read [`depth`](Self::depth) and
 /// [`delayed`](Self::delayed): they do not count active runs. The report of
 /// [`Manager::run`](crate::Manager::run) has the number of runs.
 pub struct ControllerView<K: Key> {

@@ -1,4 +1,5 @@
-#![doc = include_str!("../README.md")]
+#![cfg_attr(feature = "election", doc = include_str!("../README.md"))] // Its program elects.
+#![cfg_attr(not(feature = "election"), doc = "A controller runtime for Kubernetes.")]
 #![forbid(unsafe_code)]
 
 mod manager;

@@ -213,7 +213,7 @@ impl Manager {
     ///
     /// - a name is invalid or used twice,
     /// - a cache has namespaces that cannot be watched ([`CacheConfig::namespaces`]),
-    /// - a controller has a limit of 0, has no source, or a source of another manager's cache,
+    /// - a controller has a limit out of range, no source, or a source of another manager's cache,
     /// - the admin server cannot start,
     /// - a cache is not complete in the time of [`ManagerBuilder::require_synced_within`].
     ///

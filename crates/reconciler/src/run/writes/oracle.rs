@@ -1,4 +1,4 @@
-//! Random histories of writes, events, new lists and time-outs, beside a server's log of all writes.
+//! Random histories of writes, events, new lists and time-outs, beside a server's log of writes.
 
 use std::collections::BTreeMap;
 use std::future::Future;
