@@ -114,7 +114,8 @@ impl fmt::Display for ManagerError {
             ),
             Self::BadLimit { controller, limit, value, range } => write!(
                 f,
-                "Controller::{limit} of {controller:?} is {value}: set it to {range}, or leave it out"
+                "Controller::{limit} of {controller:?} is {value}: set it to {range}, or leave it \
+                 out"
             ),
             Self::GraceTooLong { grace, drain_timeout } => write!(
                 f,

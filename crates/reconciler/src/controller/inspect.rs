@@ -56,8 +56,8 @@ impl<R: Reconciler> Controller<R> {
         let retries = keys.into_iter().map(|(key, error)| {
             let (failures, left) =
                 queue.as_ref().map(|queue| queue.retry_of(&key)).unwrap_or_default();
-            let retry_in = left.map(millis);
-            json!({"key": text(key), "failures": failures, "retry_in_ms": retry_in, "last_error": error})
+            let (key, retry_in) = (text(key), left.map(millis));
+            json!({"key": key, "failures": failures, "retry_in_ms": retry_in, "last_error": error})
         });
         let parked = self.parked.some(MOST).into_iter().map(|(key, reason)| {
             let reason = match reason {

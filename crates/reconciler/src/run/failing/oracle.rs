@@ -46,10 +46,11 @@ async fn admissions_and_verdicts_follow_the_last_run_of_each_key() {
             let of_key = || runs.iter().rev().filter(|run| run.0 == key);
             let last = of_key().next().map(|run| (run.1, run.2));
             let source = SourceNumber::new(rng.usize(0..3));
-            let (reasons, is_weak) = match rng.u8(0..4) {
+            let (reasons, is_weak) = match rng.u8(0..5) {
                 0 => (Reasons::status(source), true),
                 1 => (Reasons::change(source, ChangeKind::Changed), false),
                 2 => (Reasons::added(), false),
+                3 => (Reasons::resynced(), true),
                 _ => (Reasons::retried(), false),
             };
             let admission = admit(keys.since(&key), reasons, now, policy.failing_interval);
