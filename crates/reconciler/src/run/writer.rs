@@ -286,7 +286,9 @@ pub(crate) fn kind<T: TypedKind>() -> String {
 
 #[cfg(test)]
 mod tests {
+    use futures::poll;
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use kube::Api;
 
     use super::*;
     use crate::CacheConfig;
@@ -295,9 +297,33 @@ mod tests {
     async fn a_kind_that_no_cache_shows_is_told_of_once() {
         let client = embedded_apiserver::EmbeddedApiServer::new().client();
         let mut writer = Writer::new(client.clone(), "test".into());
-        writer.read_by(&Cache::<Secret>::new(kube::Api::all(client), CacheConfig::new()));
+        writer.read_by(&Cache::<Secret>::new(Api::all(client), CacheConfig::new()));
         assert!(!writer.is_unshown::<Secret>());
         assert!(writer.is_unshown::<ConfigMap>());
         assert!(!writer.is_unshown::<ConfigMap>(), "once");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_run_waits_for_the_deletion_of_what_this_run_made() {
+        let client = embedded_apiserver::EmbeddedApiServer::new().client();
+        let config = CacheConfig::new().namespaces(["default"]);
+        let cache = Cache::<ConfigMap>::new(Api::all(client.clone()), config);
+        let mut writer = Writer::new(client, "test".into());
+        writer.read_by(&cache);
+        let (by, mut map) = (ObjectKey::cluster("by"), ConfigMap::default());
+        map.metadata.name = Some("m".to_owned());
+        map.metadata.namespace = Some("default".to_owned());
+        let made = writer.create(&by, &map).await.unwrap();
+        writer.delete(&by, &made).await.unwrap();
+        let mut wait = std::pin::pin!(writer.writes.are_seen(&by));
+        assert!(poll!(wait.as_mut()).is_pending());
+        let feed = cache.feed_of("default");
+        feed.apply(cache.prepare(made.clone()).ok().unwrap());
+        feed.scope().has_read(made.metadata.resource_version.as_deref().unwrap());
+        assert!(poll!(wait.as_mut()).is_pending(), "the cache shows it");
+        // As servers do that repeat the object's last version.
+        feed.delete(&made.metadata);
+        feed.scope().has_read(made.metadata.resource_version.as_deref().unwrap());
+        assert_eq!(poll!(wait.as_mut()), std::task::Poll::Ready(true));
     }
 }
