@@ -152,7 +152,8 @@ impl Listener {
 
     /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server here as `user`,
     /// with the user's token if the builder was given one, and with what to trust inline. It
-    /// holds the token: write it where only its reader can read it.
+    /// holds the token: write it where only its reader can read it. Without a token
+    /// ([`Builder::token`](crate::Builder::token)) clients are `system:anonymous`.
     #[must_use]
     pub fn kubeconfig(&self, user: &str) -> String {
         let authority = match &self.secure {

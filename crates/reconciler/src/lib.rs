@@ -1,5 +1,22 @@
 #![cfg_attr(feature = "election", doc = include_str!("../README.md"))] // Its program elects.
 #![cfg_attr(not(feature = "election"), doc = "A controller runtime for Kubernetes.")]
+//!
+//! ## Permissions
+//!
+//! | use | verbs |
+//! | --- | --- |
+//! | a cache | `list`, `watch` of its kind |
+//! | `Context::apply` | `patch` and `create` of the kind |
+//! | `Context::create`, `patch`, `delete` | the same verb of the kind |
+//! | `Context::update_status` | `patch` of the kind's `status` |
+//! | `Controller::finalizer` | `patch` of the controller's kind |
+//! | `Context::event` | `create`, `patch` of `events` in `events.k8s.io` |
+//! | an election | `get`, `create`, `update`, `watch` of `leases` in `coordination.k8s.io` |
+//!
+//! The log and `/readyz` name a right that a cache misses. Where the admission plugin
+//! OwnerReferencesPermissionEnforcement is on, owned objects also need `update` of the subresource
+//! `finalizers` of the owner's kind.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
 mod manager;
@@ -54,5 +71,8 @@ pub use run::{
     Cleanup, Conditions, Context, Finalizers, ObjectAdapter, ObjectReconciler, TypedKind,
 };
 pub use source::{Source, predicate};
+#[cfg(feature = "election")]
+#[doc(no_inline)]
+pub use lease_election;
 #[doc(no_inline)]
 pub use wq_ratelimit::RateLimiter;
