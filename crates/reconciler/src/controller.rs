@@ -231,7 +231,7 @@ impl<K: Key> ControllerView<K> {
     /// Returns the keys that are parked until they change, and why: at most 65,536. Add one through
     /// a [`Handle`] to run it again.
     pub fn parked(&self) -> Vec<(K, Parked)> {
-        self.parked.list()
+        self.parked.some(usize::MAX)
     }
 
     /// Returns the names of the streams that panicked ([`Source::stream`]). They are not read any

@@ -53,6 +53,9 @@ pub use error::ManagerError;
 pub use failure::{BoxError, Failure, FailureError};
 pub use key::{Key, ObjectKey};
 pub use kind::Kind;
+#[cfg(feature = "election")]
+#[doc(no_inline)]
+pub use lease_election;
 #[cfg(feature = "cli")]
 pub use manager::flags::Flags;
 pub use manager::leader_task::LeaderTask;
@@ -71,8 +74,5 @@ pub use run::{
     Cleanup, Conditions, Context, Finalizers, ObjectAdapter, ObjectReconciler, TypedKind,
 };
 pub use source::{Source, predicate};
-#[cfg(feature = "election")]
-#[doc(no_inline)]
-pub use lease_election;
 #[doc(no_inline)]
 pub use wq_ratelimit::RateLimiter;

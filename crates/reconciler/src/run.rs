@@ -2,12 +2,14 @@
 //! the reconciler, its context and its writes.
 
 pub(crate) mod active;
+mod cancellation;
 pub(crate) mod events;
 pub(crate) mod failing;
 pub(crate) mod outcome;
 pub(crate) mod parked;
 pub(crate) mod reconciler;
 pub(crate) mod request;
+mod sparse_map;
 #[cfg(feature = "admin")]
 pub(crate) mod stall;
 pub(crate) mod term;

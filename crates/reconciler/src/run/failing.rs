@@ -9,19 +9,18 @@
 //! So a run that fails and writes its own object does not retrigger itself at the speed of its
 //! writes.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::Key;
 use crate::queue::reasons::Reasons;
+use crate::run::sparse_map::SparseMap;
 
 /// When the last run of each failing key ended, and its error: at most 256 bytes, without control
 /// characters.
 pub(crate) struct FailingKeys<K> {
-    ends: Mutex<HashMap<K, (Instant, Box<str>)>>,
+    ends: SparseMap<K, (Instant, Box<str>)>,
 }
 
 /// Whether a key from the queue may run.
@@ -36,38 +35,30 @@ pub(crate) enum Admission {
 
 impl<K: Key> FailingKeys<K> {
     pub(crate) fn new() -> Self {
-        Self { ends: Mutex::new(HashMap::new()) }
+        Self { ends: SparseMap::new() }
     }
 
     pub(crate) fn failed(&self, key: K, now: Instant, error: Box<str>) {
-        self.ends.lock().insert(key, (now, error));
+        self.ends.insert(key, (now, error), usize::MAX);
     }
 
     pub(crate) fn clear(&self) {
-        let cleared = std::mem::take(&mut *self.ends.lock());
-        drop(cleared);
+        self.ends.clear();
     }
 
     /// The number of failing keys, and at most `most` of them with their last errors.
     #[cfg(feature = "admin")]
     pub(crate) fn some(&self, most: usize) -> (usize, Vec<(K, Box<str>)>) {
-        let ends = self.ends.lock();
-        let some = ends.iter().take(most).map(|(key, (_, error))| (key.clone(), error.clone()));
-        (ends.len(), some.collect())
+        (self.ends.len(), self.ends.some(most, |(_, error)| error.clone()))
     }
 
     pub(crate) fn recovered(&self, key: &K) {
-        let mut ends = self.ends.lock();
-        if !ends.is_empty() {
-            let removed = ends.remove_entry(key);
-            drop(ends);
-            drop(removed);
-        }
+        self.ends.remove(key);
     }
 
     /// When the last run of the key failed.
     pub(crate) fn since(&self, key: &K) -> Option<Instant> {
-        self.ends.lock().get(key).map(|(ended, _)| *ended)
+        self.ends.get(key, |(ended, _)| *ended)
     }
 }
 

@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::Reason;
 use crate::queue::reasons::Reasons;
+use crate::run::cancellation::Cancellation;
 
 /// One run of one key. Clones share it.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub struct Request<K> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) reasons: Reasons,
     pub(crate) sources: Arc<[Arc<str>]>,
-    pub(crate) cancellation: CancellationToken,
+    pub(crate) cancellation: Arc<Cancellation>,
     pub(crate) scope: Scope,
 }
 
@@ -90,7 +91,7 @@ impl<K> Request<K> {
     /// lease the grace is short (100 ms by default).
     #[doc(alias = "ctx.Done")]
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.cancellation
+        self.cancellation.token()
     }
 
     /// Waits for [`cancellation`](Self::cancellation).
@@ -99,7 +100,7 @@ impl<K> Request<K> {
     ///
     /// Nothing is lost when the future is dropped.
     pub fn cancelled(&self) -> WaitForCancellationFuture<'_> {
-        self.cancellation.cancelled()
+        self.cancellation().cancelled()
     }
 
     /// Tracks work that outlives a dropped run, above all blocking work:
@@ -131,7 +132,7 @@ impl<K: fmt::Debug> fmt::Debug for Request<K> {
             .field("key", &self.key)
             .field("attempt", &self.attempt)
             .field("reasons", &self.reasons().collect::<Vec<_>>())
-            .field("cancelled", &self.cancellation.is_cancelled())
+            .field("cancelled", &self.cancellation().is_cancelled())
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,6 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout};
-use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::cache::guarded;
@@ -22,6 +21,7 @@ use crate::queue::reasons::Reasons;
 use crate::queue::{Held, Queue};
 use crate::run::Writes;
 use crate::run::active::{ActiveRuns, RunId};
+use crate::run::cancellation::Cancellation;
 use crate::run::failing::{Admission, FailingKeys, admit};
 use crate::run::outcome::{Ended, Policy, Verdict, decide};
 use crate::run::parked::ParkedKeys;
@@ -51,6 +51,7 @@ pub(crate) struct Work<R: Reconciler> {
 
 /// Runs keys until the queue is shut down.
 pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
+    let stopping = Arc::new(work.term.stopping.clone());
     while let Some(held) = work.queue.get().await {
         if !work.term.may_start() {
             work.returned.lock().push(held.key().clone());
@@ -74,7 +75,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         work.parked.remove(held.key());
         let attempt = held.attempt();
         let policy = work.policy.before_retry(attempt, reasons);
-        let cancellation = work.term.stopping.child_token();
+        let cancellation = Arc::new(Cancellation::new(Arc::clone(&stopping)));
         let request = Request {
             key: held.key().clone(),
             attempt,
@@ -82,7 +83,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             deadline: work.timeout.and_then(|longest| Instant::now().checked_add(longest)),
             reasons,
             sources: Arc::clone(&work.sources),
-            cancellation: cancellation.clone(),
+            cancellation: Arc::clone(&cancellation),
             scope: work.term.scope.clone(),
         };
         let span = tracing::info_span!("reconcile", controller = %work.name,
@@ -151,7 +152,7 @@ async fn one_run<R: Reconciler>(
     work: &Work<R>,
     request: Request<R::Key>,
     attempt: u32,
-    cancellation: &CancellationToken,
+    cancellation: &Cancellation,
 ) -> (Ended, Option<Box<str>>) {
     let run = guarded(async { work.reconciler.reconcile(request).await });
     let run = AssertUnwindSafe(run).catch_unwind();
