@@ -117,8 +117,8 @@ impl<K: TypedKind> Context<K> {
         self.writer.events().record(&*self.object(), kind, reason, "Reconcile", note);
     }
 
-    /// Changes the status of the run's object, by a merge patch of the subresource `status`. Nothing
-    /// is sent if `change` changes nothing.
+    /// Changes the status of the run's object, by a merge patch of the subresource `status`.
+    /// Nothing is sent if `change` changes nothing.
     ///
     /// Conditions that `change` sets ([`Conditions`](crate::Conditions)) get the object's
     /// generation as their observed generation.
