@@ -16,6 +16,55 @@
 //! The log and `/readyz` name a right that a cache misses. Where the admission plugin
 //! OwnerReferencesPermissionEnforcement is on, owned objects also need `update` of the subresource
 //! `finalizers` of the owner's kind.
+//!
+//! ## Tests
+//!
+//! A test runs the program on an API server in the process, in tokio's paused time
+//! (`#[tokio::test(start_paused = true)]`). It waits for what it expects, and back-offs take no
+//! time. `server.requests()` has what was sent.
+//!
+//! ```
+//! use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
+//! use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+//! use kube::{Api, Client, api::PostParams, runtime::wait::await_condition};
+//! # use reconciler::{Action, Context, Controller, Failure, Manager, ObjectReconciler};
+//! # struct Keys;
+//! # impl ObjectReconciler for Keys {
+//! #     type Object = ConfigMap;
+//! #     async fn reconcile(
+//! #         &self, map: &ConfigMap, cx: &Context<ConfigMap>,
+//! #     ) -> Result<Action, Failure> {
+//! #         let name = map.metadata.name.clone();
+//! #         let metadata = kube::api::ObjectMeta { name, ..Default::default() };
+//! #         cx.apply(Secret { metadata, ..Secret::default() }).await?;
+//! #         Ok(Action::await_change())
+//! #     }
+//! # }
+//! # fn add_keys(manager: &mut Manager, client: &Client) {
+//! #     let maps = manager.cache(Api::<ConfigMap>::all(client.clone()));
+//! #     let secrets = manager.cache(Api::<Secret>::all(client.clone()));
+//! #     manager.add(Controller::new("keys", &maps, Keys).owns(&secrets));
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let writes = Match::any().user("operator").writes().resource("secrets");
+//! let lost = Rule::new(writes, Fault::DropAfter).calls(1..=1); // done, but the answer is lost
+//! let server = EmbeddedApiServer::builder().faults(FaultPlan::none().rule(lost)).build();
+//! let mut manager = Manager::builder().build()?;
+//! add_keys(&mut manager, &server.client_as("operator")); // as the program does
+//! tokio::spawn(manager.run(std::future::pending()));
+//!
+//! let maps = Api::<ConfigMap>::namespaced(server.client(), "default");
+//! let mut map = ConfigMap::default();
+//! map.metadata.name = Some("a".to_owned());
+//! maps.create(&PostParams::default(), &map).await?;
+//! let secrets = Api::<Secret>::namespaced(server.client(), "default");
+//! await_condition(secrets, "a", |secret: Option<&Secret>| secret.is_some()).await?;
+//! server.faults().assert_all_fired();
+//! # Ok(())
+//! # }
+//! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
