@@ -38,7 +38,7 @@ pub trait RateLimiter<T> {
         Vec::new()
     }
 
-    /// Forgets old records. A queue calls it now and then, and before it reports attempts.
+    /// Forgets old records. A queue calls it now and then, and before `num_requeues`.
     fn sweep(&mut self, now: Instant) {
         let _ = now;
     }

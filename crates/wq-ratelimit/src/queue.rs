@@ -169,10 +169,6 @@ where
     }
 
     pub(crate) fn attempts(&self, item: &T) -> u32 {
-        // Most items have not failed: no clock is read for them. Age only lowers a count.
-        if self.retry_state.lock().limiter.num_requeues(item) == 0 {
-            return 0;
-        }
         let now = self.queue.now();
         self.with_state(|state, discarded| state.attempts(item, now, discarded))
     }
