@@ -190,6 +190,11 @@ impl<K: Key> Held<K> {
         self.guard.num_requeues()
     }
 
+    /// Whether a failure now counts as an attempt: not before the retry.
+    pub(crate) fn failure_counts(&self) -> bool {
+        self.guard.failure_counts()
+    }
+
     pub(crate) fn reasons(&self) -> Reasons {
         self.guard.order().reasons
     }
@@ -204,11 +209,6 @@ impl<K: Key> Held<K> {
         let Self { guard } = self;
         let key = guard.item().clone();
         // Add first, so that the queue always holds the key.
-        // It merges with a retry that waits, and runs at the earlier time.
-        let at = queue.inner.now().checked_add(by);
-        let is_early =
-            queue.inner.deadline(&key).is_some_and(|retry| at.is_some_and(|at| at < retry));
-        let reasons = if is_early { reasons.postponed() } else { reasons };
         let note = Note { order: guard.order().order, reasons };
         let added = queue.inner.add_after_with(key.clone(), by, note);
         guard.done();

@@ -18,6 +18,7 @@ pub(crate) trait Finish<T, B: Backlog> {
         outcome: Outcome,
     ) -> Result<Option<Scheduled>, Rejected<T>>;
     fn num_requeues(&self, item: &T) -> u32;
+    fn failure_counts(&self, item: &T) -> bool;
     fn move_due(&self);
 }
 
@@ -61,6 +62,13 @@ where
 
     fn num_requeues(&self, item: &T) -> u32 {
         self.attempts(item)
+    }
+
+    fn failure_counts(&self, item: &T) -> bool {
+        let now = self.queue.now();
+        self.with_state(|state, _| {
+            state.rules.count_early_attempts || state.backoffs.early(item, now).is_none()
+        })
     }
 
     fn move_due(&self) {

@@ -52,6 +52,14 @@ macro_rules! guard {
                 self.queue.num_requeues(self.item())
             }
 
+            /// Whether a failure now counts as an attempt: not before the end of the item's
+            /// back-off, unless [`count_early_attempts`](crate::Builder::count_early_attempts) is
+            /// set.
+            #[must_use]
+            pub fn failure_counts(&self) -> bool {
+                self.queue.failure_counts(self.item())
+            }
+
             /// Ends the work on the item. For a retry it returns how the retry was scheduled.
             ///
             /// Returns `Ok(None)` for an outcome without a retry. After

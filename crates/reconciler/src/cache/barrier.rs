@@ -17,7 +17,7 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    pub(crate) async fn seen(mut self) {
+    pub(crate) async fn seen(&mut self) {
         // Without its sender the cache is gone, and no run reads it.
         let _ = self.newest.wait_for(|version| (self.is_seen)(*version)).await;
     }
@@ -43,6 +43,11 @@ impl<K: Kind> Cache<K> {
         let scope = self.scope_of(key.namespace())?;
         let cache = self.clone();
         Some(unseen(scope, move |_| cache.get(&key).is_none_or(|held| held.meta().uid != uid)))
+    }
+
+    /// Whether the cache changes objects before it stores them.
+    pub(crate) fn is_transformed(&self) -> bool {
+        self.shared.config.transform.is_some()
     }
 
     /// What the watch of a namespace does to the cache.

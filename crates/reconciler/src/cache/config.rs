@@ -240,14 +240,17 @@ impl<K> CacheConfig<K> {
         if self.fields.is_some() {
             return None;
         }
-        let terms = self.labels_of(namespace).into_iter().flat_map(|labels| labels.split(','));
+        let labels = self.labels_of(namespace).map_or("", String::as_str).trim();
+        if labels.is_empty() {
+            return Some(Vec::new());
+        }
         let term = |term: &str| {
             let (name, value) = term.split_once('=')?;
-            let value = value.strip_prefix('=').unwrap_or(value);
-            let is_plain = !term.contains(['!', '(', ')', ' ']);
+            let (name, value) = (name.trim(), value.strip_prefix('=').unwrap_or(value).trim());
+            let is_plain = !name.contains(['!', '(', ')', ' ']) && !value.contains(['(', ')', ' ']);
             is_plain.then(|| (name.to_owned(), value.to_owned()))
         };
-        terms.map(term).collect()
+        labels.split(',').map(term).collect()
     }
 
     pub(crate) fn list_params(&self, namespace: Option<&str>, token: Option<String>) -> ListParams {

@@ -5,11 +5,12 @@
 mod streaming;
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
+use futures::{FutureExt as _, StreamExt as _};
 use kube::Error;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -18,6 +19,7 @@ use super::scope::url_in;
 use super::store::Relist;
 use super::updates::Feed;
 use crate::failure::Chain;
+use crate::hostile::let_go;
 use crate::watch::decode::{Decoded, Reader, Steps, WatchStep};
 use crate::watch::protocol::{Fault, Next, OnBackwards, Patience, Protocol};
 use crate::{Kind, ObjectKey};
@@ -86,11 +88,28 @@ impl<K: Kind> WatchLoop<K> {
 
     async fn run(mut self) -> Infallible {
         loop {
-            let pause = self.step().await;
+            // The kind's own code may panic.
+            let pause = match AssertUnwindSafe(self.step()).catch_unwind().await {
+                Ok(pause) => pause,
+                Err(panic) => {
+                    let_go(panic);
+                    self.panicked()
+                }
+            };
             if !pause.is_zero() {
                 self.pause(pause).await;
             }
         }
+    }
+
+    /// The kind's own code panicked: once more, object by object, so that the others get through.
+    fn panicked(&mut self) -> Duration {
+        self.feed.failed("the code of the kind panicked");
+        self.listing = None;
+        self.tolerant = true;
+        let pause = self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
+        self.protocol.restart();
+        pause
     }
 
     /// Waits, unless [`Cache::retry_now`](crate::Cache::retry_now) ends the pause.

@@ -25,8 +25,6 @@ pub(crate) struct Reasons {
     carried: bool,
     /// The retry of a failed run is due.
     retried: bool,
-    /// An event was postponed, to before the retry.
-    postponed: bool,
     /// A weak event, although nothing has changed.
     resynced: bool,
 }
@@ -146,16 +144,6 @@ impl Reasons {
         !self.retried && self != Self::default()
     }
 
-    /// The same events, postponed to before the retry.
-    pub(crate) fn postponed(self) -> Self {
-        Self { postponed: true, ..self }
-    }
-
-    /// Whether a run of a failing key comes before its retry.
-    pub(crate) fn are_early(self) -> bool {
-        self.postponed || self.are_events()
-    }
-
     /// Whether only weak events named the key.
     pub(crate) fn are_weak(self) -> bool {
         let changes = Self { resynced: false, ..self };
@@ -192,7 +180,6 @@ impl Reasons {
         self.carried |= other.carried;
         self.retried |= other.retried;
         self.resynced |= other.resynced;
-        self.postponed |= other.postponed;
     }
 
     /// The reasons in a fixed order, with the sources' names.

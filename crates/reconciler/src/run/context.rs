@@ -1,5 +1,6 @@
 //! `Context`: one run on one object: its request, and the writes that it makes.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -52,7 +53,8 @@ impl<K: TypedKind> Context<K> {
     /// It gets the run's object as its controller, and its namespace if it names none. Fields of
     /// other managers are taken over, and so is an object of this name that is there. Nothing is
     /// sent if the run's key applied the same before, and if a cache of the controller
-    /// ([`owns`](crate::Controller::owns)) shows that nobody has changed the object since.
+    /// ([`owns`](crate::Controller::owns)) shows that nobody has changed the object since: it
+    /// returns the cache's object. So each child is applied once after a start.
     ///
     /// Items that others add to a keyed list, such as containers or ports, stay. If theirs and
     /// yours exclude each other, the server refuses the apply (422).
@@ -98,7 +100,14 @@ impl<K: TypedKind> Context<K> {
     ///
     /// The server's error, also if the object is gone.
     pub async fn patch<T: TypedKind>(&self, key: &ObjectKey, patch: &Value) -> Result<T, Failure> {
-        self.writer.patch(self.request.key(), key, None, &Patch::Merge(patch)).await
+        let patched: T =
+            self.writer.patch(self.request.key(), key, None, &Patch::Merge(patch)).await?;
+        if key == self.request.key()
+            && let Some(own) = (&patched as &dyn Any).downcast_ref::<K>()
+        {
+            *self.object.lock() = Arc::new(own.clone());
+        }
+        Ok(patched)
     }
 
     /// Deletes an object, if it still has its uid. An object that is gone is no error.
@@ -146,9 +155,15 @@ impl<K: TypedKind> Context<K> {
             Ok(serde_json::to_value(object).map_err(kube::Error::SerdeError)?["status"].take())
         };
         let (before, mut after) = (status(&old)?, status(&new)?);
+        if before.is_null() && after.as_object().is_some_and(serde_json::Map::is_empty) {
+            return Ok(()); // Neither says anything.
+        }
         let generation = old.meta().generation;
+        let held = before["conditions"].as_array().into_iter().flatten();
+        let held: Vec<&Value> = held.collect();
         for condition in after["conditions"].as_array_mut().into_iter().flatten() {
-            if condition["observedGeneration"].is_null()
+            if !held.contains(&&*condition)
+                && condition["observedGeneration"].is_null()
                 && let (Some(generation), Some(condition)) = (generation, condition.as_object_mut())
             {
                 condition.insert("observedGeneration".to_owned(), generation.into());

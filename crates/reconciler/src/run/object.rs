@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::context::Context;
 use super::finalizers::Finalizers as _;
@@ -90,7 +91,13 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
     async fn reconcile(&self, request: Request<ObjectKey>) -> Result<Action, Failure> {
         let key = request.key().clone();
         let _run = self.writer.writes.run(&key);
-        if !self.writer.writes.are_seen(&key).await {
+        let are_seen = tokio::select! {
+            biased;
+            are_seen = self.writer.writes.are_seen(&key) => are_seen,
+            // The key is left for the next term, which waits again.
+            () = request.cancelled() => return Ok(Action::requeue(Duration::ZERO)),
+        };
+        if !are_seen {
             self.writer.metrics.unseen_writes.up();
             tracing::warn!("a cache does not show the writes of the last run");
         }

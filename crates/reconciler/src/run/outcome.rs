@@ -22,7 +22,6 @@ use std::time::Duration;
 
 use crate::Action;
 use crate::failure::Then;
-use crate::queue::reasons::Reasons;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +50,10 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The policy of this run. Before the retry of a failing key a run of an event counts no
-    /// attempt, so it is not the last one.
-    pub(crate) fn before_retry(self, attempt: u32, reasons: Reasons) -> Self {
-        let is_early = attempt > 0 && reasons.are_early();
-        Self { max_attempts: self.max_attempts.filter(|_| !is_early), ..self }
+    /// The policy for a run whose failure counts as an attempt or not. One that does not is not the
+    /// last.
+    pub(crate) fn counting(self, counts: bool) -> Self {
+        Self { max_attempts: self.max_attempts.filter(|_| counts), ..self }
     }
 
     /// Whether the key has no attempt after this one.

@@ -68,7 +68,8 @@ impl<K> Request<K> {
 
     /// Returns whether the key is parked if this run fails
     /// ([`Controller::max_attempts`](crate::Controller::max_attempts)). A terminal failure parks it
-    /// in any run.
+    /// in any run. A run of an event before the retry counts no attempt, unless it lasts until the
+    /// time of the retry.
     pub fn is_last_attempt(&self) -> bool {
         self.is_last_attempt
     }

@@ -74,7 +74,7 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         }
         work.parked.remove(held.key());
         let attempt = held.attempt();
-        let policy = work.policy.before_retry(attempt, reasons);
+        let policy = work.policy.counting(held.failure_counts());
         let cancellation = Arc::new(Cancellation::new(Arc::clone(&stopping)));
         let request = Request {
             key: held.key().clone(),
@@ -92,6 +92,8 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         let (ended, error) = one_run(&work, request, attempt, &cancellation).instrument(span).await;
         // Work that holds the run's token learns that the run is over.
         cancellation.cancel();
+        // The time of the retry may have come during the run.
+        let policy = work.policy.counting(held.failure_counts());
         let verdict = decide(ended, attempt, &policy);
         work.metrics.ended(ended, verdict, began.elapsed());
         match verdict {

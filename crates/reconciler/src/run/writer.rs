@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::core::Request;
+use kube::core::{PartialObjectMeta, PartialObjectMetaExt as _, Request};
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -34,6 +34,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(65);
 pub trait TypedKind: Kind + Resource<DynamicType = (), Scope: 'static> + Serialize {}
 
 impl<T> TypedKind for T where T: Kind + Resource<DynamicType = (), Scope: 'static> + Serialize {}
+
+/// What a cache of metadata has of a kind.
+type Metadata<T> = PartialObjectMeta<T>;
 
 /// Whether objects of the kind have no namespace.
 pub(crate) fn is_of_cluster<T: Resource<Scope: 'static>>() -> bool {
@@ -85,9 +88,10 @@ impl Writer {
     }
 
     /// Whether no cache of the controller shows the kind; true once.
-    pub(crate) fn is_unshown<T: Kind>(&self) -> bool {
-        let id = TypeId::of::<T>();
-        !self.caches.contains_key(&id) && self.unshown.lock().insert(id)
+    pub(crate) fn is_unshown<T: TypedKind>(&self) -> bool {
+        let ids = [TypeId::of::<T>(), TypeId::of::<Metadata<T>>()];
+        let is_shown = ids.iter().any(|id| self.caches.contains_key(id));
+        !is_shown && self.unshown.lock().insert(ids[0])
     }
 
     fn caches<T: Kind>(&self) -> impl Iterator<Item = &Cache<T>> {
@@ -97,8 +101,12 @@ impl Writer {
 
     /// Notes a write of the run of `by`.
     fn wrote<T: Kind>(&self, by: &ObjectKey, object: &T) {
-        let unseen: Vec<Unseen> =
+        let mut unseen: Vec<Unseen> =
             self.caches().filter_map(|cache: &Cache<T>| cache.written(object)).collect();
+        let partial = object.meta().clone().into_response_partial::<T>();
+        let metadata =
+            self.caches().filter_map(|cache: &Cache<Metadata<T>>| cache.written(&partial));
+        unseen.extend(metadata);
         if !unseen.is_empty() {
             self.writes.note(by, unseen);
         }
@@ -160,8 +168,13 @@ impl Writer {
         let wanted = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
         let id = (TypeId::of::<T>(), key.clone());
         let of_status: &[&str] = if wanted.get("status").is_none() { &["status"] } else { &[] };
+        // A cache that leaves something out shows only its version.
+        let is_partial = self.caches().any(|cache: &Cache<T>| cache.is_transformed());
         let digests = |shown: &T| {
-            let shown = written(shown, of_status)?;
+            let shown = match is_partial {
+                true => shown.meta().resource_version.clone()?.into(),
+                false => written(shown, of_status)?,
+            };
             Some([self.hasher.hash_one(&wanted), self.hasher.hash_one(shown)])
         };
         if let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
@@ -197,6 +210,9 @@ impl Writer {
             }
         };
         let request = request.map_err(kube::Error::BuildRequest)?;
+        if !is_apply {
+            self.writes.unapply(by, &(TypeId::of::<T>(), key.clone()));
+        }
         let held: Option<Arc<T>> = self.held(by, key);
         self.writes.announce(by);
         let patched = answered(self.client.request(request)).await?;
@@ -214,6 +230,7 @@ impl Writer {
         object: &T,
     ) -> Result<(), Failure> {
         let Some(key) = ObjectKey::of(object) else { return Ok(()) };
+        self.writes.unapply(by, &(TypeId::of::<T>(), key.clone()));
         let uid = object.meta().uid.clone();
         let params = match &uid {
             Some(uid) => DeleteParams::default().preconditions(kube::api::Preconditions {
@@ -230,9 +247,12 @@ impl Writer {
                 Some(kept) => self.wrote(by, &kept),
                 None => {
                     let caches = self.caches();
-                    let unseen: Vec<Unseen> = caches
+                    let mut unseen: Vec<Unseen> = caches
                         .filter_map(|cache: &Cache<T>| cache.deleted(key.clone(), uid.clone()))
                         .collect();
+                    unseen.extend(self.caches().filter_map(|cache: &Cache<Metadata<T>>| {
+                        cache.deleted(key.clone(), uid.clone())
+                    }));
                     self.writes.note(by, unseen);
                 }
             },

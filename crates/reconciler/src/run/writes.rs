@@ -55,6 +55,21 @@ impl<K: Key> Drop for Run<'_, K> {
     }
 }
 
+/// A wait for the caches. Puts back what it has not seen when it is dropped.
+struct Wait<'a, K: Key> {
+    writes: &'a Writes<K>,
+    key: &'a K,
+    unseen: Vec<Unseen>,
+}
+
+impl<K: Key> Drop for Wait<'_, K> {
+    fn drop(&mut self) {
+        if !self.unseen.is_empty() {
+            self.writes.note(self.key, std::mem::take(&mut self.unseen));
+        }
+    }
+}
+
 impl<K: Key> Writes<K> {
     pub(crate) fn new() -> Self {
         Self { by_key: Mutex::new(HashMap::new()), hasher: RandomState::new() }
@@ -113,7 +128,7 @@ impl<K: Key> Writes<K> {
     ///
     /// # Cancel safety
     ///
-    /// A dropped wait forgets the writes: the next one does not wait for them.
+    /// After a dropped wait the next one waits for the same writes.
     pub(crate) async fn are_seen(&self, key: &K) -> bool {
         let unseen = match self.by_key.lock().get_mut(key) {
             Some(written) => {
@@ -122,14 +137,20 @@ impl<K: Key> Writes<K> {
             }
             None => return true,
         };
-        let is_empty = unseen.is_empty();
-        let all = async {
-            // In their order: an object that was made and deleted is not gone before it is seen.
-            for write in unseen {
-                write.seen().await;
-            }
-        };
-        let are_seen = is_empty || timeout(LONGEST_WAIT, all).await.is_ok();
+        let mut wait = Wait { writes: self, key, unseen };
+        let mut are_seen = true;
+        if !wait.unseen.is_empty() {
+            let all = async {
+                // In their order: what was made and deleted is not gone before it is seen.
+                while let Some(write) = wait.unseen.first_mut() {
+                    write.seen().await;
+                    wait.unseen.remove(0);
+                }
+            };
+            are_seen = timeout(LONGEST_WAIT, all).await.is_ok();
+        }
+        wait.unseen.clear();
+        drop(wait);
         if are_seen && let Some(written) = self.by_key.lock().get_mut(key) {
             written.own.seen();
         }
@@ -143,6 +164,13 @@ impl<K: Key> Writes<K> {
 
     pub(crate) fn applied(&self, key: &K, object: Id, digests: [u64; 2]) {
         self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, digests);
+    }
+
+    /// The object was written in another way, so the next apply is sent.
+    pub(crate) fn unapply(&self, key: &K, object: &Id) {
+        if let Some(written) = self.by_key.lock().get_mut(key) {
+            written.applied.remove(object);
+        }
     }
 
     /// Whether this was applied last, with this answer.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures::stream::{BoxStream, StreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::managed_fields;
 use crate::Kind;
+use crate::hostile::let_go;
 
 /// An object, or the readable parts of an object that does not decode.
 pub(crate) type Decoded<K> = Result<K, Undecodable>;
@@ -164,10 +166,17 @@ struct Tolerant;
 impl Mode for Tolerant {
     fn decode<'de, K: Kind, D: Deserializer<'de>>(object: D) -> Result<Decoded<K>, D::Error> {
         let value = serde_json::Value::deserialize(object)?;
-        Ok(K::deserialize(&value).map_err(|error| Undecodable {
-            meta: Box::new(metadata(value.get("metadata"))),
-            error: error.to_string(),
-        }))
+        // The kind's own code may panic.
+        let decoded = catch_unwind(AssertUnwindSafe(|| K::deserialize(&value)));
+        let error = match decoded {
+            Ok(Ok(object)) => return Ok(Ok(object)),
+            Ok(Err(error)) => error.to_string(),
+            Err(panic) => {
+                let_go(panic);
+                "its Deserialize panicked".to_owned()
+            }
+        };
+        Ok(Err(Undecodable { meta: Box::new(metadata(value.get("metadata"))), error }))
     }
 }
 

@@ -21,6 +21,7 @@ mod scopes;
 mod seen;
 mod sources;
 mod stopping;
+mod edges;
 mod streaming;
 #[cfg(feature = "election")]
 mod terms;

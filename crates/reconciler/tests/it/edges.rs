@@ -1,0 +1,336 @@
+//! Promises at their edges: writes and stops while a watch stands still, code of a kind that
+//! panics, attempts beside events, and what an apply or a status update sends.
+
+use std::time::Duration;
+
+use embedded_apiserver::Match;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Patch, PatchParams};
+use kube::core::PartialObjectMeta;
+use kube::{Api, CustomResource, ResourceExt as _};
+use reconciler::{
+    Action, CacheConfig, Context, Controller, Failure, ObjectAdapter, ObjectKey, ObjectReconciler,
+    Request, reconcile_fn,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+use wq_ratelimit::ExponentialBackoff;
+
+use crate::bench::{Bench, Log, key, manager, start, until};
+use crate::objects::{Site, make, map, world};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What a run does.
+enum Deed {
+    /// Creates a child under a generated name if the cache shows none.
+    OneChild(Box<dyn Fn() -> usize + Send + Sync>),
+    Apply,
+    /// Applies, patches and applies once more if the Site says so.
+    PatchBetween,
+    /// The same with a deletion.
+    DeleteBetween,
+    /// Sets nothing.
+    Status,
+    /// Patches the own object, and then sets its status.
+    PatchAndStatus,
+}
+
+struct Doer {
+    deed: Deed,
+    /// The ends of runs.
+    log: Log<()>,
+}
+
+impl ObjectReconciler for Doer {
+    type Object = Site;
+
+    async fn reconcile(&self, site: &Site, cx: &Context<Site>) -> Result<Action, Failure> {
+        let is_second = site.spec.text == "two";
+        match &self.deed {
+            Deed::OneChild(seen) => {
+                if seen() == 0 {
+                    let meta = json!({"generateName": "child-", "labels": {"a": "b"}});
+                    let child = json!({"metadata": meta});
+                    cx.create::<ConfigMap>(serde_json::from_value(child)?).await?;
+                }
+            }
+            Deed::Apply => drop(cx.apply(map("a", "good")).await?),
+            Deed::PatchBetween => {
+                cx.apply(map("a", "good")).await?;
+                if is_second {
+                    let patch = json!({"data": {"text": "patched"}});
+                    cx.patch::<ConfigMap>(&key("a"), &patch).await?;
+                    cx.apply(map("a", "good")).await?;
+                }
+            }
+            Deed::DeleteBetween => {
+                let held = cx.apply(map("a", "good")).await?;
+                // Not for ever: each deletion is an event.
+                if is_second && self.log.len() < 3 {
+                    cx.delete(&held).await?;
+                    let again = cx.apply(map("a", "good")).await?;
+                    assert_ne!(again.uid(), held.uid(), "the deleted object");
+                }
+            }
+            Deed::Status => cx.update_status(|_| {}).await?,
+            Deed::PatchAndStatus => {
+                let stamp =
+                    json!({"metadata": {"annotations": {"runs": self.log.len().to_string()}}});
+                let patched = cx.patch::<Site>(cx.key(), &stamp).await?;
+                assert_eq!(cx.object().resource_version(), patched.resource_version());
+                cx.update_status(|status| status.length = 7).await?;
+            }
+        }
+        self.log.push(());
+        Ok(Action::requeue(SECOND))
+    }
+}
+
+fn controller(
+    bench: &Bench,
+    manager: &mut reconciler::Manager,
+    deed: Deed,
+) -> (Controller<ObjectAdapter<Doer>>, Log<()>) {
+    let cache = manager.cache(Api::<Site>::all(bench.client.clone()));
+    let log = Log::new();
+    (Controller::new("sites", &cache, Doer { deed, log: log.clone() }), log)
+}
+
+fn writes(bench: &Bench, resource: &str) -> u64 {
+    bench.server.requests().by("controller").writes().resource(resource).count()
+}
+
+fn watches_of_maps() -> Match {
+    Match::any().resource("configmaps")
+}
+
+async fn stall(bench: &Bench) {
+    until("the watch", || bench.server.faults().live_watches(&watches_of_maps()) >= 1).await;
+    bench.server.faults().stall_watches(&watches_of_maps());
+}
+
+async fn merge(bench: &Bench, patch: Value) {
+    bench.maps.patch("a", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_out_during_the_wait_for_the_caches_makes_no_second_child() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let maps = manager.cache(bench.api());
+    let seen = maps.clone();
+    let (controller, _) =
+        controller(&bench, &mut manager, Deed::OneChild(Box::new(move || seen.len())));
+    manager.add(controller.owns(&maps).timeout(SECOND));
+    let running = start(manager);
+    stall(&bench).await;
+    make(&sites, "a", "one").await;
+    sleep(4 * SECOND).await;
+    bench.server.faults().cut_watches(&watches_of_maps());
+    sleep(30 * SECOND).await;
+    assert_eq!(writes(&bench, "configmaps"), 1);
+    assert_eq!(running.stop().await.controllers[0].timeouts, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_ends_the_wait_for_the_caches_and_begins_no_run() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let maps = manager.cache(bench.api());
+    let seen = maps.clone();
+    let (controller, log) =
+        controller(&bench, &mut manager, Deed::OneChild(Box::new(move || seen.len())));
+    manager.add(controller.owns(&maps));
+    let running = start(manager);
+    stall(&bench).await;
+    make(&sites, "a", "one").await;
+    until("the first run", || log.len() == 1).await;
+    sleep(2 * SECOND).await; // The second waits.
+    let began = Instant::now();
+    running.stop().await;
+    assert!(began.elapsed() < SECOND, "{:?}", began.elapsed());
+    assert_eq!((log.len(), writes(&bench, "configmaps")), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_see_their_own_writes_in_caches_of_metadata_and_of_selectors() {
+    for selector in [None, Some(""), Some("a=b"), Some("a = b"), Some("a == b")] {
+        let (bench, sites) = world();
+        let mut manager = manager();
+        let config = CacheConfig::new().labels(selector.unwrap_or_default());
+        let whole = manager.cache_with(bench.api(), config);
+        let metadata = Api::<PartialObjectMeta<ConfigMap>>::all(bench.client.clone());
+        let metadata = manager.cache_with(metadata, CacheConfig::new().named("metadata"));
+        let (of_whole, of_metadata) = (whole.clone(), metadata.clone());
+        let is_whole = selector.is_some();
+        let seen = move || if is_whole { of_whole.len() } else { of_metadata.len() };
+        let (controller, _) = controller(&bench, &mut manager, Deed::OneChild(Box::new(seen)));
+        manager.add(if is_whole { controller.owns(&whole) } else { controller.owns(&metadata) });
+        let running = start(manager);
+        stall(&bench).await;
+        make(&sites, "a", "one").await;
+        sleep(5 * SECOND).await;
+        bench.server.faults().cut_watches(&watches_of_maps());
+        sleep(30 * SECOND).await;
+        assert_eq!(writes(&bench, "configmaps"), 1, "{selector:?}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_leaves_something_out_hides_no_change_from_an_apply() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let config = CacheConfig::<ConfigMap>::new().transform(|map| map.data = None);
+    let maps = manager.cache_with(bench.api(), config);
+    let (controller, log) = controller(&bench, &mut manager, Deed::Apply);
+    manager.add(controller.owns(&maps));
+    let running = start(manager);
+    make(&sites, "a", "one").await;
+    until("runs", || log.len() > 5).await;
+    assert_eq!(writes(&bench, "configmaps"), 1);
+    merge(&bench, json!({"data": {"text": "foreign"}})).await;
+    sleep(10 * SECOND).await;
+    assert_eq!(bench.maps.get("a").await.unwrap().data.unwrap()["text"], "good");
+    assert_eq!(writes(&bench, "configmaps"), 2);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_after_another_write_of_the_run_is_sent() {
+    for deed in [Deed::PatchBetween, Deed::DeleteBetween] {
+        let (bench, sites) = world();
+        let mut manager = manager();
+        let maps = manager.cache(bench.api());
+        let (controller, log) = controller(&bench, &mut manager, deed);
+        manager.add(controller.owns(&maps).ignore_own_writes(true));
+        let running = start(manager);
+        make(&sites, "a", "one").await;
+        until("a run", || log.len() == 1).await;
+        let patch = Patch::Merge(json!({"spec": {"text": "two"}}));
+        sites.patch("a", &PatchParams::default(), &patch).await.unwrap();
+        until("the next", || log.len() > 2).await;
+        assert_eq!(bench.maps.get("a").await.unwrap().data.unwrap()["text"], "good");
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_that_nobody_set_is_not_sent_and_others_keep_their_conditions() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let (controller, log) = controller(&bench, &mut manager, Deed::Status);
+    make(&sites, "a", "one").await;
+    let foreign = json!({"type": "Foreign", "status": "True", "reason": "R", "message": "",
+        "lastTransitionTime": "2024-01-01T00:00:00Z"});
+    let patch = Patch::Merge(json!({"status": {"length": 0, "conditions": [foreign]}}));
+    sites.patch_status("a", &PatchParams::default(), &patch).await.unwrap();
+    manager.add(controller);
+    let running = start(manager);
+    until("runs", || log.len() > 3).await;
+    assert_eq!(writes(&bench, "sites"), 0);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_follows_a_patch_of_the_own_object() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let (controller, log) = controller(&bench, &mut manager, Deed::PatchAndStatus);
+    manager.add(controller.ignore_own_writes(true));
+    let running = start(manager);
+    make(&sites, "a", "one").await;
+    until("runs", || log.len() > 3).await;
+    let report = running.stop().await;
+    assert_eq!((report.controllers[0].conflicts, report.controllers[0].errors), (0, 0));
+}
+
+/// Attempts are counted by the time of the retry, which a run of an event may pass.
+#[tokio::test(start_paused = true)]
+async fn events_and_long_runs_do_not_hide_the_last_attempt() {
+    for takes in [Duration::ZERO, 3 * SECOND] {
+        let log = Log::new();
+        let seen = log.clone();
+        let run = move |request: Request<u32>| {
+            seen.push(request.attempt());
+            async move {
+                sleep(takes).await;
+                Err::<Action, _>(Failure::retry("no"))
+            }
+        };
+        let controller = Controller::keyed("keys", reconcile_fn(run))
+            .max_attempts(3)
+            .failing_interval(SECOND)
+            .limiter(ExponentialBackoff::new(2 * SECOND, 2 * SECOND).unwrap());
+        let (handle, view) = (controller.handle(), controller.observe());
+        let mut manager = manager();
+        manager.add(controller);
+        let running = start(manager);
+        // Not while it is parked: a handle runs it anew.
+        for _ in 0..100 {
+            if view.parked().is_empty() {
+                handle.add(1);
+            }
+            sleep(SECOND / 2).await;
+        }
+        assert_eq!(log.all().into_iter().max(), Some(2), "{takes:?}");
+        assert!(running.stop().await.controllers[0].exhausted > 0, "{takes:?}: {:?}", log.all());
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Fragile(String);
+
+impl<'de> Deserialize<'de> for Fragile {
+    fn deserialize<D: serde::Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(text)?;
+        assert_ne!(text, "unreadable", "planted in Deserialize");
+        Ok(Self(text))
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        assert!(self.0 != "undroppable" || std::thread::panicking(), "planted in Drop");
+    }
+}
+
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize)]
+#[kube(group = "example.com", version = "v1", kind = "FragileSite", plural = "sites", namespaced)]
+#[kube(schema = "disabled")]
+struct FragileSiteSpec {
+    text: Fragile,
+}
+
+/// Code of a kind that panics hides its object. It ends no watch, and no other controller waits.
+#[tokio::test(start_paused = true)]
+async fn a_kind_whose_code_panics_hides_only_its_object() {
+    for text in ["unreadable", "undroppable"] {
+        let (bench, sites) = world();
+        let mut manager = manager();
+        let cache = manager.cache(Api::<FragileSite>::all(bench.client.clone()));
+        let maps = manager.cache(bench.api());
+        let (log, neighbour) = (Log::new(), Log::new());
+        let noting = |log: &Log<String>| {
+            let log = log.clone();
+            reconcile_fn(move |request: Request<ObjectKey>| {
+                let key = request.key().clone();
+                log.push(key.name().to_owned());
+                async { Ok(Action::await_change()) }
+            })
+        };
+        manager.add(Controller::keyed("sites", noting(&log)).source(cache.objects()));
+        manager.add(Controller::keyed("maps", noting(&neighbour)).source(maps.objects()));
+        make(&sites, "bad", text).await;
+        bench.create("m").await;
+        let running = start(manager);
+        until("the neighbour", || neighbour.len() == 1).await;
+        sites.delete("bad", &kube::api::DeleteParams::default()).await.unwrap();
+        make(&sites, "good", "text").await;
+        until("the others", || log.all().iter().any(|name| name == "good")).await;
+        assert!(cache.status().failures > 0, "{text}: {:?}", cache.status());
+        running.stop().await;
+    }
+}
