@@ -1,5 +1,6 @@
 //! The requests of clients: counted by server, method and code, as client-go does. An error of a
-//! connection gets the server's address, which kube's error does not have.
+//! connection gets the server's address, and an overloaded server's answer its time to wait: kube's
+//! errors have neither.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,8 +9,11 @@ use std::task::{Context, Poll};
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
 use kube::client::{Body, ClientBuilder};
+use kube::core::Status;
+use kube::core::response::StatusDetails;
 use parking_lot::Mutex;
 use tower::Service;
 
@@ -81,6 +85,9 @@ where
             let answer = answer.await;
             let code = answer.as_ref().ok().map(Response::status);
             requests.count(Kind { host: Arc::clone(&host), method, code });
+            if let Some(status) = answer.as_ref().ok().and_then(overload) {
+                return Err(kube::Error::Api(Box::new(status)).into());
+            }
             answer.map_err(|error| match error.is::<kube::Error>() {
                 // kube takes its own errors out of the box.
                 true => error,
@@ -89,6 +96,29 @@ where
         }
         .boxed()
     }
+}
+
+/// The status of an overloaded server, which says in a header when to ask again, and nothing in
+/// JSON.
+fn overload<B>(answer: &Response<B>) -> Option<Status> {
+    let header = |name| answer.headers().get(name)?.to_str().ok();
+    let code = answer.status();
+    let is_json = header(CONTENT_TYPE).is_some_and(|kind| kind.starts_with("application/json"));
+    if is_json || !matches!(code.as_u16(), 429 | 503) {
+        return None;
+    }
+    let retry_after_seconds = header(RETRY_AFTER)?.parse().ok()?;
+    let message = format!("the server is overloaded: {code}, ask again in {retry_after_seconds} s");
+    let details = StatusDetails {
+        retry_after_seconds,
+        name: String::new(),
+        group: String::new(),
+        kind: String::new(),
+        uid: String::new(),
+        causes: Vec::new(),
+    };
+    let status = Status::failure(&message, "TooManyRequests").with_code(code.as_u16());
+    Some(status.with_details(details))
 }
 
 /// A request that got no answer.

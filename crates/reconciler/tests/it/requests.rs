@@ -63,3 +63,22 @@ async fn requests_are_counted_by_code_method_and_host_and_errors_name_the_host()
     }
     running.stop().await;
 }
+
+/// As API priority and fairness answers: no JSON.
+#[tokio::test]
+async fn the_header_of_an_overloaded_server_says_when_to_ask_again() {
+    let manager = Manager::builder().build().unwrap();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let mut server =
+        Config::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
+    server.default_retry = false;
+    let maps: Api<ConfigMap> = Api::default_namespaced(manager.client(server).unwrap());
+    let text = "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\nretry-after: 30\r\n\
+        connection: close\r\ncontent-length: 4\r\n\r\nbusy";
+    let answers = [text];
+    let (asked, ()) = tokio::join!(maps.get("a"), answer(listener, &answers));
+    let failure = Failure::from(asked.unwrap_err());
+    let status = failure.status().unwrap();
+    assert_eq!((status.code, status.details.as_ref().unwrap().retry_after_seconds), (429, 30));
+    assert!(failure.to_string().contains("ask again in 30 s"), "{failure}");
+}
