@@ -52,7 +52,7 @@ impl<K: Kind> Watches<K> {
             // they get every change exactly once.
             tokio::select! {
                 biased;
-                () = feed.arrival() => feed.greet(),
+                () = feed.arrival() => feed.greet().await,
                 Some(never) = watching.next() => match never {},
             }
         }
@@ -158,7 +158,7 @@ impl<K: Kind> WatchLoop<K> {
             self.feed.failed("the list has no resourceVersion");
             return self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
         };
-        self.complete(listing, version)
+        self.complete(listing, version).await
     }
 
     fn empty_listing(&self) -> Listing<K> {
@@ -179,17 +179,17 @@ impl<K: Kind> WatchLoop<K> {
     }
 
     /// Handles a complete list.
-    fn complete(&mut self, listing: Listing<K>, version: String) -> Duration {
+    async fn complete(&mut self, listing: Listing<K>, version: String) -> Duration {
         let Listing { relist, undecoded } = listing;
         self.tolerant = undecoded > 0;
-        let refused = if self.protocol.is_backwards(&version) {
-            Some(relist)
-        } else {
-            // A list may have a new version and still show older objects.
-            self.feed.commit(relist, false).err().map(|(_, relist)| relist)
+        // A list may have a new version and still show older objects.
+        let stored = match self.protocol.is_backwards(&version) {
+            true => Err(relist),
+            false => self.feed.commit(relist, false).map_err(|(_, relist)| relist),
         };
-        if let Some(relist) = refused {
-            match self.protocol.listed_backwards(fastrand::u64(..)) {
+        let changes = match stored {
+            Ok(changes) => changes,
+            Err(relist) => match self.protocol.listed_backwards(fastrand::u64(..)) {
                 OnBackwards::ListAgain(pause) => {
                     self.feed.failed("the list is older than what was seen before");
                     return pause;
@@ -198,10 +198,11 @@ impl<K: Kind> WatchLoop<K> {
                     tracing::warn!(watch = %self.feed.name(), namespace = self.namespace(),
                         "the cluster went back in time (restored from a backup?): its older state is taken over");
                     // An authoritative commit cannot fail.
-                    let _ = self.feed.commit(relist, true);
+                    self.feed.commit(relist, true).unwrap_or_default()
                 }
-            }
-        }
+            },
+        };
+        self.feed.listed(changes).await;
         self.feed.scope().has_listed(&version);
         self.protocol.listed(version);
         Duration::ZERO

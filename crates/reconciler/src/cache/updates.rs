@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use tokio::task::coop::consume_budget;
 
 use super::scope::Scope;
 use super::store::{Backwards, Entering, Relist, Values};
@@ -59,23 +60,32 @@ impl<K: Kind> Feed<K> {
         drop(unused);
     }
 
-    /// Stores a complete list; see [`Store::commit`](super::store::Store::commit).
+    /// Stores a complete list; see [`Store::commit`](super::store::Store::commit). Returns the
+    /// changes, for [`listed`](Self::listed).
     pub(crate) fn commit(
         &self,
         relist: Relist<K>,
         authoritative: bool,
-    ) -> Result<(), (Backwards, Relist<K>)> {
-        let mut store = self.cache.shared.store.write();
-        let changes = store.commit(relist, authoritative)?;
-        drop(store);
-        self.deliver(&changes);
+    ) -> Result<Vec<Change<K>>, (Backwards, Relist<K>)> {
+        self.cache.shared.store.write().commit(relist, authoritative)
+    }
+
+    /// Shows the changes of a complete list. Yields between them, as the mappings of many may take
+    /// long.
+    pub(crate) async fn listed(&self, changes: Vec<Change<K>>) {
+        let told = self.told();
+        if !told.is_empty() {
+            for change in &changes {
+                told.iter().for_each(|on_change| self.call(on_change, change));
+                consume_budget().await;
+            }
+        }
         self.scope.status.send_modify(|status| {
             status.lists = status.lists.saturating_add(1);
             status.objects = after(status.objects, &changes);
             status.synced = true;
         });
-        self.greet();
-        Ok(())
+        self.cache.shared.arrived.notify_one();
     }
 
     pub(crate) fn apply(&self, entering: Entering<K>) {
@@ -94,33 +104,28 @@ impl<K: Kind> Feed<K> {
     }
 
     fn changed(&self, changes: &[Change<K>]) {
-        self.deliver(changes);
+        if !changes.is_empty() {
+            let told = self.told();
+            for change in changes {
+                told.iter().for_each(|on_change| self.call(on_change, change));
+            }
+        }
         self.scope.status.send_if_modified(|status| {
             status.objects = after(status.objects, changes);
             false // no waiter needs the count
         });
     }
 
-    /// Calls the subscribers that know the state before these changes.
-    fn deliver(&self, changes: &[Change<K>]) {
-        if changes.is_empty() {
-            return;
-        }
-        let told: Vec<OnChange<K>> = {
-            let mut subscribers = self.cache.shared.subscribers.lock();
-            subscribers.greeted.retain(|subscriber| subscriber.alive.load(Ordering::Acquire));
-            subscribers.greeted.iter().map(|subscriber| Arc::clone(&subscriber.on_change)).collect()
-        };
-        for change in changes {
-            for on_change in &told {
-                self.call(on_change, change);
-            }
-        }
+    /// The subscribers that know the state until now.
+    fn told(&self) -> Vec<OnChange<K>> {
+        let mut subscribers = self.cache.shared.subscribers.lock();
+        subscribers.greeted.retain(|subscriber| subscriber.alive.load(Ordering::Acquire));
+        subscribers.greeted.iter().map(|subscriber| Arc::clone(&subscriber.on_change)).collect()
     }
 
     /// Shows every object to the new subscribers, which then get the changes. Does nothing before
-    /// the first list.
-    pub(crate) fn greet(&self) {
+    /// the first list. No watch of the cache goes on meanwhile.
+    pub(crate) async fn greet(&self) {
         if !self.cache.is_synced() {
             return;
         }
@@ -136,6 +141,7 @@ impl<K: Kind> Feed<K> {
             {
                 self.call(&newcomer.on_change, &change);
             }
+            consume_budget().await;
         }
         self.cache.shared.subscribers.lock().greeted.extend(newcomers);
     }

@@ -1,6 +1,8 @@
 //! Promises at their edges: writes and stops while a watch stands still, code of a kind that
 //! panics, attempts beside events, and what an apply or a status update sends.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 use embedded_apiserver::Match;
@@ -14,6 +16,7 @@ use reconciler::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 use wq_ratelimit::ExponentialBackoff;
 
@@ -333,4 +336,41 @@ async fn a_kind_whose_code_panics_hides_only_its_object() {
         assert!(cache.status().failures > 0, "{text}: {:?}", cache.status());
         running.stop().await;
     }
+}
+
+/// Mappings of many objects leave time for other tasks.
+#[tokio::test(start_paused = true)]
+async fn slow_mappings_of_a_long_list_block_nobody() {
+    let (bench, _) = world();
+    for number in 0..1000 {
+        bench.create(&number.to_string()).await;
+    }
+    let mut manager = manager();
+    let maps = manager.cache(bench.api());
+    // The mappings since the last turn of another task, and the most of them.
+    let (since, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let (called, all) = (Arc::new(Notify::new()), Arc::new(AtomicU32::new(0)));
+    let source = maps.trigger({
+        let (since, most) = (Arc::clone(&since), Arc::clone(&most));
+        let (called, all) = (Arc::clone(&called), Arc::clone(&all));
+        move |change| {
+            all.fetch_add(1, Relaxed);
+            most.fetch_max(since.fetch_add(1, Relaxed) + 1, Relaxed);
+            called.notify_one();
+            change.key()
+        }
+    });
+    let run = |_: Request<ObjectKey>| async { Ok::<_, Failure>(Action::await_change()) };
+    manager.add(Controller::keyed("maps", reconcile_fn(run)).source(source));
+    let other = tokio::spawn(async move {
+        loop {
+            called.notified().await;
+            since.store(0, Relaxed);
+        }
+    });
+    let running = start(manager);
+    until("the start", || all.load(Relaxed) == 1000).await;
+    other.abort();
+    assert!(most.load(Relaxed) < 300, "{most:?} without a turn of another task");
+    running.stop().await;
 }

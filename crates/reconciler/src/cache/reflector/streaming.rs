@@ -61,7 +61,7 @@ impl<K: Kind> WatchLoop<K> {
                 WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
             }
         };
-        let pause = self.complete(listing, version);
+        let pause = self.complete(listing, version).await;
         match self.protocol.next() {
             Next::Watch { .. } => self.follow(steps).await,
             _ => pause,
