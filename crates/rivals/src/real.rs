@@ -31,7 +31,7 @@ pub async fn cluster(kubeconfig: impl AsRef<Path>) -> Result<kube::Config> {
     let file = Kubeconfig::read_from(kubeconfig)?;
     let mut cluster =
         kube::Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-    // One that the environment names has no way to this machine's loopback.
+    // A proxy of the environment cannot reach this machine's loopback.
     cluster.proxy_url = None;
     Ok(cluster)
 }

@@ -50,8 +50,8 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// The policy for a run whose failure counts as an attempt or not. One that does not is not the
-    /// last.
+    /// The policy for a run whose failure counts as an attempt, or does not. A run that does not
+    /// count is not the last attempt.
     pub(crate) fn counting(self, counts: bool) -> Self {
         Self { max_attempts: self.max_attempts.filter(|_| counts), ..self }
     }

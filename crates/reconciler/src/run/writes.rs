@@ -141,7 +141,7 @@ impl<K: Key> Writes<K> {
         let mut are_seen = true;
         if !wait.unseen.is_empty() {
             let all = async {
-                // In their order: what was made and deleted is not gone before it is seen.
+                // The order matters: an object that was made and deleted is gone after it was seen.
                 while let Some(write) = wait.unseen.first_mut() {
                     write.seen().await;
                     wait.unseen.remove(0);

@@ -89,7 +89,7 @@ async fn a_member_that_another_adds_to_an_atomic_map_is_removed() {
     assert_eq!(selector().await, before);
     let repaired = applies(&bench, "services");
 
-    // A label is nobody's business: the apply says nothing of it, and is not sent again and again.
+    // The apply says nothing of a label: it is sent once for that change, and not again.
     let patch = Patch::Merge(json!({"metadata": {"labels": {"x": "y"}}}));
     services.patch("a", &PatchParams::default(), &patch).await.unwrap();
     sleep(Duration::from_secs(10)).await;
