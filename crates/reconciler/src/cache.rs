@@ -131,10 +131,9 @@ impl<K: Kind> Cache<K> {
     }
 
     /// The scope of this namespace.
-    fn scope_of(&self, namespace: Option<&str>) -> Option<&Scope> {
-        let covers =
-            |scope: &&Scope| scope.namespace.is_none() || scope.namespace.as_deref() == namespace;
-        self.shared.scopes.iter().map(|scope| &**scope).find(covers)
+    fn scope_of(&self, namespace: Option<&str>) -> Option<&Arc<Scope>> {
+        let mut scopes = self.shared.scopes.iter();
+        scopes.find(|it| it.namespace.is_none() || it.namespace.as_deref() == namespace)
     }
 
     /// Returns the object of this name, as last seen.

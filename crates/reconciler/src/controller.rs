@@ -62,7 +62,7 @@ pub struct Controller<R: Reconciler> {
     metrics: Arc<ControllerMetrics>,
     /// What the runs of an object controller write.
     writes: Option<Arc<Writes<R::Key>>>,
-    ended: Arc<term::Ended>,
+    left: Arc<term::Left>,
     broken: Broken,
 }
 
@@ -96,7 +96,7 @@ impl<R: Reconciler> Controller<R> {
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             writes: None,
-            ended: Arc::default(),
+            left: Arc::default(),
             broken: Broken::default(),
         }
     }

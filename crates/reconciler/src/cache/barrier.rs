@@ -1,48 +1,53 @@
-//! The barrier: waits until a cache shows a write.
+//! The barrier: whether a cache shows a write. Pure.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use kube::core::{Selector, SelectorExt as _};
-use tokio::sync::watch;
 
 use super::Cache;
 use super::scope::Scope;
+use crate::hostile::let_go;
 use crate::{Kind, ObjectKey};
 
 /// A write that a cache has yet to show.
-pub(crate) struct Unseen {
-    newest: watch::Receiver<u64>,
-    /// Whether the cache shows it, when it has read all events up to this version.
-    is_seen: Box<dyn Fn(u64) -> bool + Send + Sync>,
-}
+pub(crate) struct Unseen(Box<dyn Fn() -> bool + Send + Sync>);
 
 impl Unseen {
-    pub(crate) async fn seen(&mut self) {
-        // Without its sender the cache is gone, and no run reads it.
-        let _ = self.newest.wait_for(|version| (self.is_seen)(*version)).await;
+    /// Whether the cache shows it now.
+    pub(crate) fn is_seen(&self) -> bool {
+        (self.0)()
     }
 }
 
 impl fmt::Debug for Unseen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Unseen").field("newest", &*self.newest.borrow()).finish_non_exhaustive()
+        f.debug_struct("Unseen").finish_non_exhaustive()
     }
 }
 
 impl<K: Kind> Cache<K> {
-    /// The wait for an object that was written. `None` if the cache does not cover it: an event
-    /// would never come.
+    /// An object that was written. `None` if the cache does not cover it: an event would never
+    /// come.
     pub(crate) fn written(&self, object: &K) -> Option<Unseen> {
         let version: u64 = object.meta().resource_version.as_deref()?.parse().ok()?;
         let scope = self.scope_of(object.meta().namespace.as_deref())?;
-        self.covers(scope, object).then(|| unseen(scope, move |newest| newest >= version))
+        let covers = self.covers(scope, object);
+        let scope = Arc::clone(scope);
+        covers.then(|| Unseen(Box::new(move || scope.newest.load(Acquire) >= version)))
     }
 
-    /// The wait for an object that was deleted and is gone.
+    /// An object that was deleted and is gone.
     pub(crate) fn deleted(&self, key: ObjectKey, uid: Option<String>) -> Option<Unseen> {
-        let scope = self.scope_of(key.namespace())?;
+        self.scope_of(key.namespace())?;
         let cache = self.clone();
-        Some(unseen(scope, move |_| cache.get(&key).is_none_or(|held| held.meta().uid != uid)))
+        Some(Unseen(Box::new(move || {
+            let held = cache.get(&key);
+            let is_seen = held.as_ref().is_none_or(|held| held.meta().uid != uid);
+            let_go(held); // Its destructor may panic.
+            is_seen
+        })))
     }
 
     /// Whether the cache changes objects before it stores them.
@@ -55,10 +60,7 @@ impl<K: Kind> Cache<K> {
     pub(crate) fn feed_of(&self, namespace: &str) -> super::updates::Feed<K> {
         let mut scopes = self.shared.scopes.iter();
         let scope = scopes.find(|scope| scope.namespace.as_deref() == Some(namespace));
-        super::updates::Feed::new(
-            self.clone(),
-            std::sync::Arc::clone(scope.expect("a watch of it")),
-        )
+        super::updates::Feed::new(self.clone(), Arc::clone(scope.expect("a watch of it")))
     }
 
     /// Whether an event of the object reaches the cache. A selector that cannot be judged here
@@ -74,29 +76,24 @@ impl<K: Kind> Cache<K> {
     }
 }
 
-fn unseen(scope: &Scope, is_seen: impl Fn(u64) -> bool + Send + Sync + 'static) -> Unseen {
-    Unseen { newest: scope.newest.subscribe(), is_seen: Box::new(is_seen) }
-}
-
 impl Scope {
     /// All events up to this version have been read.
     pub(crate) fn has_read(&self, version: &str) {
-        let Ok(version) = version.parse::<u64>() else { return };
-        // Also wakes waits for a deletion, whose event may repeat an older version.
-        self.newest.send_modify(|newest| *newest = version.max(*newest));
+        if let Ok(version) = version.parse() {
+            self.newest.fetch_max(version, Release);
+        }
     }
 
     /// A list of this version was taken over. A restored cluster goes back.
     pub(crate) fn has_listed(&self, version: &str) {
         if let Ok(version) = version.parse() {
-            let _: u64 = self.newest.send_replace(version);
+            self.newest.store(version, Release);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::Api;
 
@@ -104,7 +101,7 @@ mod tests {
     use crate::CacheConfig;
 
     #[tokio::test]
-    async fn a_write_is_waited_for_in_the_watch_of_its_namespace() {
+    async fn a_write_is_seen_by_the_watch_of_its_namespace() {
         let client = embedded_apiserver::EmbeddedApiServer::new().client();
         let config = CacheConfig::new().namespaces(["a", "b"]).labels_in("a", "x=y");
         let cache = Cache::<ConfigMap>::new(Api::all(client), config);
@@ -116,7 +113,7 @@ mod tests {
             }}))
             .unwrap()
         };
-        let is_seen = || cache.written(&map("a", "y")).unwrap().seen().now_or_never().is_some();
+        let is_seen = || cache.written(&map("a", "y")).unwrap().is_seen();
         let scope = |namespace| cache.scope_of(Some(namespace)).unwrap();
         scope("b").has_read("20");
         assert!(!is_seen(), "b has read more, and tells nothing about a");

@@ -1,5 +1,7 @@
 //! `Scope`: one watch of a cache, of all namespaces or of one, and its state.
 
+use std::sync::atomic::AtomicU64;
+
 use tokio::sync::{Notify, watch};
 
 use super::CacheStatus;
@@ -10,7 +12,7 @@ pub(crate) struct Scope {
     /// Whether the cache has several: then each is named in logs.
     pub(super) is_one_of_several: bool,
     /// All events up to this version have been read.
-    pub(super) newest: watch::Sender<u64>,
+    pub(super) newest: AtomicU64,
     pub(super) status: watch::Sender<CacheStatus>,
     /// Signals the watch to end its pause.
     pub(super) hurried: Notify,
@@ -21,7 +23,7 @@ impl Scope {
         Self {
             namespace,
             is_one_of_several,
-            newest: watch::Sender::new(0),
+            newest: AtomicU64::new(0),
             status: watch::Sender::new(CacheStatus::default()),
             hurried: Notify::new(),
         }

@@ -22,9 +22,9 @@ use crate::run::worker::{Work, work};
 use crate::source::{Feed, Intake};
 use crate::{ManagerError, Reconciler};
 
-/// How the last term of a controller ended.
-#[derive(Debug, Default)]
-pub(crate) struct Ended(Mutex<(Vec<String>, usize)>);
+/// What the last term of a controller left: the keys of dropped runs as shown by `Debug`, and how
+/// many keys had not started.
+pub(crate) type Left = Mutex<(Vec<String>, usize)>;
 
 /// The manager's view of a controller.
 pub(crate) trait Managed: InTerm {
@@ -126,7 +126,7 @@ impl<R: Reconciler> Managed for Controller<R> {
     }
 
     fn report(&self) -> ControllerReport {
-        let (abandoned, not_started) = self.ended.0.lock().clone();
+        let (abandoned, not_started) = self.left.lock().clone();
         let metrics = &self.metrics;
         ControllerReport {
             name: self.name.to_string(),
@@ -200,7 +200,7 @@ impl<R: Reconciler> Controller<R> {
         }
         left.append(&mut shared.returned.lock());
         let abandoned = std::mem::take(&mut *shared.dropped.lock());
-        *self.ended.0.lock() = (abandoned.iter().map(shown).collect(), left.len());
+        *self.left.lock() = (abandoned.iter().map(shown).collect(), left.len());
         abandoned.iter().for_each(|key| self.limiter.forget_left(key));
         abandoned.into_iter().for_each(let_go);
         closing.end(left);

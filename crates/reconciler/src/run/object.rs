@@ -4,7 +4,6 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::context::Context;
 use super::finalizers::Finalizers as _;
@@ -91,16 +90,6 @@ impl<R: ObjectReconciler> Reconciler for ObjectAdapter<R> {
     async fn reconcile(&self, request: Request<ObjectKey>) -> Result<Action, Failure> {
         let key = request.key().clone();
         let _run = self.writer.writes.run(&key);
-        let are_seen = tokio::select! {
-            biased;
-            are_seen = self.writer.writes.are_seen(&key) => are_seen,
-            // The key is left for the next term, which waits again.
-            () = request.cancelled() => return Ok(Action::requeue(Duration::ZERO)),
-        };
-        if !are_seen {
-            self.writer.metrics.unseen_writes.up();
-            tracing::warn!("a cache does not show the writes of the last run");
-        }
         let Some(object) = self.cache.get(&key) else {
             self.writer.writes.forget(&key);
             return Ok(Action::await_change());

@@ -1,7 +1,8 @@
 //! One worker: takes a key, runs the reconciler on it, and applies the verdict of `outcome`.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,14 +20,14 @@ use crate::metrics::ControllerMetrics;
 use crate::queue::inbox::Inbox;
 use crate::queue::reasons::Reasons;
 use crate::queue::{Held, Queue};
-use crate::run::Writes;
 use crate::run::active::{ActiveRuns, RunId};
 use crate::run::cancellation::Cancellation;
 use crate::run::failing::{Admission, FailingKeys, admit};
 use crate::run::outcome::{Ended, Policy, Verdict, decide};
 use crate::run::parked::ParkedKeys;
 use crate::run::term::Term;
-use crate::{Reconciler, Request};
+use crate::run::writes::{Barrier, Writes};
+use crate::{Failure, Reconciler, Request};
 
 /// The shared state of one controller's workers in one term.
 pub(crate) struct Work<R: Reconciler> {
@@ -73,55 +74,23 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
             }
         }
         work.parked.remove(held.key());
-        let attempt = held.attempt();
-        let policy = work.policy.counting(held.failure_counts());
         let cancellation = Arc::new(Cancellation::new(Arc::clone(&stopping)));
-        let request = Request {
-            key: held.key().clone(),
-            attempt,
-            is_last_attempt: policy.is_last(attempt),
-            deadline: work.timeout.and_then(|longest| Instant::now().checked_add(longest)),
-            reasons,
-            sources: Arc::clone(&work.sources),
-            cancellation: Arc::clone(&cancellation),
-            scope: work.term.scope.clone(),
-        };
+        let request = work.request(&held, reasons, Arc::clone(&cancellation));
+        let attempt = request.attempt;
         let span = tracing::info_span!("reconcile", controller = %work.name,
             key = %shown(&request.key), attempt);
         let began = Instant::now();
-        let (ended, error) = one_run(&work, request, attempt, &cancellation).instrument(span).await;
+        let end = work.run(request, &cancellation).instrument(span).await;
         // Work that holds the run's token learns that the run is over.
         cancellation.cancel();
-        // The time of the retry may have come during the run.
-        let policy = work.policy.counting(held.failure_counts());
-        let verdict = decide(ended, attempt, &policy);
-        work.metrics.ended(ended, verdict, began.elapsed());
-        match verdict {
-            Verdict::Retry | Verdict::RetryAfter(_) => {
-                let error = error.unwrap_or_default();
-                work.failing.failed(held.key().clone(), Instant::now(), error)
-            }
-            Verdict::Rest | Verdict::Requeue(_) => work.failing.recovered(held.key()),
-            Verdict::Park(reason) => {
-                work.failing.recovered(held.key());
-                work.parked.insert(held.key().clone(), reason, Instant::now());
-            }
-        }
-        let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&work.queue, verdict)));
-        match (finished, running.end()) {
-            // The next term runs a key that was to run again.
-            (Ok(refused), _) => work.returned.lock().extend(refused),
-            (Err(_), None) => {}
-            (Err(_), Some(key)) => {
-                work.metrics.panics.up();
-                let queued = work.queue.finish_anyhow(key, verdict);
-                tracing::error!(controller = %work.name, ?queued, "the limiter or the key panicked at the end of a run");
-            }
-        }
+        work.finish(held, running, attempt, end, began);
         // A reconciler that never waits must not block the runtime.
         consume_budget().await;
     }
 }
+
+/// The end of a run, and the text of its error, safe for a terminal.
+struct End(Ended, Box<str>);
 
 impl<R: Reconciler> Work<R> {
     /// The reasons of the key with the weights of its events. Its last run has ended.
@@ -132,78 +101,148 @@ impl<R: Reconciler> Work<R> {
         }
     }
 
+    /// Whether the key may run now.
     fn admission(&self, key: &R::Key, reasons: Reasons) -> Admission {
         if reasons.are_own() && self.policy.ignores_own_writes {
             return Admission::Leave;
         }
+        let now = Instant::now();
         // A handle un-parks a key at once.
         let parked = || self.parked.since(key).filter(|_| !reasons.are_added());
         let ended = self.failing.since(key).or_else(parked);
-        admit(ended, reasons, Instant::now(), self.policy.failing_interval)
+        let admission = admit(ended, reasons, now, self.policy.failing_interval);
+        let Some(writes) = self.writes.as_ref().filter(|_| admission == Admission::Run) else {
+            return admission;
+        };
+        match writes.barrier(key, now) {
+            Barrier::Open => Admission::Run,
+            Barrier::Closed(by) => Admission::Postpone(by),
+            Barrier::Late => {
+                self.metrics.unseen_writes.up();
+                tracing::warn!(controller = %self.name, key = %shown(key),
+                    "a run starts although a cache does not show the writes of the last one");
+                Admission::Run
+            }
+        }
     }
+
+    fn request(
+        &self,
+        held: &Held<R::Key>,
+        reasons: Reasons,
+        cancellation: Arc<Cancellation>,
+    ) -> Request<R::Key> {
+        let attempt = held.attempt();
+        Request {
+            key: held.key().clone(),
+            attempt,
+            is_last_attempt: self.policy.counting(held.failure_counts()).is_last(attempt),
+            deadline: self.timeout.and_then(|longest| Instant::now().checked_add(longest)),
+            reasons,
+            sources: Arc::clone(&self.sources),
+            cancellation,
+            scope: self.term.scope.clone(),
+        }
+    }
+
+    /// Applies the verdict of `outcome` to the key.
+    fn finish(
+        &self,
+        held: Held<R::Key>,
+        running: Running<'_, R>,
+        attempt: u32,
+        end: End,
+        began: Instant,
+    ) {
+        let End(ended, error) = end;
+        // Asked again: the time of the retry may have come during the run.
+        let policy = self.policy.counting(held.failure_counts());
+        let verdict = decide(ended, attempt, &policy);
+        self.metrics.ended(ended, verdict, began.elapsed());
+        match verdict {
+            Verdict::Retry | Verdict::RetryAfter(_) => {
+                self.failing.failed(held.key().clone(), Instant::now(), error);
+            }
+            Verdict::Rest | Verdict::Requeue(_) => self.failing.recovered(held.key()),
+            Verdict::Park(reason) => {
+                self.failing.recovered(held.key());
+                self.parked.insert(held.key().clone(), reason, Instant::now());
+            }
+        }
+        let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&self.queue, verdict)));
+        let key = running.end();
+        match finished {
+            // The next term runs a key that was to run again.
+            Ok(refused) => self.returned.lock().extend(refused),
+            Err(_) => {
+                self.metrics.panics.up();
+                let queued = key.map(|key| self.queue.finish_anyhow(key, verdict));
+                tracing::error!(controller = %self.name, ?queued, "the limiter or the key panicked at the end of a run");
+            }
+        }
+    }
+
+    /// Runs the reconciler once, with its time-out, and catches its panics.
+    async fn run(&self, request: Request<R::Key>, cancellation: &Cancellation) -> End {
+        let attempt = request.attempt;
+        let run = guarded(async { self.reconciler.reconcile(request).await });
+        let run = pin!(AssertUnwindSafe(run).catch_unwind());
+        match self.in_time(run, cancellation).await {
+            None => End(Ended::TimedOut, "its time was up".into()),
+            Some(Ok(Ok(action))) => End(Ended::Done(action), Box::default()),
+            Some(Ok(Err(failure))) => failed(failure, attempt),
+            Some(Err(panic)) => panicked(panic),
+        }
+    }
+
+    /// The result of a run. `None` if its time was up, and its notice after that.
+    async fn in_time<F: Future>(
+        &self,
+        mut run: Pin<&mut F>,
+        cancellation: &Cancellation,
+    ) -> Option<F::Output> {
+        let Some(longest) = self.timeout else { return Some(run.await) };
+        if let Ok(result) = timeout(longest, run.as_mut()).await {
+            return Some(result);
+        }
+        cancellation.cancel();
+        let notice = notice_of(longest);
+        let result = timeout(notice, run).await.ok();
+        if result.is_none() {
+            tracing::warn!(timeout = ?longest, ?notice, "a reconcile took too long and was dropped");
+        }
+        result
+    }
+}
+
+fn failed(failure: Failure, attempt: u32) -> End {
+    let (error, then) = (said(&failure), failure.then());
+    // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
+    if then == Then::Conflict {
+        tracing::debug!(error, "a reconcile met a conflict");
+    } else if failure.is_terminal() {
+        tracing::warn!(error, "a reconcile failed for good");
+    } else if attempt.saturating_add(1).is_power_of_two() {
+        tracing::warn!(error, "a reconcile failed");
+    } else {
+        tracing::debug!(error, "a reconcile failed");
+    }
+    let_go(failure); // Its destructor may panic.
+    End(Ended::Failed(then), error.into())
+}
+
+fn panicked(panic: Box<dyn Any + Send>) -> End {
+    let said = panic.downcast_ref::<&str>().copied();
+    let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = loggable(said.unwrap_or("not a text"));
+    tracing::error!(text, "a reconcile panicked");
+    let_go(panic); // Its destructor may panic too.
+    End(Ended::Panicked, format!("panicked: {text}").into())
 }
 
 /// The time between the cancellation at the time-out and the drop of the run.
 pub(crate) fn notice_of(timeout: Duration) -> Duration {
     (timeout / 10).clamp(Duration::from_millis(100), Duration::from_secs(5))
-}
-
-/// Runs the reconciler once, with its time-out, and catches its panics. Returns the text of its
-/// error too, safe for a terminal.
-async fn one_run<R: Reconciler>(
-    work: &Work<R>,
-    request: Request<R::Key>,
-    attempt: u32,
-    cancellation: &Cancellation,
-) -> (Ended, Option<Box<str>>) {
-    let run = guarded(async { work.reconciler.reconcile(request).await });
-    let run = AssertUnwindSafe(run).catch_unwind();
-    let result = match work.timeout {
-        None => run.await,
-        Some(longest) => {
-            let mut run = pin!(run);
-            match timeout(longest, &mut run).await {
-                Ok(result) => result,
-                Err(_) => {
-                    cancellation.cancel();
-                    let notice = notice_of(longest);
-                    match timeout(notice, run).await {
-                        Ok(result) => result,
-                        Err(_) => {
-                            tracing::warn!(timeout = ?longest, ?notice, "a reconcile took too long and was dropped");
-                            return (Ended::TimedOut, Some("its time was up".into()));
-                        }
-                    }
-                }
-            }
-        }
-    };
-    match result {
-        Ok(Ok(action)) => (Ended::Done(action), None),
-        Ok(Err(failure)) => {
-            let (error, then) = (said(&failure), failure.then());
-            // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
-            if then == Then::Conflict {
-                tracing::debug!(error, "a reconcile met a conflict");
-            } else if failure.is_terminal() {
-                tracing::warn!(error, "a reconcile failed for good");
-            } else if attempt.saturating_add(1).is_power_of_two() {
-                tracing::warn!(error, "a reconcile failed");
-            } else {
-                tracing::debug!(error, "a reconcile failed");
-            }
-            let_go(failure); // Its destructor may panic.
-            (Ended::Failed(then), Some(error.into()))
-        }
-        Err(panic) => {
-            let said = panic.downcast_ref::<&str>().copied();
-            let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-            let text = loggable(said.unwrap_or("not a text"));
-            tracing::error!(text, "a reconcile panicked");
-            let_go(panic); // Its destructor may panic too.
-            (Ended::Panicked, Some(format!("panicked: {text}").into()))
-        }
-    }
 }
 
 /// Keeps a key whose run is dropped before its end, by an abort or by a panic in a destructor.

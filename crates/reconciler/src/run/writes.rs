@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::time::timeout;
+use tokio::time::Instant;
 
 use super::own::OwnWrites;
 use crate::cache::Unseen;
@@ -18,6 +18,18 @@ use crate::{Key, ObjectKey};
 
 /// The longest wait for the caches. A watch that fails must not stop the controller.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// The first and the longest time between two looks at the caches.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+
+/// Whether a run of a key may start: whether the caches show what the last one wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Barrier {
+    Open,
+    /// They do not show it yet. Look again after this time.
+    Closed(Duration),
+    /// They did not show it in time.
+    Late,
+}
 
 /// The writes of one controller, by the key whose run made them.
 #[derive(Debug)]
@@ -33,6 +45,8 @@ type Id = (TypeId, ObjectKey);
 struct Written {
     /// Writes that a cache has yet to show.
     unseen: Vec<Unseen>,
+    /// When the barrier was first found closed.
+    closed: Option<Instant>,
     own: OwnWrites,
     /// Digests of the last apply to each object, and of its answer.
     applied: HashMap<Id, [u64; 2]>,
@@ -52,21 +66,6 @@ impl<K: Key> Drop for Run<'_, K> {
         let answers = by_key.get_mut(self.key).map(|it| std::mem::take(&mut it.answers));
         drop(by_key);
         let_go(answers);
-    }
-}
-
-/// A wait for the caches. Puts back what it has not seen when it is dropped.
-struct Wait<'a, K: Key> {
-    writes: &'a Writes<K>,
-    key: &'a K,
-    unseen: Vec<Unseen>,
-}
-
-impl<K: Key> Drop for Wait<'_, K> {
-    fn drop(&mut self) {
-        if !self.unseen.is_empty() {
-            self.writes.note(self.key, std::mem::take(&mut self.unseen));
-        }
     }
 }
 
@@ -124,37 +123,32 @@ impl<K: Key> Writes<K> {
         }
     }
 
-    /// Waits until the caches show the writes of this key. Returns false if they do not in time.
-    ///
-    /// # Cancel safety
-    ///
-    /// After a dropped wait the next one waits for the same writes.
-    pub(crate) async fn are_seen(&self, key: &K) -> bool {
-        let unseen = match self.by_key.lock().get_mut(key) {
-            Some(written) => {
-                written.own.begin();
-                std::mem::take(&mut written.unseen)
-            }
-            None => return true,
+    /// Looks at the caches before a run of the key, which starts unless the barrier is closed.
+    pub(crate) fn barrier(&self, key: &K, now: Instant) -> Barrier {
+        let mut unseen = match self.by_key.lock().get_mut(key) {
+            Some(written) => std::mem::take(&mut written.unseen),
+            None => return Barrier::Open,
         };
-        let mut wait = Wait { writes: self, key, unseen };
-        let mut are_seen = true;
-        if !wait.unseen.is_empty() {
-            let all = async {
-                // The order matters: an object that was made and deleted is gone after it was seen.
-                while let Some(write) = wait.unseen.first_mut() {
-                    write.seen().await;
-                    wait.unseen.remove(0);
-                }
-            };
-            are_seen = timeout(LONGEST_WAIT, all).await.is_ok();
+        // The order matters: an object that was made and deleted is gone after it was seen.
+        let seen = unseen.iter().take_while(|write| write.is_seen()).count();
+        unseen.drain(..seen);
+        let mut by_key = self.by_key.lock();
+        let written = by_key.entry(key.clone()).or_default();
+        let waited = now.saturating_duration_since(*written.closed.get_or_insert(now));
+        if !unseen.is_empty() && waited < LONGEST_WAIT {
+            // Twice as long each time.
+            let next = waited.clamp(LOOKS.0, LOOKS.1).min(LONGEST_WAIT - waited);
+            unseen.append(&mut written.unseen);
+            written.unseen = unseen;
+            return Barrier::Closed(next);
         }
-        wait.unseen.clear();
-        drop(wait);
-        if are_seen && let Some(written) = self.by_key.lock().get_mut(key) {
-            written.own.seen();
+        written.closed = None;
+        written.own.begin();
+        if !unseen.is_empty() {
+            return Barrier::Late;
         }
-        are_seen
+        written.own.seen();
+        Barrier::Open
     }
 
     pub(crate) fn note(&self, key: &K, unseen: impl IntoIterator<Item = Unseen>) {

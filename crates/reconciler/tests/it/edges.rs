@@ -1,14 +1,12 @@
-//! Promises at their edges: writes and stops while a watch stands still, code of a kind that
-//! panics, attempts beside events, and what an apply or a status update sends.
+//! Promises at their edges: code of a kind that panics, attempts beside events, slow mappings, and
+//! what an apply or a status update sends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use embedded_apiserver::Match;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams};
-use kube::core::PartialObjectMeta;
 use kube::{Api, CustomResource, ResourceExt as _};
 use reconciler::{
     Action, CacheConfig, Context, Controller, Failure, ObjectAdapter, ObjectKey, ObjectReconciler,
@@ -17,7 +15,7 @@ use reconciler::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use wq_ratelimit::ExponentialBackoff;
 
 use crate::bench::{Bench, Log, key, manager, start, until};
@@ -27,8 +25,6 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// What a run does.
 enum Deed {
-    /// Creates a child under a generated name if the cache shows none.
-    OneChild(Box<dyn Fn() -> usize + Send + Sync>),
     Apply,
     /// Applies, patches and applies once more if the Site says so.
     PatchBetween,
@@ -52,13 +48,6 @@ impl ObjectReconciler for Doer {
     async fn reconcile(&self, site: &Site, cx: &Context<Site>) -> Result<Action, Failure> {
         let is_second = site.spec.text == "two";
         match &self.deed {
-            Deed::OneChild(seen) => {
-                if seen() == 0 {
-                    let meta = json!({"generateName": "child-", "labels": {"a": "b"}});
-                    let child = json!({"metadata": meta});
-                    cx.create::<ConfigMap>(serde_json::from_value(child)?).await?;
-                }
-            }
             Deed::Apply => drop(cx.apply(map("a", "good")).await?),
             Deed::PatchBetween => {
                 cx.apply(map("a", "good")).await?;
@@ -105,81 +94,8 @@ fn writes(bench: &Bench, resource: &str) -> u64 {
     bench.server.requests().by("controller").writes().resource(resource).count()
 }
 
-fn watches_of_maps() -> Match {
-    Match::any().resource("configmaps")
-}
-
-async fn stall(bench: &Bench) {
-    until("the watch", || bench.server.faults().live_watches(&watches_of_maps()) >= 1).await;
-    bench.server.faults().stall_watches(&watches_of_maps());
-}
-
 async fn merge(bench: &Bench, patch: Value) {
     bench.maps.patch("a", &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_time_out_during_the_wait_for_the_caches_makes_no_second_child() {
-    let (bench, sites) = world();
-    let mut manager = manager();
-    let maps = manager.cache(bench.api());
-    let seen = maps.clone();
-    let (controller, _) =
-        controller(&bench, &mut manager, Deed::OneChild(Box::new(move || seen.len())));
-    manager.add(controller.owns(&maps).timeout(SECOND));
-    let running = start(manager);
-    stall(&bench).await;
-    make(&sites, "a", "one").await;
-    sleep(4 * SECOND).await;
-    bench.server.faults().cut_watches(&watches_of_maps());
-    sleep(30 * SECOND).await;
-    assert_eq!(writes(&bench, "configmaps"), 1);
-    assert_eq!(running.stop().await.controllers[0].timeouts, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_stop_ends_the_wait_for_the_caches_and_begins_no_run() {
-    let (bench, sites) = world();
-    let mut manager = manager();
-    let maps = manager.cache(bench.api());
-    let seen = maps.clone();
-    let (controller, log) =
-        controller(&bench, &mut manager, Deed::OneChild(Box::new(move || seen.len())));
-    manager.add(controller.owns(&maps));
-    let running = start(manager);
-    stall(&bench).await;
-    make(&sites, "a", "one").await;
-    until("the first run", || log.len() == 1).await;
-    sleep(2 * SECOND).await; // The second waits.
-    let began = Instant::now();
-    running.stop().await;
-    assert!(began.elapsed() < SECOND, "{:?}", began.elapsed());
-    assert_eq!((log.len(), writes(&bench, "configmaps")), (1, 1));
-}
-
-#[tokio::test(start_paused = true)]
-async fn runs_see_their_own_writes_in_caches_of_metadata_and_of_selectors() {
-    for selector in [None, Some(""), Some("a=b"), Some("a = b"), Some("a == b")] {
-        let (bench, sites) = world();
-        let mut manager = manager();
-        let config = CacheConfig::new().labels(selector.unwrap_or_default());
-        let whole = manager.cache_with(bench.api(), config);
-        let metadata = Api::<PartialObjectMeta<ConfigMap>>::all(bench.client.clone());
-        let metadata = manager.cache_with(metadata, CacheConfig::new().named("metadata"));
-        let (of_whole, of_metadata) = (whole.clone(), metadata.clone());
-        let is_whole = selector.is_some();
-        let seen = move || if is_whole { of_whole.len() } else { of_metadata.len() };
-        let (controller, _) = controller(&bench, &mut manager, Deed::OneChild(Box::new(seen)));
-        manager.add(if is_whole { controller.owns(&whole) } else { controller.owns(&metadata) });
-        let running = start(manager);
-        stall(&bench).await;
-        make(&sites, "a", "one").await;
-        sleep(5 * SECOND).await;
-        bench.server.faults().cut_watches(&watches_of_maps());
-        sleep(30 * SECOND).await;
-        assert_eq!(writes(&bench, "configmaps"), 1, "{selector:?}");
-        running.stop().await;
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,41 +1,42 @@
 //! The public API against an API server in the process, in paused time.
 
 mod applies;
+mod barrier;
 mod bench;
 mod caches;
 #[cfg(feature = "election")]
 mod coordinated;
+#[cfg(feature = "admin")]
+mod debug;
 #[cfg(feature = "election")]
 mod destructors;
+mod edges;
 mod fairness;
 mod histories;
 mod hostile;
-#[cfg(feature = "election")]
-mod pauses;
 mod objects;
 mod own_writes;
+#[cfg(feature = "election")]
+mod pauses;
+#[cfg(feature = "admin")]
+mod progress;
+mod replicas;
+#[cfg(feature = "admin")]
+mod requests;
 mod resync;
 mod retries;
 mod runs;
 mod scopes;
 mod seen;
+#[cfg(feature = "admin")]
+mod serving;
+#[cfg(unix)]
+mod signals;
 mod sources;
 mod stopping;
-mod edges;
 mod streaming;
 #[cfg(feature = "election")]
 mod terms;
-#[cfg(unix)]
-mod signals;
-#[cfg(feature = "admin")]
-mod debug;
-mod replicas;
-#[cfg(feature = "admin")]
-mod requests;
-#[cfg(feature = "admin")]
-mod progress;
-#[cfg(feature = "admin")]
-mod serving;
 #[cfg(all(feature = "admin", feature = "election"))]
 #[path = "../../examples/website/test.rs"]
 mod website;

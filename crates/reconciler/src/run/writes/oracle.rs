@@ -1,13 +1,10 @@
 //! Random histories of writes, events, new lists and time-outs, beside a server's log of writes.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
 
 use fastrand::Rng;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
-use tokio::time::{Instant, advance};
 
 use super::*;
 use crate::cache::store::Relist;
@@ -16,8 +13,6 @@ use crate::{Cache, CacheConfig};
 
 const NAMESPACES: [&str; 2] = ["a", "b"];
 const KEYS: [u8; 2] = [0, 1];
-
-type Runs<'a> = [Option<(Pin<Box<dyn Future<Output = bool> + 'a>>, Instant)>; 2];
 
 fn object(namespace: &str, name: &str, uid: u64, version: u64) -> ConfigMap {
     let mut map = ConfigMap::default();
@@ -124,7 +119,7 @@ impl World<'_> {
     }
 }
 
-async fn history(rng: &mut Rng, client: Client) {
+fn history(rng: &mut Rng, client: Client, start: Instant) {
     let writes = Writes::new();
     let config = CacheConfig::new().namespaces(NAMESPACES);
     let mut world = World {
@@ -135,34 +130,36 @@ async fn history(rng: &mut Rng, client: Client) {
         awaited: Default::default(),
         writes: &writes,
     };
-    let mut runs: Runs<'_> = [None, None];
+    let mut now = start;
+    // When the first look found the barrier closed.
+    let mut closed: [Option<Instant>; 2] = [None, None];
     for _ in 0..30 {
         let (at, side) = (rng.usize(0..2), rng.usize(0..2));
         let (key, name) = (KEYS[at], if rng.bool() { "x" } else { "y" });
         // A key that waits has no active run, which could write.
-        let by = Some(key).filter(|_| rng.bool() && runs[at].is_none());
+        let by = Some(key).filter(|_| rng.bool() && closed[at].is_none());
         match rng.u8(0..10) {
             0..=2 => world.write(by, side, name),
             3 => world.delete(by, side, name, rng.bool()),
             4..=6 => world.event(side),
             7 if rng.u8(0..4) == 0 => world.list(side),
-            8 => advance(Duration::from_secs(3) * rng.u32(0..3)).await,
-            _ if runs[at].is_none() => {
-                runs[at] = Some((Box::pin(writes.are_seen(&KEYS[at])), Instant::now()));
-            }
-            _ => {}
-        }
-        for (key, run) in KEYS.iter().zip(&mut runs) {
-            let Some((wait, began)) = run else { continue };
-            let is_late = began.elapsed() > LONGEST_WAIT;
-            let due = (world.has_seen(*key), is_late);
-            match futures::poll!(wait.as_mut()) {
-                std::task::Poll::Pending => assert_eq!(due, (false, false), "key {key} waits"),
-                std::task::Poll::Ready(are_seen) => {
-                    assert!(are_seen == due.0 && (due.0 || due.1), "{key}: {are_seen}, {due:?}");
-                    *run = None;
-                    world.awaited[usize::from(*key)].clear();
-                    world.wrote[usize::from(*key)].clear();
+            8 => now += Duration::from_secs(3) * rng.u32(0..3),
+            _ => {
+                let waited = closed[at].map_or(Duration::ZERO, |since| now - since);
+                let due = match (world.has_seen(key), LONGEST_WAIT.checked_sub(waited)) {
+                    (true, _) => Barrier::Open,
+                    (false, None | Some(Duration::ZERO)) => Barrier::Late,
+                    (false, Some(left)) => {
+                        Barrier::Closed(left.min(waited.clamp(LOOKS.0, LOOKS.1)))
+                    }
+                };
+                assert_eq!(writes.barrier(&key, now), due, "key {key} after {waited:?}");
+                if let Barrier::Closed(_) = due {
+                    closed[at].get_or_insert(now);
+                } else {
+                    closed[at] = None;
+                    world.awaited[at].clear();
+                    world.wrote[at].clear();
                 }
             }
         }
@@ -171,8 +168,9 @@ async fn history(rng: &mut Rng, client: Client) {
 
 #[test]
 fn a_run_starts_when_the_cache_has_seen_all_writes_of_the_last_one_or_after_10_s() {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_time().start_paused(true).build().unwrap();
-    let client = runtime.block_on(async { embedded_apiserver::EmbeddedApiServer::new().client() });
-    play(|rng| runtime.block_on(history(rng, client.clone())));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let _entered = runtime.enter();
+    let client = embedded_apiserver::EmbeddedApiServer::new().client();
+    let start = Instant::now();
+    play(|rng| history(rng, client.clone(), start));
 }
