@@ -171,11 +171,13 @@ impl Writer {
         // A cache that leaves something out shows only its version.
         let is_partial = self.caches().any(|cache: &Cache<T>| cache.is_transformed());
         let digests = |shown: &T| {
-            let shown = match is_partial {
-                true => shown.meta().resource_version.clone()?.into(),
-                false => written(shown, of_status)?,
+            let meta = shown.meta();
+            // The generation tells of a write that another took back: the field is the other's.
+            let digest = match meta.generation.filter(|_| !is_partial) {
+                Some(generation) => self.hasher.hash_one((generation, written(shown, of_status)?)),
+                None => self.hasher.hash_one(meta.resource_version.as_ref()?),
             };
-            Some([self.hasher.hash_one(&wanted), self.hasher.hash_one(shown)])
+            Some([self.hasher.hash_one(&wanted), digest])
         };
         if let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
             && digests(&held).is_some_and(|digests| self.writes.was_applied(by, &id, digests))

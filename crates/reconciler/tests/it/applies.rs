@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use embedded_apiserver::{Fault, FaultPlan, Match, Rule};
+use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::Api;
@@ -95,6 +95,36 @@ async fn a_member_that_another_adds_to_an_atomic_map_is_removed() {
     sleep(Duration::from_secs(10)).await;
     assert_eq!(services.get("a").await.unwrap().metadata.labels.unwrap()["x"], "y");
     assert_eq!(applies(&bench, "services"), repaired + 1);
+    running.stop().await;
+}
+
+/// The other then owns the field too, and would keep it when the apply leaves it out.
+#[tokio::test(start_paused = true)]
+async fn an_apply_is_sent_after_a_change_that_another_took_back() {
+    let bench = bench();
+    bench.create("a").await;
+    let (running, log) = web(&bench);
+    until("runs", || log.len() > 1).await;
+    let before = (applies(&bench, "services"), applies(&bench, "deployments"));
+    // The caches see both writes at once.
+    let watches = Match::any().user("controller").verb(Verb::Watch);
+    bench.server.faults().stall_watches(&watches);
+    let client = bench.server.client_as("writer");
+    let services = Api::<Service>::namespaced(client.clone(), "default");
+    let deployments = Api::<Deployment>::namespaced(client, "default");
+    for (selector, image) in [("b", "web:2"), ("a", "web:1")] {
+        let patch = Patch::Merge(json!({"spec": {"selector": {"app": selector}}}));
+        services.patch("a", &PatchParams::default(), &patch).await.unwrap();
+        let container = json!([{"name": "web", "image": image}]);
+        let patch = json!({"spec": {"template": {"spec": {"containers": container}}}});
+        let patch = Patch::Strategic(patch);
+        deployments.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    }
+    bench.server.compact();
+    bench.server.faults().cut_watches(&watches);
+    sleep(Duration::from_secs(60)).await;
+    let after = (applies(&bench, "services"), applies(&bench, "deployments"));
+    assert_eq!(after, (before.0 + 1, before.1 + 1), "one each");
     running.stop().await;
 }
 
