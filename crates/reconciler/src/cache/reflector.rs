@@ -116,7 +116,7 @@ impl<K: Kind> WatchLoop<K> {
     async fn pause(&mut self, pause: Duration) {
         tokio::select! {
             biased;
-            () = self.feed.hurried() => self.protocol.hurried(),
+            () = self.feed.hurried() => self.protocol.repaired(),
             () = sleep(pause) => {}
         }
     }
@@ -194,7 +194,7 @@ impl<K: Kind> WatchLoop<K> {
                     self.feed.failed("the list is older than what was seen before");
                     return pause;
                 }
-                OnBackwards::Believe => {
+                OnBackwards::TakeOver => {
                     tracing::warn!(watch = %self.feed.name(), namespace = self.namespace(),
                         "the cluster went back in time (restored from a backup?): its older state is taken over");
                     // An authoritative commit cannot fail.
@@ -228,7 +228,7 @@ impl<K: Kind> WatchLoop<K> {
             // An open watch counts as healthy even without events.
             let next =
                 timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
-            self.protocol.stood(began.elapsed());
+            self.protocol.lasted(began.elapsed());
             let step = match next {
                 Ok(Some(Ok(step))) => step,
                 Ok(Some(Err(error))) => return self.failed(&error),
@@ -318,7 +318,7 @@ impl<K: Kind> WatchLoop<K> {
             }
             return Duration::ZERO;
         }
-        if self.protocol.falls_back(fault) {
+        if self.protocol.fall_back(fault) {
             if fault == Fault::Invalid {
                 self.pages_come(&Chain(error).to_string());
             } else {

@@ -24,9 +24,6 @@ const BACKWARD_LISTS: u32 = 3;
 /// After this many broken streaming lists in a row the next list comes in pages: a stream that
 /// cannot end within the time of a watch would start over for ever.
 const BROKEN_STREAMS: u32 = 3;
-/// A server's first streaming list ends within this time. A server without them would send the
-/// events of a watch for ever.
-const FIRST_STREAM: Duration = Duration::from_secs(60);
 
 /// The longest wait for a page after late pages, unless the configured time is longer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(60);
@@ -112,7 +109,7 @@ pub(crate) enum OnBackwards {
     /// Drop it, pause, list again.
     ListAgain(Duration),
     /// The server insists: take it over.
-    Believe,
+    TakeOver,
 }
 
 /// The state of one watch.
@@ -187,15 +184,15 @@ impl Protocol {
     pub(crate) fn listed_backwards(&mut self, random: u64) -> OnBackwards {
         self.backwards = self.backwards.saturating_add(1);
         if self.backwards >= BACKWARD_LISTS {
-            return OnBackwards::Believe;
+            return OnBackwards::TakeOver;
         }
         self.restart();
         OnBackwards::ListAgain(self.pause(random))
     }
 
-    /// Whether pages come next, at once, because the server refuses the streaming list. Pages do
-    /// not need the right to watch, and their error says more of a missing kind.
-    pub(crate) fn falls_back(&mut self, fault: Fault) -> bool {
+    /// If the server refuses the streaming list, pages come next, at once. Returns whether it does.
+    /// Pages do not need the right to watch, and their error says more of a missing kind.
+    pub(crate) fn fall_back(&mut self, fault: Fault) -> bool {
         if self.next != Next::StreamingList {
             return false;
         }
@@ -211,7 +208,7 @@ impl Protocol {
     /// The end of the streaming list does not come: pages come next, at once. Returns whether the
     /// server has sent such an end before. Otherwise it takes the request for a watch, and is not
     /// asked again.
-    pub(crate) fn endless(&mut self) -> bool {
+    pub(crate) fn unended(&mut self) -> bool {
         let is_supported = self.streaming == Streaming::Supported;
         if is_supported {
             self.broken = BROKEN_STREAMS;
@@ -222,14 +219,9 @@ impl Protocol {
         is_supported
     }
 
-    /// Whether the server takes the streaming list for a watch, after it has lasted this long.
-    pub(crate) fn is_endless(&self, lasted: Duration) -> bool {
-        self.streaming == Streaming::Untried && lasted > FIRST_STREAM
-    }
-
     /// The open watch has lasted this long. After a watch that lasted, an earlier expiry is no sign
     /// of trouble any more.
-    pub(crate) fn stood(&mut self, lasted: Duration) {
+    pub(crate) fn lasted(&mut self, lasted: Duration) {
         if lasted >= SHORT_WATCH {
             self.expired_early = false;
         }
@@ -294,7 +286,7 @@ impl Protocol {
     }
 
     /// The cause of the failure is fixed: the pauses start over.
-    pub(crate) fn hurried(&mut self) {
+    pub(crate) fn repaired(&mut self) {
         self.failures = 0;
     }
 

@@ -304,6 +304,30 @@ async fn a_server_that_takes_a_streaming_list_for_a_watch_is_asked_for_one_once(
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_busy_server_that_has_lost_its_streaming_lists_is_read_in_pages_after_a_minute() {
+    let bench = bench();
+    bench.create("a").await;
+    bench.create("b").await;
+    let cache = synced(&bench).await;
+    let withheld = broken(Fault::WithholdBookmarks { end_mark: true }, 2..=u64::MAX);
+    let began = Instant::now();
+    let relisted = cache.relist(&bench, withheld);
+    let busy = async {
+        for turn in 0.. {
+            sleep(Duration::from_secs(1)).await;
+            bench.touch("b", &turn.to_string()).await;
+        }
+    };
+    tokio::select! {
+        () = relisted => {}
+        () = busy => {}
+    }
+    let took = began.elapsed().as_secs();
+    assert!((60..=63).contains(&took), "listed after {took} s");
+    cache.running.stop().await;
+}
+
 const fn cut(mid_line: bool) -> Fault {
     Fault::CutWatch { min_events: 1, max_events: 1, after_ms: None, mid_line }
 }

@@ -13,6 +13,10 @@ use crate::watch::decode::{Decoded, WatchStep};
 use crate::watch::protocol::{Fault, Next};
 use crate::{Kind, ObjectKey};
 
+/// A streaming list that takes longer comes in pages instead. A server without streaming lists
+/// sends the events of a watch for ever.
+const LONGEST_STREAM: Duration = Duration::from_secs(60);
+
 impl<K: Kind> WatchLoop<K> {
     /// Collects a list from the start of a watch, then reads the watch to its end. Returns the
     /// pause before the next request.
@@ -44,11 +48,11 @@ impl<K: Kind> WatchLoop<K> {
                 }
                 Err(_) => {
                     self.patience.unanswered();
-                    return self.endless(&format!("nothing came for {longest:?}"));
+                    return self.unended(&format!("nothing came for {longest:?}"));
                 }
             };
-            if self.protocol.is_endless(asked.elapsed()) {
-                return self.endless("events come instead");
+            if asked.elapsed() > LONGEST_STREAM {
+                return self.unended("events come instead");
             }
             match step {
                 WatchStep::Applied(object) => self.listed(&mut listing, object),
@@ -57,7 +61,7 @@ impl<K: Kind> WatchLoop<K> {
                 }
                 WatchStep::ListEnd(version) => break version,
                 // A server that has streaming lists sends no other bookmark before.
-                WatchStep::Bookmark(_) => return self.endless("a bookmark without it came"),
+                WatchStep::Bookmark(_) => return self.unended("a bookmark without it came"),
                 WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
             }
         };
@@ -69,9 +73,9 @@ impl<K: Kind> WatchLoop<K> {
     }
 
     /// The end of the list does not come.
-    fn endless(&mut self, why: &str) -> Duration {
+    fn unended(&mut self, why: &str) -> Duration {
         let error = format!("the streaming list has no end mark: {why}");
-        if self.protocol.endless() {
+        if self.protocol.unended() {
             self.feed.failed(&error);
         } else {
             self.pages_come(&error);

@@ -63,15 +63,15 @@ fn no_server_is_asked_in_a_hot_loop_and_each_request_follows_the_last_answer() {
                 (true, 0..=2) => {
                     match answer {
                         0 => {
-                            assert!(protocol.falls_back(Fault::Invalid), "step {step}");
+                            assert!(protocol.fall_back(Fault::Invalid), "step {step}");
                             lists.is_streaming = false;
                         }
                         1 => {
-                            assert!(protocol.falls_back(Fault::Refused), "step {step}");
+                            assert!(protocol.fall_back(Fault::Refused), "step {step}");
                             lists.broken = BROKEN_STREAMS;
                         }
                         _ => {
-                            assert_eq!(protocol.endless(), lists.has_streamed, "step {step}");
+                            assert_eq!(protocol.unended(), lists.has_streamed, "step {step}");
                             lists.broken = BROKEN_STREAMS;
                             lists.is_streaming &= lists.has_streamed;
                         }
@@ -91,7 +91,7 @@ fn no_server_is_asked_in_a_hot_loop_and_each_request_follows_the_last_answer() {
                 (false, 3) => {
                     (refused, at_once) = (0, 0);
                     let lasted = SHORT_WATCH * rng.u32(1..300);
-                    protocol.stood(lasted);
+                    protocol.lasted(lasted);
                     let pause = protocol.ended(rng.bool(), lasted, rng.u64(..));
                     assert_eq!(pause, Duration::ZERO, "step {step}");
                     continue;
@@ -106,7 +106,7 @@ fn no_server_is_asked_in_a_hot_loop_and_each_request_follows_the_last_answer() {
                     if is_stream && is_refusal {
                         continue;
                     }
-                    assert!(!protocol.falls_back(fault), "step {step}");
+                    assert!(!protocol.fall_back(fault), "step {step}");
                     refused += u32::from(is_refusal || fault == Fault::Undecodable);
                     lists.broken += u32::from(is_stream);
                     let is_again = is_list || is_stream || fault == Fault::Expired;

@@ -39,9 +39,9 @@ fn a_server_without_streaming_lists_is_asked_for_one_once() {
     for is_ignored in [false, true] {
         let mut protocol = Protocol::new(true);
         if is_ignored {
-            assert!(!protocol.endless(), "it may never have had them: no failure");
+            assert!(!protocol.unended(), "it may never have had them: no failure");
         } else {
-            assert!(protocol.falls_back(Fault::Invalid));
+            assert!(protocol.fall_back(Fault::Invalid));
         }
         for version in ["7", "9"] {
             assert!(next_is_list(&protocol));
@@ -58,9 +58,9 @@ fn a_stream_that_is_denied_or_stalls_gives_way_to_pages_until_a_list_is_complete
         protocol.listed("7".into());
         protocol.failed(Fault::Expired, 0);
         if is_denied {
-            assert!(protocol.falls_back(Fault::Refused));
+            assert!(protocol.fall_back(Fault::Refused));
         } else {
-            assert!(protocol.endless(), "the server has them: a failure");
+            assert!(protocol.unended(), "the server has them: a failure");
         }
         protocol.failed(Fault::Unreachable, 0);
         assert!(next_is_list(&protocol));
@@ -75,20 +75,10 @@ fn a_stream_that_is_always_cut_starts_over_with_pauses_and_gives_way_to_pages() 
     let mut protocol = Protocol::new(true);
     for pause in [125, 250, 500] {
         assert_eq!(*protocol.next(), Next::StreamingList);
-        assert!(!protocol.falls_back(Fault::Unreachable));
+        assert!(!protocol.fall_back(Fault::Unreachable));
         assert_eq!(protocol.failed(Fault::Unreachable, 0), Duration::from_millis(pause));
     }
     assert!(next_is_list(&protocol));
-}
-
-#[test]
-fn the_first_stream_of_a_server_has_a_minute_and_the_next_are_bounded_by_the_watch() {
-    let mut protocol = Protocol::new(true);
-    assert!(!protocol.is_endless(Duration::from_secs(60)));
-    assert!(protocol.is_endless(Duration::from_secs(61)));
-    protocol.listed("7".into());
-    protocol.failed(Fault::Expired, 0);
-    assert!(!protocol.is_endless(Duration::from_secs(61)));
 }
 
 #[test]
@@ -96,7 +86,7 @@ fn only_a_streaming_list_gives_way_to_pages() {
     for mut protocol in [watching("7"), Protocol::new(false)] {
         let next = protocol.next().clone();
         for fault in [Fault::Invalid, Fault::Refused] {
-            assert!(!protocol.falls_back(fault));
+            assert!(!protocol.fall_back(fault));
         }
         assert_eq!(*protocol.next(), next);
     }
@@ -153,7 +143,7 @@ fn a_version_that_expires_after_every_event_does_not_list_in_a_hot_loop() {
     };
     assert_eq!(expire("8"), Duration::ZERO);
     assert_eq!([expire("9"), expire("10")], [FIRST_PAUSE / 2; 2]);
-    protocol.stood(SHORT_WATCH - Duration::from_millis(1));
+    protocol.lasted(SHORT_WATCH - Duration::from_millis(1));
     assert_eq!(protocol.failed(Fault::Expired, 0), FIRST_PAUSE);
 }
 
@@ -167,7 +157,7 @@ fn a_watch_that_stood_makes_the_next_expiry_ordinary_again_busy_or_quiet() {
             // Events from the first moment on: never a quiet second.
             protocol.progressed(Some("9"));
         }
-        protocol.stood(SHORT_WATCH);
+        protocol.lasted(SHORT_WATCH);
         protocol.progressed(busy.then_some("10"));
         assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO, "busy: {busy}");
     }
@@ -192,7 +182,7 @@ fn an_expired_version_lists_at_once_the_first_time_and_later_with_pauses() {
         "no progress since: do not list in a loop"
     );
     protocol.listed("9".into());
-    protocol.stood(SHORT_WATCH);
+    protocol.lasted(SHORT_WATCH);
     protocol.progressed(None);
     assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
 }
@@ -230,7 +220,7 @@ fn a_list_that_goes_backwards_is_believed_only_when_it_insists() {
     protocol.restart();
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
-    assert_eq!(protocol.listed_backwards(0), OnBackwards::Believe);
+    assert_eq!(protocol.listed_backwards(0), OnBackwards::TakeOver);
     protocol.listed("3".into());
     assert!(!protocol.is_backwards("3"));
     assert!(
