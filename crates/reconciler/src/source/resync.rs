@@ -15,13 +15,17 @@ use crate::{Cache, Change, Kind, ObjectKey};
 /// Keys that are due within this time are queued together, so that many cost few wake-ups.
 const TICK: Duration = Duration::from_millis(10);
 
+/// The first time at which a key may be due, and the time over which all keys spread, in intervals.
+const FIRST: f64 = 0.9;
+const SPREAD: f64 = 0.2;
+
 /// The objects of a cache, and the interval in which each is named again.
 pub(crate) struct Resync<Q> {
     pub(crate) every: Duration,
     objects: Arc<dyn Objects<Q>>,
 }
 
-/// The objects as their source names them at a start.
+/// The objects as their source names them at a start. Hides the kind.
 trait Objects<Q>: Send + Sync {
     fn keys(&self) -> Vec<Q>;
     /// Whether the object exists and passes the source's predicate, which may panic.
@@ -83,12 +87,12 @@ impl<Q> Resync<Q> {
 /// The first time at which a key may be due. `None` if no clock reaches the end of the round.
 fn start(base: Instant, every: Duration) -> Option<Instant> {
     base.checked_add(every.checked_mul(2)?)?;
-    Some(base + every.mul_f64(0.9))
+    Some(base + every.mul_f64(FIRST))
 }
 
-/// The keys with their times, the next one last: 0.9 to 1.1 intervals after `base`, at random.
+/// The keys with their times, the next one last: after `base`, at random.
 fn round<Q>(keys: Vec<Q>, base: Instant, every: Duration, rng: &mut Rng) -> Vec<(Instant, Q)> {
-    let due = |key| (base + every.mul_f64(0.9 + 0.2 * rng.f64()), key);
+    let due = |key| (base + every.mul_f64(FIRST + SPREAD * rng.f64()), key);
     let mut round: Vec<(Instant, Q)> = keys.into_iter().map(due).collect();
     round.sort_by_key(|(due, _)| Reverse(*due));
     round
