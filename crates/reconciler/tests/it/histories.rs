@@ -18,7 +18,7 @@ use wq_ratelimit::ExponentialBackoff;
 
 use crate::bench::{Bench, Running, bench, key, manager, start};
 
-const MS: Duration = Duration::from_millis(1);
+pub(crate) const MS: Duration = Duration::from_millis(1);
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 /// The back-off: doubles from the first to the second.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
@@ -35,7 +35,7 @@ const NOTICED: [&str; 6] = [
     "forbidden",
 ];
 
-fn seeds() -> u64 {
+pub(crate) fn seeds() -> u64 {
     std::env::var("HISTORY_SEEDS").map_or(300, |seeds| seeds.parse().expect("a number of seeds"))
 }
 

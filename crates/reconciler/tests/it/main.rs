@@ -14,6 +14,7 @@ mod edges;
 mod fairness;
 mod histories;
 mod hostile;
+mod object_histories;
 mod objects;
 mod own_writes;
 #[cfg(feature = "election")]
