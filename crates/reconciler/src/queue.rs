@@ -116,6 +116,11 @@ impl<K: Key> Queue<K> {
         }
     }
 
+    /// Cancels the delay of a key. It runs now, and the end of the run says when it runs again.
+    pub(crate) fn cancel(&self, key: &K) {
+        drop(self.inner.cancel(key));
+    }
+
     fn again(&self, key: K, after: Duration, reasons: Reasons) -> Result<(), Unqueueable> {
         let note = Note { order: Order::default(), reasons };
         match catch_unwind(AssertUnwindSafe(|| self.inner.add_after_with(key, after, note))) {

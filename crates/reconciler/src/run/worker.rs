@@ -115,15 +115,18 @@ impl<R: Reconciler> Work<R> {
             return admission;
         };
         match writes.barrier(key, now) {
-            Barrier::Open => Admission::Run,
-            Barrier::Closed(by) => Admission::Postpone(by),
+            Barrier::Open => return Admission::Run,
+            Barrier::Closed(by) => return Admission::Postpone(by),
+            Barrier::Opened => {}
             Barrier::Late => {
                 self.metrics.unseen_writes.up();
                 tracing::warn!(controller = %self.name, key = %shown(key),
                     "a run starts although a cache does not show the writes of the last one");
-                Admission::Run
             }
         }
+        // An event may have come first: then the next look would be a run without a cause.
+        self.queue.cancel(key);
+        Admission::Run
     }
 
     fn request(

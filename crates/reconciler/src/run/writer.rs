@@ -338,7 +338,7 @@ mod tests {
         map.metadata.namespace = Some("default".to_owned());
         let made = writer.create(&by, &map).await.unwrap();
         writer.delete(&by, &made).await.unwrap();
-        let is_open = || writer.writes.barrier(&by, Instant::now()) == Barrier::Open;
+        let is_open = || !matches!(writer.writes.barrier(&by, Instant::now()), Barrier::Closed(_));
         assert!(!is_open());
         let feed = cache.feed_of("default");
         feed.apply(cache.prepare(made.clone()).ok().unwrap());

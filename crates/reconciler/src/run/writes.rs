@@ -25,6 +25,8 @@ const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_se
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Barrier {
     Open,
+    /// Open, and it was closed.
+    Opened,
     /// They do not show it yet. Look again after this time.
     Closed(Duration),
     /// They did not show it in time.
@@ -134,21 +136,22 @@ impl<K: Key> Writes<K> {
         unseen.drain(..seen);
         let mut by_key = self.by_key.lock();
         let written = by_key.entry(key.clone()).or_default();
-        let waited = now.saturating_duration_since(*written.closed.get_or_insert(now));
+        let waited = written.closed.map_or(Duration::ZERO, |it| now.saturating_duration_since(it));
         if !unseen.is_empty() && waited < LONGEST_WAIT {
+            written.closed.get_or_insert(now);
             // Twice as long each time.
             let next = waited.clamp(LOOKS.0, LOOKS.1).min(LONGEST_WAIT - waited);
             unseen.append(&mut written.unseen);
             written.unseen = unseen;
             return Barrier::Closed(next);
         }
-        written.closed = None;
+        let was_closed = written.closed.take().is_some();
         written.own.begin();
         if !unseen.is_empty() {
             return Barrier::Late;
         }
         written.own.seen();
-        Barrier::Open
+        if was_closed { Barrier::Opened } else { Barrier::Open }
     }
 
     pub(crate) fn note(&self, key: &K, unseen: impl IntoIterator<Item = Unseen>) {

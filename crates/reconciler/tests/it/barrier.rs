@@ -11,6 +11,7 @@ use reconciler::{
 };
 use serde_json::json;
 use tokio::time::{Instant, sleep};
+use wq_ratelimit::ExponentialBackoff;
 
 use crate::bench::{Bench, Log, manager, start, until};
 use crate::objects::{Site, make, map, world};
@@ -176,5 +177,49 @@ async fn a_failing_watch_delays_only_the_keys_that_wrote() {
         }
         assert!(starts.len() >= 4, "{name}: {starts:?}");
     }
+    running.stop().await;
+}
+
+/// Applies once, and fails from then on.
+struct Failing {
+    log: Log<Instant>,
+}
+
+impl ObjectReconciler for Failing {
+    type Object = Site;
+
+    async fn reconcile(&self, _: &Site, cx: &Context<Site>) -> Result<Action, Failure> {
+        self.log.push(Instant::now());
+        if self.log.len() > 1 {
+            return Err(Failure::retry("planted"));
+        }
+        cx.apply(map("a", "one")).await?;
+        Ok(Action::requeue(Duration::ZERO))
+    }
+}
+
+/// The event of the write ends the wait, of which nothing is left.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_fails_after_a_wait_for_the_caches_has_its_whole_back_off() {
+    let (bench, sites) = world();
+    let mut manager = manager();
+    let cache = manager.cache(Api::<Site>::all(bench.client.clone()));
+    let maps = manager.cache(bench.api());
+    let log = Log::new();
+    let controller = Controller::new("sites", &cache, Failing { log: log.clone() })
+        .owns(&maps)
+        .limiter(ExponentialBackoff::new(60 * SECOND, 60 * SECOND).unwrap());
+    manager.add(controller);
+    let running = start(manager);
+    stall(&bench).await;
+    make(&sites, "a", "one").await;
+    until("the first run", || log.len() == 1).await;
+    sleep(5 * SECOND).await;
+    bench.server.faults().cut_watches(&watches_of_maps());
+    until("the next", || log.len() == 2).await;
+    sleep(90 * SECOND).await;
+    let starts = log.all();
+    assert_eq!(starts.len(), 3, "{starts:?}");
+    assert!(starts[2] - starts[1] >= 60 * SECOND, "{starts:?}");
     running.stop().await;
 }

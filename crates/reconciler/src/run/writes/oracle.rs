@@ -147,7 +147,8 @@ fn history(rng: &mut Rng, client: Client, start: Instant) {
             _ => {
                 let waited = closed[at].map_or(Duration::ZERO, |since| now - since);
                 let due = match (world.has_seen(key), LONGEST_WAIT.checked_sub(waited)) {
-                    (true, _) => Barrier::Open,
+                    (true, _) if closed[at].is_none() => Barrier::Open,
+                    (true, _) => Barrier::Opened,
                     (false, None | Some(Duration::ZERO)) => Barrier::Late,
                     (false, Some(left)) => {
                         Barrier::Closed(left.min(waited.clamp(LOOKS.0, LOOKS.1)))
