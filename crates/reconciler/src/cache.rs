@@ -23,7 +23,7 @@ use kube::{Api, Client};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-pub(crate) use barrier::Unseen;
+pub(crate) use barrier::{Shows, Unseen};
 pub(crate) use completeness::{Complete, guarded};
 pub use config::CacheConfig;
 pub use index::Index;
@@ -128,6 +128,17 @@ impl<K: Kind> Cache<K> {
             config,
         });
         Self { shared, predicate: None }
+    }
+
+    /// The path of the kind in all namespaces: `/api/v1/pods`.
+    pub(crate) fn kind_path(&self) -> String {
+        match self.shared.url.split_once("/namespaces/") {
+            Some((group, rest)) => match rest.split_once('/') {
+                Some((_, plural)) => format!("{group}/{plural}"),
+                None => self.shared.url.clone(), // The kind Namespace.
+            },
+            None => self.shared.url.clone(),
+        }
     }
 
     /// The scope of this namespace.

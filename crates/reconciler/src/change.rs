@@ -29,19 +29,24 @@ pub struct Change<K> {
 }
 
 /// One write of an object: its uid, and its version before and after. `old` is `None` if the write
-/// created the object.
+/// created the object, and both are if it deleted it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Step<'a> {
     uid: &'a str,
     old: Option<&'a str>,
-    new: &'a str,
+    new: Option<&'a str>,
 }
 
 impl<'a> Step<'a> {
     /// `None` if nothing was written, or if the server did not name uid and version.
     pub(crate) fn new(old: Option<&'a str>, new: &'a ObjectMeta) -> Option<Self> {
-        let step = Self { uid: new.uid.as_deref()?, old, new: new.resource_version.as_deref()? };
-        (old != Some(step.new)).then_some(step)
+        let (uid, new) = (new.uid.as_deref()?, new.resource_version.as_deref()?);
+        (old != Some(new)).then_some(Self { uid, old, new: Some(new) })
+    }
+
+    /// The deletion of the object of this uid.
+    pub(crate) fn deletion(uid: &'a str) -> Self {
+        Self { uid, old: None, new: None }
     }
 }
 
@@ -105,7 +110,12 @@ impl<K: Resource> Change<K> {
 
     /// The write that the change shows, if it shows one.
     pub(crate) fn step(&self) -> Option<Step<'_>> {
-        let new = self.new.as_ref().filter(|_| self.is_event)?;
+        if !self.is_event {
+            return None;
+        }
+        let Some(new) = &self.new else {
+            return Some(Step::deletion(self.old.as_ref()?.meta().uid.as_deref()?));
+        };
         let old = match &self.old {
             Some(old) => Some(old.meta().resource_version.as_deref()?),
             None => None,

@@ -21,11 +21,11 @@ use crate::cache::Complete;
 use crate::metrics::ControllerMetrics;
 use crate::queue::inbox::{Handle, Inbox};
 use crate::queue::limiter::Limiter;
-use crate::run::Writes;
 use crate::run::active::ActiveRuns;
 use crate::run::failing::FailingKeys;
 use crate::run::outcome::Policy;
 use crate::run::parked::ParkedKeys;
+use crate::run::{Writer, Writes};
 use crate::source::resync::Resync;
 use crate::{Cache, Key, Kind, Parked, Reconciler, Source};
 
@@ -62,6 +62,8 @@ pub struct Controller<R: Reconciler> {
     metrics: Arc<ControllerMetrics>,
     /// What the runs of an object controller write.
     writes: Option<Arc<Writes<R::Key>>>,
+    /// Of a controller of objects.
+    writer: Option<Arc<Writer>>,
     left: Arc<term::Left>,
     broken: Broken,
 }
@@ -96,13 +98,16 @@ impl<R: Reconciler> Controller<R> {
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             writes: None,
+            writer: None,
             left: Arc::default(),
             broken: Broken::default(),
         }
     }
 
     /// Adds a source. Every key that it names runs, including the keys of objects that exist at the
-    /// start.
+    /// start. Runs do not wait until its cache shows their writes, as they do with
+    /// [`owns`](Self::owns), [`watches`](Self::watches) and [`reads`](Self::reads): use it for
+    /// a cache of another API server.
     #[doc(alias = "Watches")]
     #[doc(alias = "For")]
     #[doc(alias = "Owns")]
@@ -113,7 +118,12 @@ impl<R: Reconciler> Controller<R> {
 
     /// Declares a cache that runs read without a source. The controller starts when this cache and
     /// those of its sources are complete. Without it a run that reads the cache early panics.
+    ///
+    /// Runs of objects wait until the cache shows what they wrote: see [`Context`](crate::Context).
     pub fn reads<K: Kind>(mut self, cache: &Cache<K>) -> Self {
+        if let Some(writer) = &self.writer {
+            writer.read_by(cache);
+        }
         self.reads.push(Arc::new(cache.clone()));
         self
     }

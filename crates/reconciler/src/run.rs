@@ -9,7 +9,7 @@ pub(crate) mod outcome;
 pub(crate) mod parked;
 pub(crate) mod reconciler;
 pub(crate) mod request;
-mod sparse_map;
+pub(crate) mod sparse_map;
 #[cfg(feature = "admin")]
 pub(crate) mod stall;
 pub(crate) mod term;

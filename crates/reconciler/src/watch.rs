@@ -2,4 +2,5 @@
 
 pub(crate) mod decode;
 mod managed_fields;
+pub(crate) mod patience;
 pub(crate) mod protocol;

@@ -1,9 +1,11 @@
 //! The barrier: whether a cache shows a write. Pure.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{Selector, SelectorExt as _};
 
 use super::Cache;
@@ -27,29 +29,39 @@ impl fmt::Debug for Unseen {
     }
 }
 
-impl<K: Kind> Cache<K> {
+/// A cache of any kind, as it shows writes.
+pub(crate) trait Shows: Any + Send + Sync {
     /// An object that was written. `None` if the cache does not cover it: an event would never
     /// come.
-    pub(crate) fn written(&self, object: &K) -> Option<Unseen> {
-        let version: u64 = object.meta().resource_version.as_deref()?.parse().ok()?;
-        let scope = self.scope_of(object.meta().namespace.as_deref())?;
+    fn written(&self, object: &ObjectMeta) -> Option<Unseen>;
+
+    /// An object that was deleted and is gone. Without its uid another of its name counts as it.
+    fn deleted(&self, key: &ObjectKey, uid: Option<&str>) -> Option<Unseen>;
+}
+
+impl<K: Kind> Shows for Cache<K> {
+    fn written(&self, object: &ObjectMeta) -> Option<Unseen> {
+        let version: u64 = object.resource_version.as_deref()?.parse().ok()?;
+        let scope = self.scope_of(object.namespace.as_deref())?;
         let covers = self.covers(scope, object);
         let scope = Arc::clone(scope);
         covers.then(|| Unseen(Box::new(move || scope.newest.load(Acquire) >= version)))
     }
 
-    /// An object that was deleted and is gone.
-    pub(crate) fn deleted(&self, key: ObjectKey, uid: Option<String>) -> Option<Unseen> {
+    fn deleted(&self, key: &ObjectKey, uid: Option<&str>) -> Option<Unseen> {
         self.scope_of(key.namespace())?;
-        let cache = self.clone();
+        let (cache, key, uid) = (self.clone(), key.clone(), uid.map(str::to_owned));
         Some(Unseen(Box::new(move || {
             let held = cache.get(&key);
-            let is_seen = held.as_ref().is_none_or(|held| held.meta().uid != uid);
+            let is_another = |held: &Arc<K>| uid.is_some() && held.meta().uid != uid;
+            let is_seen = held.as_ref().is_none_or(is_another);
             let_go(held); // Its destructor may panic.
             is_seen
         })))
     }
+}
 
+impl<K: Kind> Cache<K> {
     /// Whether the cache changes objects before it stores them.
     pub(crate) fn is_transformed(&self) -> bool {
         self.shared.config.transform.is_some()
@@ -63,16 +75,15 @@ impl<K: Kind> Cache<K> {
         super::updates::Feed::new(self.clone(), Arc::clone(scope.expect("a watch of it")))
     }
 
-    /// Whether an event of the object reaches the cache. A selector that cannot be judged here
-    /// covers what the cache has.
-    fn covers(&self, scope: &Scope, object: &K) -> bool {
-        match self.shared.config.equal_labels(scope.namespace.as_deref()) {
-            Some(labels) => {
-                let held = object.meta().labels.clone().unwrap_or_default();
-                Selector::from_iter(labels).matches(&held)
-            }
-            None => ObjectKey::of(object).is_some_and(|key| self.get(&key).is_some()),
-        }
+    /// Whether an event of the object reaches the cache: of what it has, or by the selector, if
+    /// that can be judged here.
+    fn covers(&self, scope: &Scope, object: &ObjectMeta) -> bool {
+        let labels = self.shared.config.equal_labels(scope.namespace.as_deref());
+        let is_selected = labels.is_some_and(|labels| {
+            let held = object.labels.clone().unwrap_or_default();
+            Selector::from_iter(labels).matches(&held)
+        });
+        is_selected || ObjectKey::from_meta(object).is_some_and(|key| self.get(&key).is_some())
     }
 }
 
@@ -113,14 +124,20 @@ mod tests {
             }}))
             .unwrap()
         };
-        let is_seen = || cache.written(&map("a", "y")).unwrap().is_seen();
+        let is_seen = || cache.written(&map("a", "y").metadata).unwrap().is_seen();
         let scope = |namespace| cache.scope_of(Some(namespace)).unwrap();
         scope("b").has_read("20");
         assert!(!is_seen(), "b has read more, and tells nothing about a");
         scope("a").has_read("10");
         assert!(is_seen());
-        assert!(cache.written(&map("c", "y")).is_none(), "no watch of the cache covers it");
-        assert!(cache.written(&map("a", "z")).is_none(), "nor the selector of the namespace");
-        assert!(cache.written(&map("b", "z")).is_some());
+        assert!(
+            cache.written(&map("c", "y").metadata).is_none(),
+            "no watch of the cache covers it"
+        );
+        assert!(
+            cache.written(&map("a", "z").metadata).is_none(),
+            "nor the selector of the namespace"
+        );
+        assert!(cache.written(&map("b", "z").metadata).is_some());
     }
 }

@@ -21,7 +21,8 @@ use super::updates::Feed;
 use crate::failure::Chain;
 use crate::hostile::let_go;
 use crate::watch::decode::{Decoded, Reader, Steps, WatchStep};
-use crate::watch::protocol::{Fault, Next, OnBackwards, Patience, Protocol};
+use crate::watch::patience::Patience;
+use crate::watch::protocol::{Fault, Next, OnBackwards, Protocol};
 use crate::{Kind, ObjectKey};
 
 /// Keeps one cache current, in one task. Does nothing until it runs.

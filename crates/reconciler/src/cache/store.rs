@@ -142,7 +142,10 @@ impl<K: Resource> Store<K> {
         let held = self.objects.get(key)?;
         match arrival(held.object.meta(), meta) {
             // Some servers repeat the object's last version instead of the deletion's.
-            Arrival::Same | Arrival::Newer => self.remove(key).map(Change::vanished),
+            Arrival::Same | Arrival::Newer => {
+                let old = self.remove(key)?;
+                Some(Change { is_event: true, ..Change::vanished(old) })
+            }
             Arrival::Older => None,
         }
     }

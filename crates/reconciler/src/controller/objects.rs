@@ -17,14 +17,15 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     #[doc(alias = "For")]
     pub fn new(name: impl Into<Arc<str>>, objects: &Cache<R::Object>, reconciler: R) -> Self {
         let name = name.into();
-        let mut writer = Writer::new(objects.client().clone(), Arc::clone(&name));
+        let writer = Writer::new(objects.client().clone(), Arc::clone(&name));
         writer.read_by(objects);
         let adapter = ObjectAdapter::new(reconciler, objects.clone(), writer);
         let metrics = Arc::clone(&adapter.writer.metrics);
-        let writes = Arc::clone(&adapter.writer.writes);
+        let writer = Arc::clone(&adapter.writer);
         let mut controller = Self::keyed(name, adapter).source(objects.objects());
         controller.metrics = metrics;
-        controller.writes = Some(writes);
+        controller.writes = Some(Arc::clone(&writer.writes));
+        controller.writer = Some(writer);
         controller
     }
 
@@ -37,7 +38,8 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     }
 
     /// Runs the objects that `map` returns when an object changes, for the object before and after
-    /// the change. Runs wait for the cache as with [`owns`](Self::owns).
+    /// the change. Runs wait for the cache as with [`owns`](Self::owns). For a cache of another API
+    /// server use [`source`](Self::source) and [`Cache::watches`].
     #[doc(alias = "Watches")]
     pub fn watches<T, I>(
         self,
@@ -96,7 +98,8 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
     /// An event is own if it shows a write of a run of the same object through its
     /// [`Context`](crate::Context), and nothing else. These are never own:
     ///
-    /// - deletions;
+    /// - deletions that take effect later, when others have removed their finalizers;
+    /// - changes of a kind of which the controller has no cache of whole objects;
     /// - changes that a new list shows, not the watch;
     /// - writes without an answer;
     /// - patches and applies that changed more than they say, as beside the write of another.
@@ -121,12 +124,8 @@ impl<R: ObjectReconciler> Controller<ObjectAdapter<R>> {
         self
     }
 
-    fn waits_for<T: Kind>(mut self, cache: &Cache<T>) -> Self {
-        // Nobody else has them before the controller runs.
-        let adapter = Arc::get_mut(&mut self.reconciler);
-        if let Some(writer) = adapter.and_then(|adapter| Arc::get_mut(&mut adapter.writer)) {
-            writer.read_by(cache);
-        }
+    fn waits_for<T: Kind>(self, cache: &Cache<T>) -> Self {
+        self.reconciler.writer.read_by(cache);
         self
     }
 }

@@ -17,6 +17,7 @@ use crate::metrics::ControllerMetrics;
 use crate::queue::reasons::{Reasons, SourceNumber};
 use crate::queue::{Queue, QueueCounts};
 use crate::report::ControllerReport;
+use crate::run::sparse_map::SparseMap;
 use crate::run::term::{InTerm, Term};
 use crate::run::worker::{Work, work};
 use crate::source::{Feed, Intake};
@@ -154,6 +155,9 @@ impl<R: Reconciler> Controller<R> {
     async fn run_term(&self, term: Term) {
         self.parked.clear();
         self.failing.clear();
+        if let Some(writes) = &self.writes {
+            writes.forget_seen();
+        }
         let queue = Queue::new(&self.name, self.limiter.clone(), Arc::clone(&self.metrics));
         // Queued keys go back to the inbox however this future ends, also if it is dropped.
         let closing = Closing { controller: self, queue: queue.clone() };
@@ -176,6 +180,7 @@ impl<R: Reconciler> Controller<R> {
             active: Arc::clone(&self.active),
             parked: Arc::clone(&self.parked),
             inbox: Arc::clone(&self.inbox),
+            postponed: SparseMap::new(),
             dropped: Mutex::new(Vec::new()),
             returned: Mutex::new(Vec::new()),
         });

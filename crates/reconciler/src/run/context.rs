@@ -82,7 +82,7 @@ impl<K: TypedKind> Context<K> {
     }
 
     /// Creates an object that the object of this run owns. It may have a `generateName`: the next
-    /// run sees it.
+    /// run sees it. If the answer is lost, the run fails, and the next may create another.
     ///
     /// # Errors
     ///

@@ -53,7 +53,7 @@ impl<K: Key> FailingKeys<K> {
     }
 
     pub(crate) fn recovered(&self, key: &K) {
-        self.ends.remove(key);
+        _ = self.ends.remove(key);
     }
 
     /// When the last run of the key failed.

@@ -30,7 +30,7 @@ impl<K: Key> ParkedKeys<K> {
     }
 
     pub(crate) fn remove(&self, key: &K) {
-        self.keys.remove(key);
+        _ = self.keys.remove(key);
     }
 
     pub(crate) fn clear(&self) {

@@ -42,15 +42,16 @@ impl<K: Key, V> SparseMap<K, V> {
         self.entries.lock().get(key).map(read)
     }
 
-    pub(crate) fn remove(&self, key: &K) {
+    /// Returns whether the map had the key.
+    pub(crate) fn remove(&self, key: &K) -> bool {
         if self.len() == 0 {
-            return;
+            return false;
         }
         let mut entries = self.entries.lock();
         let removed = entries.remove_entry(key);
         self.len.store(entries.len(), Ordering::Relaxed);
         drop(entries);
-        drop(removed);
+        removed.is_some()
     }
 
     pub(crate) fn clear(&self) {

@@ -11,6 +11,7 @@ use futures::FutureExt as _;
 use parking_lot::Mutex;
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::cache::guarded;
@@ -25,6 +26,7 @@ use crate::run::cancellation::Cancellation;
 use crate::run::failing::{Admission, FailingKeys, admit};
 use crate::run::outcome::{Ended, Policy, Verdict, decide};
 use crate::run::parked::ParkedKeys;
+use crate::run::sparse_map::SparseMap;
 use crate::run::term::Term;
 use crate::run::writes::{Barrier, Writes};
 use crate::{Failure, Reconciler, Request};
@@ -44,6 +46,8 @@ pub(crate) struct Work<R: Reconciler> {
     pub(crate) active: Arc<ActiveRuns<R::Key>>,
     pub(crate) parked: Arc<ParkedKeys<R::Key>>,
     pub(crate) inbox: Arc<Inbox<R::Key>>,
+    /// Keys that were put off, and have not run since.
+    pub(crate) postponed: SparseMap<R::Key, ()>,
     /// Keys whose run was dropped before its end.
     pub(crate) dropped: Mutex<Vec<R::Key>>,
     /// Keys that were taken too late to be run.
@@ -54,45 +58,59 @@ pub(crate) struct Work<R: Reconciler> {
 pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
     let stopping = Arc::new(work.term.stopping.clone());
     while let Some(held) = work.queue.get().await {
-        if !work.term.may_start() {
-            work.returned.lock().push(held.key().clone());
-            continue;
-        }
-        let running = Running::begin(&work, held.key().clone());
-        let reasons = work.judged(&held);
-        match work.admission(held.key(), reasons) {
-            Admission::Run => {}
-            Admission::Postpone(by) => {
-                work.returned.lock().extend(held.postpone(&work.queue, by, reasons));
-                running.end();
-                continue;
-            }
-            Admission::Leave => {
-                held.leave();
-                running.end();
-                continue;
-            }
-        }
-        work.parked.remove(held.key());
-        let cancellation = Arc::new(Cancellation::new(Arc::clone(&stopping)));
-        let request = work.request(&held, reasons, Arc::clone(&cancellation));
-        let attempt = request.attempt;
-        let span = tracing::info_span!("reconcile", controller = %work.name,
-            key = %shown(&request.key), attempt);
-        let began = Instant::now();
-        let end = work.run(request, &cancellation).instrument(span).await;
-        // Work that holds the run's token learns that the run is over.
-        cancellation.cancel();
-        work.finish(held, running, attempt, end, began);
-        // A reconciler that never waits must not block the runtime.
+        work.take(held, &stopping).await;
+        // Keys that never wait must not block the runtime.
         consume_budget().await;
     }
 }
 
-/// The end of a run, and the text of its error, safe for a terminal.
-struct End(Ended, Box<str>);
+/// The end of a run.
+struct End {
+    ended: Ended,
+    /// Safe for a terminal. Empty after a success.
+    error: Box<str>,
+}
 
 impl<R: Reconciler> Work<R> {
+    /// Runs a key from the queue, or puts it back.
+    async fn take(&self, held: Held<R::Key>, stopping: &Arc<CancellationToken>) {
+        if !self.term.may_start() {
+            self.returned.lock().push(held.key().clone());
+            return;
+        }
+        let running = Running::begin(self, held.key().clone());
+        let reasons = self.judged(&held);
+        match self.admission(held.key(), reasons) {
+            Admission::Run => {}
+            Admission::Postpone(by) => {
+                self.postponed.insert(held.key().clone(), (), usize::MAX);
+                self.returned.lock().extend(held.postpone(&self.queue, by, reasons));
+                running.end();
+                return;
+            }
+            Admission::Leave => {
+                held.leave();
+                running.end();
+                return;
+            }
+        }
+        self.parked.remove(held.key());
+        if self.postponed.remove(held.key()) {
+            // If another event came first, the key is still delayed for the earlier one.
+            self.queue.cancel(held.key());
+        }
+        let cancellation = Arc::new(Cancellation::new(Arc::clone(stopping)));
+        let request = self.request(&held, reasons, Arc::clone(&cancellation));
+        let attempt = request.attempt;
+        let span = tracing::info_span!("reconcile", controller = %self.name,
+            key = %shown(&request.key), attempt);
+        let began = Instant::now();
+        let end = self.run(request, &cancellation).instrument(span).await;
+        // Work that holds the run's token learns that the run is over.
+        cancellation.cancel();
+        self.finish(held, running, attempt, end, began);
+    }
+
     /// The reasons of the key with the weights of its events. Its last run has ended.
     fn judged(&self, held: &Held<R::Key>) -> Reasons {
         match &self.writes {
@@ -114,19 +132,16 @@ impl<R: Reconciler> Work<R> {
         let Some(writes) = self.writes.as_ref().filter(|_| admission == Admission::Run) else {
             return admission;
         };
-        match writes.barrier(key, now) {
-            Barrier::Open => return Admission::Run,
-            Barrier::Closed(by) => return Admission::Postpone(by),
-            Barrier::Opened => {}
+        match writes.begin(key, now) {
+            Barrier::Open => Admission::Run,
+            Barrier::Closed(by) => Admission::Postpone(by),
             Barrier::Late => {
                 self.metrics.unseen_writes.up();
                 tracing::warn!(controller = %self.name, key = %shown(key),
                     "a run starts although a cache does not show the writes of the last one");
+                Admission::Run
             }
         }
-        // An event may have come first: then the next look would be a run without a cause.
-        self.queue.cancel(key);
-        Admission::Run
     }
 
     fn request(
@@ -157,7 +172,7 @@ impl<R: Reconciler> Work<R> {
         end: End,
         began: Instant,
     ) {
-        let End(ended, error) = end;
+        let End { ended, error } = end;
         // Asked again: the time of the retry may have come during the run.
         let policy = self.policy.counting(held.failure_counts());
         let verdict = decide(ended, attempt, &policy);
@@ -191,10 +206,10 @@ impl<R: Reconciler> Work<R> {
         let run = guarded(async { self.reconciler.reconcile(request).await });
         let run = pin!(AssertUnwindSafe(run).catch_unwind());
         match self.in_time(run, cancellation).await {
-            None => End(Ended::TimedOut, "its time was up".into()),
-            Some(Ok(Ok(action))) => End(Ended::Done(action), Box::default()),
-            Some(Ok(Err(failure))) => failed(failure, attempt),
-            Some(Err(panic)) => panicked(panic),
+            None => End { ended: Ended::TimedOut, error: "its time was up".into() },
+            Some(Ok(Ok(action))) => End { ended: Ended::Done(action), error: Box::default() },
+            Some(Ok(Err(failure))) => end_of_failure(failure, attempt),
+            Some(Err(panic)) => end_of_panic(panic),
         }
     }
 
@@ -218,7 +233,8 @@ impl<R: Reconciler> Work<R> {
     }
 }
 
-fn failed(failure: Failure, attempt: u32) -> End {
+/// Logs a failure.
+fn end_of_failure(failure: Failure, attempt: u32) -> End {
     let (error, then) = (said(&failure), failure.then());
     // Logs a failing key ever less often: at the attempts 1, 2, 4, 8 and so on.
     if then == Then::Conflict {
@@ -231,16 +247,17 @@ fn failed(failure: Failure, attempt: u32) -> End {
         tracing::debug!(error, "a reconcile failed");
     }
     let_go(failure); // Its destructor may panic.
-    End(Ended::Failed(then), error.into())
+    End { ended: Ended::Failed(then), error: error.into() }
 }
 
-fn panicked(panic: Box<dyn Any + Send>) -> End {
+/// Logs a panic.
+fn end_of_panic(panic: Box<dyn Any + Send>) -> End {
     let said = panic.downcast_ref::<&str>().copied();
     let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let text = loggable(said.unwrap_or("not a text"));
     tracing::error!(text, "a reconcile panicked");
     let_go(panic); // Its destructor may panic too.
-    End(Ended::Panicked, format!("panicked: {text}").into())
+    End { ended: Ended::Panicked, error: format!("panicked: {text}").into() }
 }
 
 /// The time between the cancellation at the time-out and the drop of the run.

@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use k8s_openapi::ClusterResourceScope;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::core::{PartialObjectMeta, PartialObjectMetaExt as _, Request};
+use kube::core::Request;
 use kube::{Client, Resource};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::json;
-use super::writes::Writes;
-use crate::cache::Unseen;
+use super::writes::{Applied, Writes};
+use crate::cache::{Shows, Unseen};
 use crate::change::Step;
 use crate::metrics::ControllerMetrics;
 use crate::{Cache, EventRecorder, Failure, Kind, ObjectKey};
@@ -35,9 +35,6 @@ pub trait TypedKind: Kind + Resource<DynamicType = (), Scope: 'static> + Seriali
 
 impl<T> TypedKind for T where T: Kind + Resource<DynamicType = (), Scope: 'static> + Serialize {}
 
-/// What a cache of metadata has of a kind.
-type Metadata<T> = PartialObjectMeta<T>;
-
 /// Whether objects of the kind have no namespace.
 pub(crate) fn is_of_cluster<T: Resource<Scope: 'static>>() -> bool {
     TypeId::of::<T::Scope>() == TypeId::of::<ClusterResourceScope>()
@@ -50,10 +47,10 @@ pub(crate) struct Writer {
     pub(crate) writes: Arc<Writes<ObjectKey>>,
     pub(crate) metrics: Arc<ControllerMetrics>,
     events: OnceLock<EventRecorder>,
-    /// `Cache<T>` by `TypeId::of::<T>()`.
-    caches: HashMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
+    /// What runs read, by the path of the kind.
+    caches: RwLock<HashMap<String, Vec<Arc<dyn Shows>>>>,
     /// Kinds without a cache that runs have made objects of.
-    unshown: Mutex<HashSet<TypeId>>,
+    unshown: Mutex<HashSet<String>>,
     hasher: RandomState,
 }
 
@@ -65,7 +62,7 @@ impl Writer {
             writes: Arc::new(Writes::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             events: OnceLock::new(),
-            caches: HashMap::new(),
+            caches: RwLock::default(),
             unshown: Mutex::default(),
             hasher: RandomState::new(),
         }
@@ -83,51 +80,57 @@ impl Writer {
     }
 
     /// Runs wait until this cache shows their writes.
-    pub(crate) fn read_by<T: Kind>(&mut self, cache: &Cache<T>) {
-        self.caches.entry(TypeId::of::<T>()).or_default().push(Box::new(cache.clone()));
+    pub(crate) fn read_by<T: Kind>(&self, cache: &Cache<T>) {
+        let cache = cache.clone();
+        self.caches.write().entry(cache.kind_path()).or_default().push(Arc::new(cache));
     }
 
     /// Whether no cache of the controller shows the kind; true once.
     pub(crate) fn is_unshown<T: TypedKind>(&self) -> bool {
-        let ids = [TypeId::of::<T>(), TypeId::of::<Metadata<T>>()];
-        let is_shown = ids.iter().any(|id| self.caches.contains_key(id));
-        !is_shown && self.unshown.lock().insert(ids[0])
+        let path = path::<T>(None);
+        !self.caches.read().contains_key(&path) && self.unshown.lock().insert(path)
     }
 
-    fn caches<T: Kind>(&self) -> impl Iterator<Item = &Cache<T>> {
-        let caches = self.caches.get(&TypeId::of::<T>()).into_iter().flatten();
-        caches.filter_map(|cache| cache.downcast_ref())
+    /// The caches of the kind, also of its metadata.
+    fn shows<T: TypedKind>(&self) -> Vec<Arc<dyn Shows>> {
+        self.caches.read().get(&path::<T>(None)).cloned().unwrap_or_default()
+    }
+
+    /// The caches of whole objects.
+    fn caches<T: TypedKind>(&self) -> Vec<Cache<T>> {
+        let all = self.shows::<T>();
+        all.iter().filter_map(|cache| (&**cache as &dyn Any).downcast_ref().cloned()).collect()
     }
 
     /// Notes a write of the run of `by`.
-    fn wrote<T: Kind>(&self, by: &ObjectKey, object: &T) {
-        let mut unseen: Vec<Unseen> =
-            self.caches().filter_map(|cache: &Cache<T>| cache.written(object)).collect();
-        let partial = object.meta().clone().into_response_partial::<T>();
-        let metadata =
-            self.caches().filter_map(|cache: &Cache<Metadata<T>>| cache.written(&partial));
-        unseen.extend(metadata);
+    fn wrote<T: TypedKind>(&self, by: &ObjectKey, object: &T) {
+        let caches = self.shows::<T>();
+        let unseen: Vec<Unseen> =
+            caches.iter().filter_map(|cache| cache.written(object.meta())).collect();
         if !unseen.is_empty() {
             self.writes.note(by, unseen);
         }
     }
 
     /// The object as the run of `by` last wrote it, or as a cache has it.
-    fn held<T: Kind>(&self, by: &ObjectKey, key: &ObjectKey) -> Option<Arc<T>> {
+    fn held<T: TypedKind>(&self, by: &ObjectKey, key: &ObjectKey) -> Option<Arc<T>> {
         let written = self.writes.answer(by, &(TypeId::of::<T>(), key.clone()));
-        written.or_else(|| self.caches().find_map(|cache: &Cache<T>| cache.get(key)))
+        written.or_else(|| self.caches().iter().find_map(|cache: &Cache<T>| cache.get(key)))
     }
 
     /// Notes which event is that of a write: from the `old` version to the answer's. `said` is the
     /// patch of an object.
     fn answered<T: TypedKind>(&self, by: &ObjectKey, old: Option<&T>, said: &Value, answer: &T) {
-        let Some(cache) = self.caches::<T>().next() else { return };
+        let caches = self.caches::<T>();
+        let Some(cache) = caches.first() else { return };
         let Ok(entering) = cache.prepare(answer.clone()) else { return };
         let (key, new) = (entering.key, entering.object);
         let named = said["metadata"]["resourceVersion"].as_str();
         // A patch that names no version may change nothing, and then the answer shows the write of
         // another. That does not matter if the patch says all that changed.
-        if named.is_some() || old.is_none_or(|old| says(said, old, &new)) {
+        let is_partial = caches.iter().any(Cache::is_transformed);
+        let says = |old: &T| !is_partial && says(said, old, &new);
+        if named.is_some() || old.is_none_or(says) {
             let old = named.or_else(|| old?.meta().resource_version.as_deref());
             if let Some(step) = Step::new(old, new.meta()) {
                 self.writes.wrote(by, step);
@@ -169,27 +172,28 @@ impl Writer {
         let id = (TypeId::of::<T>(), key.clone());
         let of_status: &[&str] = if wanted.get("status").is_none() { &["status"] } else { &[] };
         // A cache that leaves something out shows only its version.
-        let is_partial = self.caches().any(|cache: &Cache<T>| cache.is_transformed());
-        let digests = |shown: &T| {
+        let caches = self.caches::<T>();
+        let is_partial = caches.iter().any(Cache::is_transformed);
+        let applied = |shown: &T| {
             let meta = shown.meta();
             // The generation tells of a write that another took back: the field is the other's.
-            let digest = match meta.generation.filter(|_| !is_partial) {
+            let answer = match meta.generation.filter(|_| !is_partial) {
                 Some(generation) => self.hasher.hash_one((generation, written(shown, of_status)?)),
                 None => self.hasher.hash_one(meta.resource_version.as_ref()?),
             };
-            Some([self.hasher.hash_one(&wanted), digest])
+            Some(Applied { wanted: self.hasher.hash_one(&wanted), answer })
         };
-        if let Some(held) = self.caches().find_map(|cache: &Cache<T>| cache.get(&key))
-            && digests(&held).is_some_and(|digests| self.writes.was_applied(by, &id, digests))
+        if let Some(held) = caches.iter().find_map(|cache| cache.get(&key))
+            && applied(&held).is_some_and(|applied| self.writes.was_applied(by, &id, applied))
         {
             return Ok(T::clone(&held));
         }
-        let applied = self.patch(by, &key, None, &Patch::Apply(&wanted)).await?;
+        let patched = self.patch(by, &key, None, &Patch::Apply(&wanted)).await?;
         // As a cache shows it.
-        if let Some(digests) = self.writes.answer(by, &id).and_then(|answer| digests(&answer)) {
-            self.writes.applied(by, id, digests);
+        if let Some(applied) = self.writes.answer(by, &id).and_then(|answer| applied(&answer)) {
+            self.writes.applied(by, id, applied);
         }
-        Ok(applied)
+        Ok(patched)
     }
 
     /// Patches an object, or a subresource of it.
@@ -233,6 +237,7 @@ impl Writer {
     ) -> Result<(), Failure> {
         let Some(key) = ObjectKey::of(object) else { return Ok(()) };
         self.writes.unapply(by, &(TypeId::of::<T>(), key.clone()));
+        self.writes.announce(by);
         let uid = object.meta().uid.clone();
         let params = match &uid {
             Some(uid) => DeleteParams::default().preconditions(kube::api::Preconditions {
@@ -248,14 +253,12 @@ impl Writer {
                 // A finalizer or the garbage collector keeps it for a while.
                 Some(kept) => self.wrote(by, &kept),
                 None => {
-                    let caches = self.caches();
-                    let mut unseen: Vec<Unseen> = caches
-                        .filter_map(|cache: &Cache<T>| cache.deleted(key.clone(), uid.clone()))
-                        .collect();
-                    unseen.extend(self.caches().filter_map(|cache: &Cache<Metadata<T>>| {
-                        cache.deleted(key.clone(), uid.clone())
-                    }));
-                    self.writes.note(by, unseen);
+                    let caches = self.shows::<T>();
+                    let unseen = caches.iter().filter_map(|it| it.deleted(&key, uid.as_deref()));
+                    self.writes.note(by, unseen.collect::<Vec<_>>());
+                    if let Some(uid) = &uid {
+                        self.writes.wrote(by, Step::deletion(uid));
+                    }
                 }
             },
             Err(kube::Error::Api(status)) if status.code == 404 => {}
@@ -298,7 +301,11 @@ fn written<T: TypedKind>(object: &T, without: &[&str]) -> Option<Value> {
 }
 
 fn collection<T: TypedKind>(namespace: Option<&str>) -> Request {
-    Request::new(T::url_path(&(), namespace.filter(|_| !is_of_cluster::<T>())))
+    Request::new(path::<T>(namespace))
+}
+
+fn path<T: TypedKind>(namespace: Option<&str>) -> String {
+    T::url_path(&(), namespace.filter(|_| !is_of_cluster::<T>()))
 }
 
 /// `Deployment`.
@@ -319,7 +326,7 @@ mod tests {
     #[tokio::test]
     async fn a_kind_that_no_cache_shows_is_told_of_once() {
         let client = embedded_apiserver::EmbeddedApiServer::new().client();
-        let mut writer = Writer::new(client.clone(), "test".into());
+        let writer = Writer::new(client.clone(), "test".into());
         writer.read_by(&Cache::<Secret>::new(Api::all(client), CacheConfig::new()));
         assert!(!writer.is_unshown::<Secret>());
         assert!(writer.is_unshown::<ConfigMap>());
@@ -331,14 +338,14 @@ mod tests {
         let client = embedded_apiserver::EmbeddedApiServer::new().client();
         let config = CacheConfig::new().namespaces(["default"]);
         let cache = Cache::<ConfigMap>::new(Api::all(client.clone()), config);
-        let mut writer = Writer::new(client, "test".into());
+        let writer = Writer::new(client, "test".into());
         writer.read_by(&cache);
         let (by, mut map) = (ObjectKey::cluster("by"), ConfigMap::default());
         map.metadata.name = Some("m".to_owned());
         map.metadata.namespace = Some("default".to_owned());
         let made = writer.create(&by, &map).await.unwrap();
         writer.delete(&by, &made).await.unwrap();
-        let is_open = || !matches!(writer.writes.barrier(&by, Instant::now()), Barrier::Closed(_));
+        let is_open = || !matches!(writer.writes.begin(&by, Instant::now()), Barrier::Closed(_));
         assert!(!is_open());
         let feed = cache.feed_of("default");
         feed.apply(cache.prepare(made.clone()).ok().unwrap());

@@ -18,18 +18,17 @@ use crate::{Key, ObjectKey};
 
 /// The longest wait for the caches. A watch that fails must not stop the controller.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// The first and the longest time between two looks at the caches.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(1));
+/// The time from the first look at the caches to the second, and the longest between two.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// Whether a run of a key may start: whether the caches show what the last one wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Barrier {
     Open,
-    /// Open, and it was closed.
-    Opened,
     /// They do not show it yet. Look again after this time.
     Closed(Duration),
-    /// They did not show it in time.
+    /// Open, though they did not show it in time.
     Late,
 }
 
@@ -43,6 +42,13 @@ pub(crate) struct Writes<K> {
 /// A written object: its type, and its key.
 type Id = (TypeId, ObjectKey);
 
+/// The digests of an apply and of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) wanted: u64,
+    pub(crate) answer: u64,
+}
+
 #[derive(Debug, Default)]
 struct Written {
     /// Writes that a cache has yet to show.
@@ -50,13 +56,14 @@ struct Written {
     /// When the barrier was first found closed.
     closed: Option<Instant>,
     own: OwnWrites,
-    /// Digests of the last apply to each object, and of its answer.
-    applied: HashMap<Id, [u64; 2]>,
+    /// What the active run applied, and what the last run did.
+    applied: HashMap<Id, Applied>,
+    applied_before: HashMap<Id, Applied>,
     /// The last answer for each object, during the run.
     answers: HashMap<Id, Arc<dyn Any + Send + Sync>>,
 }
 
-/// An active run. Its answers are dropped with it.
+/// An active run. Its answers are dropped with it, and the applies before it are forgotten.
 pub(crate) struct Run<'a, K: Key> {
     writes: &'a Writes<K>,
     key: &'a K,
@@ -65,7 +72,10 @@ pub(crate) struct Run<'a, K: Key> {
 impl<K: Key> Drop for Run<'_, K> {
     fn drop(&mut self) {
         let mut by_key = self.writes.by_key.lock();
-        let answers = by_key.get_mut(self.key).map(|it| std::mem::take(&mut it.answers));
+        let answers = by_key.get_mut(self.key).map(|written| {
+            written.applied_before = std::mem::take(&mut written.applied);
+            std::mem::take(&mut written.answers)
+        });
         drop(by_key);
         let_go(answers);
     }
@@ -125,13 +135,14 @@ impl<K: Key> Writes<K> {
         }
     }
 
-    /// Looks at the caches before a run of the key, which starts unless the barrier is closed.
-    pub(crate) fn barrier(&self, key: &K, now: Instant) -> Barrier {
+    /// Looks at the caches. A run of the key starts now, unless the barrier is closed.
+    pub(crate) fn begin(&self, key: &K, now: Instant) -> Barrier {
         let mut unseen = match self.by_key.lock().get_mut(key) {
             Some(written) => std::mem::take(&mut written.unseen),
             None => return Barrier::Open,
         };
-        // The order matters: an object that was made and deleted is gone after it was seen.
+        // Not under the lock, because it reads caches. The order matters: an object that was made
+        // and deleted is gone after it was seen.
         let seen = unseen.iter().take_while(|write| write.is_seen()).count();
         unseen.drain(..seen);
         let mut by_key = self.by_key.lock();
@@ -140,18 +151,18 @@ impl<K: Key> Writes<K> {
         if !unseen.is_empty() && waited < LONGEST_WAIT {
             written.closed.get_or_insert(now);
             // Twice as long each time.
-            let next = waited.clamp(LOOKS.0, LOOKS.1).min(LONGEST_WAIT - waited);
+            let next = waited.clamp(FIRST_LOOK, LONGEST_LOOK).min(LONGEST_WAIT - waited);
             unseen.append(&mut written.unseen);
             written.unseen = unseen;
             return Barrier::Closed(next);
         }
-        let was_closed = written.closed.take().is_some();
+        written.closed = None;
         written.own.begin();
         if !unseen.is_empty() {
             return Barrier::Late;
         }
         written.own.seen();
-        if was_closed { Barrier::Opened } else { Barrier::Open }
+        Barrier::Open
     }
 
     pub(crate) fn note(&self, key: &K, unseen: impl IntoIterator<Item = Unseen>) {
@@ -159,26 +170,39 @@ impl<K: Key> Writes<K> {
         by_key.entry(key.clone()).or_default().unseen.extend(unseen);
     }
 
-    pub(crate) fn applied(&self, key: &K, object: Id, digests: [u64; 2]) {
-        self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, digests);
+    pub(crate) fn applied(&self, key: &K, object: Id, applied: Applied) {
+        self.by_key.lock().entry(key.clone()).or_default().applied.insert(object, applied);
     }
 
     /// The object was written in another way, so the next apply is sent.
     pub(crate) fn unapply(&self, key: &K, object: &Id) {
         if let Some(written) = self.by_key.lock().get_mut(key) {
             written.applied.remove(object);
+            written.applied_before.remove(object);
         }
     }
 
-    /// Whether this was applied last, with this answer.
-    pub(crate) fn was_applied(&self, key: &K, object: &Id, digests: [u64; 2]) -> bool {
-        let by_key = self.by_key.lock();
-        by_key.get(key).and_then(|written| written.applied.get(object)) == Some(&digests)
+    /// Whether the active run or the one before it applied this last, with this answer.
+    pub(crate) fn was_applied(&self, key: &K, object: &Id, applied: Applied) -> bool {
+        let mut by_key = self.by_key.lock();
+        let Some(written) = by_key.get_mut(key) else { return false };
+        let last = written.applied.get(object).or_else(|| written.applied_before.get(object));
+        let is_same = last == Some(&applied);
+        if is_same {
+            written.applied.insert(object.clone(), applied);
+        }
+        is_same
     }
 
     /// Forgets the writes of a key whose object is gone.
     pub(crate) fn forget(&self, key: &K) {
         self.by_key.lock().remove(key);
+    }
+
+    /// Forgets what the caches show. No run is active: keys may have gone since the last one.
+    pub(crate) fn forget_seen(&self) {
+        let unseen = |written: &Written| !written.unseen.iter().all(Unseen::is_seen);
+        self.by_key.lock().retain(|_, written| unseen(written));
     }
 }
 
@@ -230,5 +254,26 @@ mod tests {
         assert_eq!(writes.answer::<u32>(&2, &id), None);
         drop(run);
         assert_eq!(writes.answer::<u32>(&1, &id), None);
+    }
+
+    #[test]
+    fn an_apply_is_remembered_while_each_run_repeats_it() {
+        let (writes, object) = (Writes::new(), (TypeId::of::<u32>(), ObjectKey::cluster("a")));
+        let applied = Applied { wanted: 1, answer: 2 };
+        let run = writes.run(&1);
+        writes.applied(&1, object.clone(), applied);
+        drop(run);
+        for _ in 0..3 {
+            let run = writes.run(&1);
+            assert!(writes.was_applied(&1, &object, applied));
+            assert!(!writes.was_applied(&1, &object, Applied { answer: 3, ..applied }));
+            drop(run);
+        }
+        drop(writes.run(&1)); // Applies nothing.
+        let run = writes.run(&1);
+        assert!(!writes.was_applied(&1, &object, applied));
+        drop(run);
+        writes.forget_seen();
+        assert!(writes.by_key.lock().is_empty());
     }
 }

@@ -25,43 +25,6 @@ const BACKWARD_LISTS: u32 = 3;
 /// cannot end within the time of a watch would start over for ever.
 const BROKEN_STREAMS: u32 = 3;
 
-/// The longest wait for a page after late pages, unless the configured time is longer.
-const LONGEST_ANSWER: Duration = Duration::from_secs(60);
-
-/// How long to wait for an answer. The wait is short, so that one lost answer costs little. It
-/// grows after each late page, so that a slow list still completes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    base: Duration,
-    now: Duration,
-}
-
-impl Patience {
-    pub(crate) fn new(base: Duration) -> Self {
-        Self { base, now: base }
-    }
-
-    /// The wait for a page of a list, with its body.
-    pub(crate) fn for_page(self) -> Duration {
-        self.now
-    }
-
-    /// The wait for the start of a watch, which needs no time to prepare.
-    pub(crate) fn for_watch(self) -> Duration {
-        self.base
-    }
-
-    /// A page came after this time.
-    pub(crate) fn answered(&mut self, took: Duration) {
-        self.now = took.saturating_mul(2).clamp(self.base, LONGEST_ANSWER.max(self.base));
-    }
-
-    /// A page did not come in time.
-    pub(crate) fn unanswered(&mut self) {
-        self.now = self.now.saturating_mul(2).clamp(self.base, LONGEST_ANSWER.max(self.base));
-    }
-}
-
 /// The next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {

@@ -10,7 +10,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, CustomResource, ResourceExt as _};
 use reconciler::{
     Action, CacheConfig, Context, Controller, Failure, ObjectAdapter, ObjectKey, ObjectReconciler,
-    Request, reconcile_fn,
+    Request, Source, reconcile_fn,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -252,6 +252,64 @@ async fn a_kind_whose_code_panics_hides_only_its_object() {
         assert!(cache.status().failures > 0, "{text}: {:?}", cache.status());
         running.stop().await;
     }
+}
+
+/// Keys that wait for their time leave time for other tasks.
+#[tokio::test(start_paused = true)]
+async fn many_events_of_failing_keys_block_nobody() {
+    const KEYS: u32 = 5000;
+    let log = Log::new();
+    let seen = log.clone();
+    let run = move |_: Request<u32>| {
+        seen.push(());
+        async { Err::<Action, _>(Failure::retry("no")) }
+    };
+    let controller = Controller::keyed("keys", reconcile_fn(run))
+        .failing_interval(3600 * SECOND)
+        .limiter(ExponentialBackoff::new(3600 * SECOND, 3600 * SECOND).unwrap());
+    let (handle, view) = (controller.handle(), controller.observe());
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    (0..KEYS).for_each(|key| handle.add(key));
+    until("the failures", || log.len() == KEYS as usize).await;
+    (0..KEYS).for_each(|key| handle.add(key));
+    let (mut left, mut most) = (view.depth(), 0);
+    assert_eq!(left, KEYS as usize);
+    while left > 0 {
+        tokio::task::yield_now().await;
+        let now = view.depth();
+        (left, most) = (now, most.max(left - now));
+    }
+    assert!(most < 1000, "{most} keys without a turn of another task");
+    assert_eq!(log.len(), KEYS as usize, "none has run");
+    running.stop().await;
+}
+
+/// A run leaves nothing of an event that waited for its time.
+#[tokio::test(start_paused = true)]
+async fn a_parked_key_that_a_handle_runs_is_not_run_again_by_an_earlier_event() {
+    let log = Log::new();
+    let seen = log.clone();
+    let run = move |_: Request<u32>| {
+        seen.push(());
+        async { Err::<Action, _>(Failure::terminal("no")) }
+    };
+    let (sender, keys) = futures::channel::mpsc::unbounded();
+    let controller =
+        Controller::keyed("keys", reconcile_fn(run)).source(Source::stream("events", keys));
+    let handle = controller.handle();
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    sender.unbounded_send(1).unwrap();
+    until("the first run", || log.len() == 1).await;
+    sender.unbounded_send(1).unwrap();
+    sleep(SECOND / 10).await; // The event waits for a second after the failure.
+    handle.add(1);
+    sleep(10 * SECOND).await;
+    assert_eq!(log.len(), 2, "{:?}", log.times());
+    running.stop().await;
 }
 
 /// Mappings of many objects leave time for other tasks.

@@ -34,6 +34,7 @@ fn shared<R: Reconciler<Key = u32>>(reconciler: R) -> Arc<Work<R>> {
         active: Arc::new(ActiveRuns::new()),
         parked: Arc::new(ParkedKeys::new()),
         inbox: Arc::new(Inbox::new()),
+        postponed: SparseMap::new(),
         dropped: Mutex::default(),
         returned: Mutex::default(),
     })

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 
 use super::*;
+use crate::cache::Shows as _;
 use crate::cache::store::Relist;
 use crate::oracle::play;
 use crate::{Cache, CacheConfig};
@@ -55,7 +56,7 @@ impl World<'_> {
         self.sides[side].log.push((map.clone(), false));
         if let Some(key) = by {
             self.wrote[usize::from(key)].push(map.metadata.uid.clone());
-            self.writes.note(&key, self.cache.written(&map));
+            self.writes.note(&key, self.cache.written(&map.metadata));
             self.awaits(key, side);
         }
     }
@@ -78,7 +79,7 @@ impl World<'_> {
         }
         self.sides[side].log.push((map, true));
         if let Some(by) = by {
-            self.writes.note(&by, self.cache.deleted(key, uid));
+            self.writes.note(&by, self.cache.deleted(&key, uid.as_deref()));
             self.awaits(by, side);
         }
     }
@@ -147,14 +148,13 @@ fn history(rng: &mut Rng, client: Client, start: Instant) {
             _ => {
                 let waited = closed[at].map_or(Duration::ZERO, |since| now - since);
                 let due = match (world.has_seen(key), LONGEST_WAIT.checked_sub(waited)) {
-                    (true, _) if closed[at].is_none() => Barrier::Open,
-                    (true, _) => Barrier::Opened,
+                    (true, _) => Barrier::Open,
                     (false, None | Some(Duration::ZERO)) => Barrier::Late,
                     (false, Some(left)) => {
-                        Barrier::Closed(left.min(waited.clamp(LOOKS.0, LOOKS.1)))
+                        Barrier::Closed(left.min(waited.clamp(FIRST_LOOK, LONGEST_LOOK)))
                     }
                 };
-                assert_eq!(writes.barrier(&key, now), due, "key {key} after {waited:?}");
+                assert_eq!(writes.begin(&key, now), due, "key {key} after {waited:?}");
                 if let Barrier::Closed(_) = due {
                     closed[at].get_or_insert(now);
                 } else {

@@ -228,24 +228,3 @@ fn a_list_that_goes_backwards_is_believed_only_when_it_insists() {
         "the count starts anew"
     );
 }
-
-#[test]
-fn patience_doubles_with_each_lost_answer_and_follows_the_answers_that_come() {
-    let seconds = Duration::from_secs;
-    let mut patience = Patience::new(seconds(10));
-    let waits: Vec<Duration> = (0..5)
-        .map(|_| {
-            patience.unanswered();
-            patience.for_page()
-        })
-        .collect();
-    assert_eq!(waits, [20, 40, 60, 60, 60].map(seconds));
-    assert_eq!(patience.for_watch(), seconds(10));
-    patience.answered(seconds(15));
-    assert_eq!(patience.for_page(), seconds(30), "twice what it took");
-    patience.answered(Duration::from_millis(3));
-    assert_eq!(patience.for_page(), seconds(10));
-    let mut long = Patience::new(seconds(600));
-    long.unanswered();
-    assert_eq!(long.for_page(), seconds(600), "the configured time counts if it is longer");
-}
