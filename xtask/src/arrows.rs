@@ -21,7 +21,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wq-priority", &["wq-core"]),
     ("wq-prometheus", &["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"]),
     ("lease-election", &[]),
-    ("embedded-apiserver", &[]),
+    ("k8s-value", &[]),
+    ("embedded-apiserver", &["k8s-value"]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
 ];
 
@@ -37,6 +38,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("wq-ratelimit", &["kube", "k8s-openapi"]),
     ("wq-priority", &["tokio", "kube", "k8s-openapi"]),
     ("wq-prometheus", &["tokio", "kube", "k8s-openapi"]),
+    ("k8s-value", &["tokio", "kube", "k8s-openapi"]),
     ("control-plane", &["tokio", "kube", "k8s-openapi"]),
     ("xtask", &["tokio", "kube", "k8s-openapi"]),
 ];

@@ -186,8 +186,8 @@ pub(crate) fn service_account_name(namespace: &str, name: &str) -> String {
 /// them.
 pub(crate) fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
-    let named = crate::names::wrong_label(namespace).is_none()
-        && crate::names::wrong_subdomain(name).is_none();
+    let named = k8s_value::names::wrong_label(namespace).is_none()
+        && k8s_value::names::wrong_subdomain(name).is_none();
     named.then_some((namespace, name))
 }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::go_value::json_type;
+use k8s_value::go_value::json_type;
 
 /// As deep as Go reads.
 const MAX_DEPTH: usize = 10_000;

@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
-use crate::go_json::go_json;
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::go_json::go_json;
+use k8s_value::names;
 
 /// An object as members; apiVersion and kind are taken off.
 pub(crate) type Object = Map<String, Value>;
@@ -142,56 +142,60 @@ pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
 }
 
 /// Of the kinds that may have finalizers without a domain, that these are the known ones.
-pub(crate) fn check_old_finalizers(object: &Object, causes: &mut Causes) {
+pub(crate) fn check_old_finalizers(object: &Object, causes: &mut FieldErrors) {
     for (at, finalizer) in finalizers(object).into_iter().enumerate() {
         if let Some(why) = names::wrong_finalizer(finalizer) {
-            causes.push(Cause::invalid(format!("metadata.finalizers[{at}]"), finalizer, why));
+            causes.push(FieldError::invalid(format!("metadata.finalizers[{at}]"), finalizer, why));
         }
     }
 }
 
 /// What is wrong with labels, annotations, finalizers and owner references.
-pub(crate) fn check(object: &Object, causes: &mut Causes) {
+pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
     if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
         let why = "must be greater than or equal to 0";
-        causes.push(Cause::invalid_json("metadata.generation", number, why));
+        causes.push(FieldError::invalid_json("metadata.generation", number, why));
     }
     let members =
         |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
     for (key, value) in members("labels") {
         for why in names::wrongs_of_qualified_name(key) {
-            causes.push(Cause::invalid("metadata.labels", key, why));
+            causes.push(FieldError::invalid("metadata.labels", key, why));
         }
         let value = value.as_str().unwrap_or_default();
         if let Some(why) = names::wrong_label_value(value) {
-            causes.push(Cause::invalid("metadata.labels", value, why));
+            causes.push(FieldError::invalid("metadata.labels", value, why));
         }
     }
     let mut size = 0_usize;
     for (key, value) in members("annotations") {
         for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
-            causes.push(Cause::invalid("metadata.annotations", key, why));
+            causes.push(FieldError::invalid("metadata.annotations", key, why));
         }
         size =
             size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
     }
     if size > 256 * 1024 {
-        causes.push(Cause::too_long("metadata.annotations", 256 * 1024));
+        causes.push(FieldError::too_long("metadata.annotations", 256 * 1024));
     }
     check_owners(object, causes);
     for finalizer in finalizers(object) {
         for why in names::wrongs_of_qualified_name(finalizer) {
-            causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
+            causes.push(FieldError::invalid("metadata.finalizers", finalizer, why));
         }
     }
     let both = ["orphan", "foregroundDeletion"];
     if both.iter().all(|finalizer| finalizers(object).contains(finalizer)) {
         let why = "finalizer orphan and foregroundDeletion cannot be both set";
-        causes.push(Cause::invalid_json("metadata.finalizers", &finalizers(object).into(), why));
+        causes.push(FieldError::invalid_json(
+            "metadata.finalizers",
+            &finalizers(object).into(),
+            why,
+        ));
     }
 }
 
-fn check_owners(object: &Object, causes: &mut Causes) {
+fn check_owners(object: &Object, causes: &mut FieldErrors) {
     let owners =
         get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut controller: Option<String> = None;
@@ -211,12 +215,16 @@ fn check_owners(object: &Object, causes: &mut Causes) {
                 } else {
                     "must not be empty"
                 };
-                causes.push(Cause::invalid(field, "", why));
+                causes.push(FieldError::invalid(field, "", why));
             }
         }
         if (says("apiVersion"), says("kind")) == ("v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(Cause::invalid_text("metadata.ownerReferences", &shown_owner(owner), why));
+            causes.push(FieldError::invalid_shown(
+                "metadata.ownerReferences",
+                &shown_owner(owner),
+                why,
+            ));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let named = format!("{}/{}", says("kind"), says("name"));
@@ -226,7 +234,11 @@ fn check_owners(object: &Object, causes: &mut Causes) {
                      and {named}"
                 );
                 if said.insert(named) {
-                    causes.push(Cause::invalid_text("metadata.ownerReferences", &shown, &why));
+                    causes.push(FieldError::invalid_shown(
+                        "metadata.ownerReferences",
+                        &shown,
+                        &why,
+                    ));
                 }
             } else {
                 controller = Some(named);
@@ -239,7 +251,7 @@ fn check_owners(object: &Object, causes: &mut Causes) {
 fn shown_owners(owners: &[Value]) -> String {
     let mut shown = String::from("[");
     for (at, owner) in owners.iter().enumerate() {
-        if shown.len() > Cause::LONGEST {
+        if shown.len() > FieldError::LONGEST {
             break;
         }
         shown.push_str(if at > 0 { "," } else { "" });

@@ -12,13 +12,13 @@ use http::{HeaderValue, Request, header};
 use serde_json::{Number, Value};
 
 use crate::access::reviews;
-use crate::builtin::times;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::Object;
 use crate::protobuf::wire::{Malformed, Payload, fields};
 use crate::recorded::types::{Field, Presence, Simpler, TYPES, Type};
 use crate::status::Status;
+use k8s_value::time::{Precision, since_1970};
 
 /// The media type of Kubernetes' envelope around a message.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
@@ -182,10 +182,10 @@ fn value(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
         (Type::Bool, Payload::Varint(flag)) => Ok((flag != 0).into()),
         (Type::Int32 | Type::Int64, Payload::Varint(number)) => Ok(integer(field.of, number)),
         (Type::Time, Payload::Bytes(bytes)) => {
-            time(bytes, times::Precision::Seconds).map_err(|()| mismatch(field))
+            time(bytes, Precision::Seconds).map_err(|()| mismatch(field))
         }
         (Type::MicroTime, Payload::Bytes(bytes)) => {
-            time(bytes, times::Precision::Micros).map_err(|()| mismatch(field))
+            time(bytes, Precision::Micros).map_err(|()| mismatch(field))
         }
         // A message with one field, which is the text.
         (Type::Quantity, Payload::Bytes(bytes)) => {
@@ -299,7 +299,7 @@ fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, Malformed> {
 }
 
 /// Seconds and nanoseconds; a message without fields is no time at all.
-fn time(message: &[u8], precision: times::Precision) -> Result<Value, ()> {
+fn time(message: &[u8], precision: Precision) -> Result<Value, ()> {
     let (mut seconds, mut nanos, mut any) = (0, 0, false);
     for field in fields(message) {
         any = true;
@@ -312,7 +312,7 @@ fn time(message: &[u8], precision: times::Precision) -> Result<Value, ()> {
     if !any {
         return Ok(Value::Null);
     }
-    times::since_1970(seconds, nanos, precision).map(Value::from).ok_or(())
+    since_1970(seconds, nanos, precision).map(Value::from).ok_or(())
 }
 
 fn int_or_string(message: &[u8]) -> Result<Value, Malformed> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::route;
-use crate::status::{Cause, Status};
+use crate::status::{FieldError, Status};
 
 /// The pairs of a query, decoded.
 #[derive(Debug, Default)]
@@ -71,18 +71,18 @@ impl Query {
     }
 
     /// `fieldManager`: not recorded, but checked.
-    fn field_manager_cause(&self) -> Option<Cause> {
+    fn field_manager_cause(&self) -> Option<FieldError> {
         const MAX: usize = 128;
         let manager = self.text("fieldManager");
         if manager.len() > MAX {
-            return Some(Cause::too_long("fieldManager", MAX));
+            return Some(FieldError::too_long("fieldManager", MAX));
         }
         // `unicode.IsPrint` of Go: letters, marks, numbers, punctuation, symbols, and the ASCII
         // space.
         let odd = manager.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' '));
         let (at, odd) = odd.and_then(|at| Some((at, manager.chars().nth(at)?)))?;
         let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
-        Some(Cause::invalid("fieldManager", manager, &why))
+        Some(FieldError::invalid("fieldManager", manager, &why))
     }
 
     /// What every write may say: whether it is only tried, and what becomes of members that are
@@ -90,7 +90,7 @@ impl Query {
     pub(crate) fn write_options(
         &self,
         options: &'static str,
-        mut found: Vec<Cause>,
+        mut found: Vec<FieldError>,
     ) -> Result<(bool, FieldValidation), Status> {
         found.extend(self.field_manager_cause());
         found.extend(dry_run_cause(self.all("dryRun")));
@@ -119,26 +119,32 @@ impl Query {
         self.validation().map_err(|cause| Status::invalid_options(options, &cause))
     }
 
-    fn validation(&self) -> Result<FieldValidation, Cause> {
+    fn validation(&self) -> Result<FieldValidation, FieldError> {
         match self.text("fieldValidation") {
             "" | "Warn" => Ok(FieldValidation::Warn),
             "Strict" => Ok(FieldValidation::Strict),
             "Ignore" => Ok(FieldValidation::Ignore),
-            other => {
-                Err(Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]))
-            }
+            other => Err(FieldError::unsupported(
+                "fieldValidation",
+                other,
+                &["", "Ignore", "Strict", "Warn"],
+            )),
         }
     }
 }
 
 /// What is wrong with `dryRun`, of which only `All` is known.
-pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option<Cause> {
+pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option<FieldError> {
     let values: Vec<&str> = values.collect();
     if values.iter().all(|value| *value == "All") {
         return None;
     }
     // Said of the whole list.
-    Some(Cause::unsupported_json("dryRun", &values.into(), &["All"]))
+    Some(FieldError::unsupported_shown(
+        "dryRun",
+        &serde_json::Value::from(values).to_string(),
+        &["All"],
+    ))
 }
 
 /// What becomes of members that a built-in kind does not have.
@@ -216,23 +222,23 @@ impl ListOptions {
         if let Some(version_match) = self.version_match {
             if self.version.is_empty() {
                 let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-                causes.push(Cause::forbidden(MATCH, why));
+                causes.push(FieldError::forbidden(MATCH, why));
             }
             if !self.continuation.is_empty() {
-                causes.push(Cause::forbidden(MATCH, MATCH_AND_CONTINUE));
+                causes.push(FieldError::forbidden(MATCH, MATCH_AND_CONTINUE));
             }
             if version_match == Match::Unknown {
                 let supported = ["Exact", "NotOlderThan", ""];
-                causes.push(Cause::unsupported(MATCH, &self.match_text, &supported));
+                causes.push(FieldError::unsupported(MATCH, &self.match_text, &supported));
             }
             if version_match == Match::Exact && self.version == "0" {
                 let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-                causes.push(Cause::forbidden(MATCH, why));
+                causes.push(FieldError::forbidden(MATCH, why));
             }
         }
         if self.initial_events.is_some() {
             let why = "sendInitialEvents is forbidden for list";
-            causes.push(Cause::forbidden("sendInitialEvents", why));
+            causes.push(FieldError::forbidden("sendInitialEvents", why));
         }
         refuse("ListOptions", &causes)
     }
@@ -254,18 +260,18 @@ impl ListOptions {
         let not_older = self.version_match == Some(Match::NotOlderThan);
         if self.initial_events.is_some() && !not_older {
             let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            causes.push(Cause::forbidden(MATCH, why));
+            causes.push(FieldError::forbidden(MATCH, why));
         }
         if self.version_match.is_some() {
             if self.initial_events.is_none() {
                 let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-                causes.push(Cause::forbidden(MATCH, why));
+                causes.push(FieldError::forbidden(MATCH, why));
             }
             if !not_older {
-                causes.push(Cause::unsupported(MATCH, &self.match_text, &["NotOlderThan"]));
+                causes.push(FieldError::unsupported(MATCH, &self.match_text, &["NotOlderThan"]));
             }
             if !self.continuation.is_empty() {
-                causes.push(Cause::forbidden(MATCH, MATCH_AND_CONTINUE));
+                causes.push(FieldError::forbidden(MATCH, MATCH_AND_CONTINUE));
             }
         }
         refuse("ListOptions", &causes)
@@ -276,6 +282,6 @@ const MATCH: &str = "resourceVersionMatch";
 const MATCH_AND_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
 /// Refuses options of a request for all that is wrong with them.
-pub(crate) fn refuse(options: &str, causes: &[Cause]) -> Result<(), Status> {
+pub(crate) fn refuse(options: &str, causes: &[FieldError]) -> Result<(), Status> {
     if causes.is_empty() { Ok(()) } else { Err(Status::contradictory_options(options, causes)) }
 }

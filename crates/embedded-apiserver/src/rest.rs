@@ -26,8 +26,6 @@ use crate::access::reviews;
 use crate::body::Body;
 use crate::builtin::{self, Builtin};
 use crate::discovery;
-use crate::go_json::go_json;
-use crate::go_value::quoted;
 use crate::identity::User;
 use crate::kind::Kind;
 use crate::media::{self, Dress};
@@ -40,6 +38,8 @@ use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
 use crate::table;
+use k8s_value::go_json::go_json;
+use k8s_value::go_value::quoted;
 
 pub(crate) use crate::rest::decode::json as decode_json;
 pub(crate) use crate::rest::decode::object as decode_object;
@@ -238,7 +238,7 @@ async fn get(
 }
 
 fn check_path_name(name: &str) -> Result<(), Status> {
-    match crate::names::wrong_path_segment(name) {
+    match k8s_value::names::wrong_path_segment(name) {
         Some(why) => Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {why}"))),
         None => Ok(()),
     }

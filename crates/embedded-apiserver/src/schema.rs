@@ -11,7 +11,6 @@ mod lists;
 mod path;
 mod pattern;
 mod prune;
-mod render;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +27,6 @@ pub(crate) use crate::schema::lists::check_lists;
 pub(crate) use crate::schema::path::Path;
 pub(crate) use crate::schema::pattern::Pattern;
 pub(crate) use crate::schema::prune::{prune, prune_nulls, prune_value};
-pub(crate) use crate::schema::render::{float_text, number_text, shown};
 
 /// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what
 /// is built by hand could.

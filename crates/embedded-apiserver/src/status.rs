@@ -1,7 +1,5 @@
 //! `metav1.Status`: what the server says when it does not answer with an object.
 
-mod causes;
-
 use std::borrow::Cow;
 
 use http::{Response, StatusCode, header};
@@ -10,11 +8,11 @@ use serde_json::{Value, json};
 use crate::body::Body;
 use crate::builtin::event;
 use crate::fields::Conflict;
-use crate::go_value::quoted;
 use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
+use k8s_value::go_value::quoted;
 
-pub(crate) use crate::status::causes::{Cause, Causes};
+pub(crate) use k8s_value::{FieldError, FieldErrors};
 
 /// A failure, as the API says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,14 +178,14 @@ impl Status {
         kind: &Kind,
         (other_kind, other_version): (Option<&str>, Option<&str>),
         name: &str,
-        more: Causes,
+        more: FieldErrors,
     ) -> Self {
         let version = kind.api_version();
         let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
-        let mut causes = Causes::default();
+        let mut causes = FieldErrors::default();
         for (field, said, own) in said {
             if let Some(said) = said {
-                causes.push(Cause::invalid(field, said, &format!("must be {own}")));
+                causes.push(FieldError::invalid(field, said, &format!("must be {own}")));
             }
         }
         causes.append(more);
@@ -199,7 +197,7 @@ impl Status {
         kind: &Kind,
         (other_kind, other_version): (Option<&str>, Option<&str>),
         name: &str,
-        causes: &Causes,
+        causes: &FieldErrors,
     ) -> Self {
         let group = match other_version {
             Some(version) => version.split_once('/').map_or("", |(group, _)| group),
@@ -207,14 +205,17 @@ impl Status {
         };
         let (of, dot) =
             (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
-        let what = causes.text();
+        let what = FieldError::message_of(causes.as_slice());
         let mut status =
             Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
         let members = [("name", name), ("group", group), ("kind", of)];
         let members = members.into_iter().filter(|(_, value)| !value.is_empty());
         let mut details: serde_json::Map<_, _> =
             members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect();
-        details.insert("causes".to_owned(), causes.found.iter().map(Cause::to_json).collect());
+        details.insert(
+            "causes".to_owned(),
+            causes.as_slice().iter().map(FieldError::to_cause).collect(),
+        );
         status.details = Some(details.into());
         status
     }
@@ -252,16 +253,16 @@ impl Status {
 
     /// A patch whose result cannot be decoded.
     pub(crate) fn invalid_patch(result: &str, why: &str) -> Self {
-        let cause = Cause::invalid("patch", result, why).shortened();
-        let mut status = Self::new(422, "Invalid", format!(" \"\" is invalid: {}", cause.text()));
+        let cause = FieldError::invalid("patch", result, why).shortened();
+        let mut status = Self::new(422, "Invalid", format!(" \"\" is invalid: {}", cause));
         status.details = Some(json!({
-            "causes": [cause.to_json()],
+            "causes": [cause.to_cause()],
         }));
         status
     }
 
-    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &Causes) -> Self {
-        let what = causes.text();
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &FieldErrors) -> Self {
+        let what = FieldError::message_of(causes.as_slice());
         // Both groups of Event have the rules of one.
         let in_core = event::is_events_v1(kind);
         let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
@@ -272,34 +273,34 @@ impl Status {
                 details.remove("group");
             }
             details["kind"] = kind.kind().into();
-            details["causes"] = causes.found.iter().map(Cause::to_json).collect();
+            details["causes"] = causes.as_slice().iter().map(FieldError::to_cause).collect();
         }
         status
     }
 
     /// A review that is invalid: the real server names no kind there.
-    pub(crate) fn invalid_review(group: &str, causes: &Causes) -> Self {
-        let what = causes.text();
+    pub(crate) fn invalid_review(group: &str, causes: &FieldErrors) -> Self {
+        let what = FieldError::message_of(causes.as_slice());
         let mut status = Self::new(422, "Invalid", format!(".{group} \"\" is invalid: {what}"));
-        let causes: Vec<_> = causes.found.iter().map(Cause::to_json).collect();
+        let causes: Vec<_> = causes.as_slice().iter().map(FieldError::to_cause).collect();
         status.details = Some(json!({ "group": group, "causes": causes }));
         status
     }
 
     /// Options of a list, watch or delete that contradict each other.
-    pub(crate) fn invalid_options(options: &str, cause: &Cause) -> Self {
+    pub(crate) fn invalid_options(options: &str, cause: &FieldError) -> Self {
         Self::contradictory_options(options, std::slice::from_ref(cause))
     }
 
     /// As `invalid_options`, with everything that is wrong.
-    pub(crate) fn contradictory_options(options: &str, causes: &[Cause]) -> Self {
-        let what = Cause::texts(causes);
+    pub(crate) fn contradictory_options(options: &str, causes: &[FieldError]) -> Self {
+        let what = FieldError::message_of(causes);
         let mut status =
             Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
         status.details = Some(json!({
             "group": "meta.k8s.io",
             "kind": options,
-            "causes": causes.iter().map(Cause::to_json).collect::<Vec<_>>(),
+            "causes": causes.iter().map(FieldError::to_cause).collect::<Vec<_>>(),
         }));
         status
     }

@@ -13,10 +13,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::builtin::{self, event};
-use crate::go_json;
 use crate::kind::Kind;
 pub(crate) use crate::stored::key::Key;
 use crate::stored::pairs::Pairs;
+use k8s_value::go_json;
 
 /// A version of an object, never changed again. Small, because there may be hundreds of thousands:
 /// what is in the text already is told by where it is there.

@@ -29,7 +29,7 @@ use crate::query::{FieldValidation, Query};
 use crate::rest::{decode_json, unknown_fields, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Cause, Causes, Status, json_response};
+use crate::status::{FieldError, FieldErrors, Status, json_response};
 
 const AUTHORIZATION: &str = "authorization.k8s.io";
 const AUTHENTICATION: &str = "authentication.k8s.io";
@@ -245,7 +245,7 @@ impl<'a> Asked<'a> {
 
     /// k8s.io/kubernetes/pkg/apis/authorization/validation.
     fn check_access(&self, names_user: bool) -> Result<(), Status> {
-        let mut causes = Causes::default();
+        let mut causes = FieldErrors::default();
         let (resource, path) = (self.has("resourceAttributes"), self.has("nonResourceAttributes"));
         // By the names that the real server has for these members inside.
         let of_path = || {
@@ -254,12 +254,12 @@ impl<'a> Asked<'a> {
         };
         if resource && path {
             let why = "cannot be specified in combination with resourceAttributes";
-            causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
+            causes.push(FieldError::invalid_json("spec.nonResourceAttributes", &of_path(), why));
         }
         if !resource && !path {
             let why =
                 "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-            causes.push(Cause::invalid_json("spec.resourceAttributes", &Value::Null, why));
+            causes.push(FieldError::invalid_json("spec.resourceAttributes", &Value::Null, why));
         }
         let groups = self
             .spec
@@ -268,7 +268,7 @@ impl<'a> Asked<'a> {
             .is_some_and(|groups| !groups.is_empty());
         if names_user && self.at("/user").is_empty() && !groups {
             let why = "at least one of user or group must be specified";
-            causes.push(Cause::invalid("spec.user", "", why));
+            causes.push(FieldError::invalid("spec.user", "", why));
         }
         let bare = ObjectMeta {
             managed_fields: self.metadata.managed_fields.clone(),
@@ -281,17 +281,21 @@ impl<'a> Asked<'a> {
             } else {
                 "must be empty"
             };
-            causes.push(Cause::invalid_json("metadata", &self.shown_metadata(), why));
+            causes.push(FieldError::invalid_json("metadata", &self.shown_metadata(), why));
         }
         if let Some(namespace) = self.namespace {
             let said = self.at("/resourceAttributes/namespace");
             if resource && said != namespace {
                 let field = "spec.resourceAttributes.namespace";
-                causes.push(Cause::invalid(field, said, "must match metadata.namespace"));
+                causes.push(FieldError::invalid(field, said, "must match metadata.namespace"));
             }
             if path {
                 let why = "disallowed on this kind of request";
-                causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
+                causes.push(FieldError::invalid_json(
+                    "spec.nonResourceAttributes",
+                    &of_path(),
+                    why,
+                ));
             }
         }
         if causes.is_empty() {

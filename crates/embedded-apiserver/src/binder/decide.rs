@@ -6,10 +6,10 @@
 //! pkg/controller/volume/pvcprotection and pvprotection.
 
 use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
-use crate::builtin::quantities;
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_value::quantity;
 use kube::core::{Selector, SelectorExt};
 use serde_json::{Value, json};
 
@@ -341,12 +341,12 @@ fn volume_phase(volume: &PersistentVolume) -> &str {
 fn size_asked(claim: &PersistentVolumeClaim) -> u128 {
     let resources = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref());
     let asked = resources.and_then(|resources| resources.requests.as_ref()?.get("storage"));
-    asked.and_then(|asked| quantities::bytes(&asked.0)).unwrap_or(0)
+    asked.and_then(|asked| quantity::bytes(&asked.0)).unwrap_or(0)
 }
 
 fn size_of(volume: &PersistentVolume) -> u128 {
     let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref()?.get("storage"));
-    capacity.and_then(|capacity| quantities::bytes(&capacity.0)).unwrap_or(0)
+    capacity.and_then(|capacity| quantity::bytes(&capacity.0)).unwrap_or(0)
 }
 
 fn same_mode(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {

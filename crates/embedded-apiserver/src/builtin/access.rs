@@ -7,8 +7,8 @@ use crate::builtin::rules::at;
 use crate::builtin::values::{items, said};
 use crate::builtin::{Builtin, selectors};
 use crate::metadata::Object;
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -28,13 +28,13 @@ pub(super) fn default_binding(object: &mut Object) {
 }
 
 /// `ValidateRole` and `ValidateClusterRole`.
-pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut Causes) {
+pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut FieldErrors) {
     for (path, rule) in items(object.get("rules"), "rules") {
         let has = |member: &str| {
             rule.get(member).and_then(Value::as_array).is_some_and(|items| !items.is_empty())
         };
         if !has("verbs") {
-            causes.push(Cause::required(
+            causes.push(FieldError::required(
                 format!("{path}.verbs"),
                 "verbs must contain at least one value",
             ));
@@ -43,18 +43,18 @@ pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut Causes)
             let (field, urls) = (format!("{path}.nonResourceURLs"), &rule["nonResourceURLs"]);
             if builtin == Builtin::Role {
                 let why = "namespaced rules cannot apply to non-resource URLs";
-                causes.push(Cause::invalid_json(field.as_str(), urls, why));
+                causes.push(FieldError::invalid_json(field.as_str(), urls, why));
             }
             if has("apiGroups") || has("resources") || has("resourceNames") {
                 let why = "rules cannot apply to both regular resources and non-resource URLs";
-                causes.push(Cause::invalid_json(field, urls, why));
+                causes.push(FieldError::invalid_json(field, urls, why));
             }
             continue;
         }
         for (member, one) in [("apiGroups", "api group"), ("resources", "resource")] {
             if !has(member) {
                 let why = format!("resource rules must supply at least one {one}");
-                causes.push(Cause::required(format!("{path}.{member}"), &why));
+                causes.push(FieldError::required(format!("{path}.{member}"), &why));
             }
         }
     }
@@ -63,7 +63,7 @@ pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut Causes)
         let all = aggregation.get("clusterRoleSelectors");
         if all.and_then(Value::as_array).is_none_or(Vec::is_empty) {
             let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
-            causes.push(Cause::required(field, why));
+            causes.push(FieldError::required(field, why));
         }
         for (path, selector) in items(all, field) {
             selectors::check(selector, &path, causes);
@@ -72,56 +72,56 @@ pub(super) fn check_role(builtin: Builtin, object: &Object, causes: &mut Causes)
 }
 
 /// `ValidateRoleBinding` and `ValidateClusterRoleBinding`.
-pub(super) fn check_binding(builtin: Builtin, object: &Object, causes: &mut Causes) {
+pub(super) fn check_binding(builtin: Builtin, object: &Object, causes: &mut FieldErrors) {
     let role = at(object, "roleRef").unwrap_or(&Value::Null);
     if said(role, "apiGroup") != GROUP {
-        causes.push(Cause::unsupported("roleRef.apiGroup", said(role, "apiGroup"), &[GROUP]));
+        causes.push(FieldError::unsupported("roleRef.apiGroup", said(role, "apiGroup"), &[GROUP]));
     }
     let namespaced = builtin == Builtin::RoleBinding;
     let kinds: &[&str] = if namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
     if !kinds.contains(&said(role, "kind")) {
-        causes.push(Cause::unsupported("roleRef.kind", said(role, "kind"), kinds));
+        causes.push(FieldError::unsupported("roleRef.kind", said(role, "kind"), kinds));
     }
     match said(role, "name") {
-        "" => causes.push(Cause::required("roleRef.name", "")),
+        "" => causes.push(FieldError::required("roleRef.name", "")),
         name => check_name(name, "roleRef.name", causes),
     }
     for (path, subject) in items(object.get("subjects"), "subjects") {
         let (kind, name, group) =
             (said(subject, "kind"), said(subject, "name"), said(subject, "apiGroup"));
         if name.is_empty() {
-            causes.push(Cause::required(format!("{path}.name"), ""));
+            causes.push(FieldError::required(format!("{path}.name"), ""));
         }
         match kind {
             "ServiceAccount" => {
                 if !name.is_empty()
                     && let Some(why) = names::wrong_subdomain(name)
                 {
-                    causes.push(Cause::invalid(format!("{path}.name"), name, why));
+                    causes.push(FieldError::invalid(format!("{path}.name"), name, why));
                 }
                 if !group.is_empty() {
-                    causes.push(Cause::unsupported(format!("{path}.apiGroup"), group, &[""]));
+                    causes.push(FieldError::unsupported(format!("{path}.apiGroup"), group, &[""]));
                 }
                 if !namespaced && said(subject, "namespace").is_empty() {
-                    causes.push(Cause::required(format!("{path}.namespace"), ""));
+                    causes.push(FieldError::required(format!("{path}.namespace"), ""));
                 }
             }
             "User" | "Group" if group != GROUP => {
-                causes.push(Cause::unsupported(format!("{path}.apiGroup"), group, &[GROUP]));
+                causes.push(FieldError::unsupported(format!("{path}.apiGroup"), group, &[GROUP]));
             }
             "User" | "Group" => {}
             other => {
                 let kinds = ["ServiceAccount", "User", "Group"];
-                causes.push(Cause::unsupported(format!("{path}.kind"), other, &kinds));
+                causes.push(FieldError::unsupported(format!("{path}.kind"), other, &kinds));
             }
         }
     }
 }
 
 /// Names of roles are parts of paths, and nothing more.
-fn check_name(name: &str, field: &str, causes: &mut Causes) {
+fn check_name(name: &str, field: &str, causes: &mut FieldErrors) {
     if let Some(why) = wrong_name(name) {
-        causes.push(Cause::invalid(field, name, why));
+        causes.push(FieldError::invalid(field, name, why));
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) fn wrong_name(name: &str) -> Option<&'static str> {
 }
 
 /// A binding binds one role for ever.
-pub(super) fn check_binding_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_binding_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     if object.get("roleRef") != old.get("roleRef") {
         let role = at(object, "roleRef").cloned().unwrap_or_else(|| json!({}));
         // In the order and the words of Go's own type.
@@ -147,6 +147,6 @@ pub(super) fn check_binding_update(object: &Object, old: &Object, causes: &mut C
             said(&role, "kind"),
             said(&role, "name")
         );
-        causes.push(Cause::invalid_text("roleRef", &shown, "cannot change roleRef"));
+        causes.push(FieldError::invalid_shown("roleRef", &shown, "cannot change roleRef"));
     }
 }

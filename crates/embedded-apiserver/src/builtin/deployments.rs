@@ -8,7 +8,7 @@ use crate::builtin::rules::{at, fill, text};
 use crate::builtin::values::{int_or_percent, members, not_negative, percent};
 use crate::builtin::{Builtin, pods, selectors};
 use crate::metadata::Object;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// `SetDefaults_Deployment` and `SetDefaults_ReplicaSet`.
 pub(super) fn default(builtin: Builtin, object: &mut Object) {
@@ -36,7 +36,7 @@ pub(super) fn default(builtin: Builtin, object: &mut Object) {
 }
 
 /// `ValidateDeployment` and `ValidateReplicaSet`.
-pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
+pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut FieldErrors) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let own = builtin == Builtin::Deployment;
     not_negative(
@@ -47,14 +47,14 @@ pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
     );
     match at(object, "spec.selector") {
         None => {
-            causes.push(Cause::required("spec.selector", ""));
+            causes.push(FieldError::required("spec.selector", ""));
             // Nothing is selected by nothing, so the template is not of it.
             check_of_template(object, None, causes);
         }
         Some(selector) => {
             selectors::check(selector, "spec.selector", causes);
             if selectors::is_empty(selector) {
-                causes.push(Cause::invalid_json(
+                causes.push(FieldError::invalid_json(
                     "spec.selector",
                     selector,
                     "empty selector is invalid for deployment",
@@ -64,7 +64,11 @@ pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
                 check_of_template(object, Some(selector), causes);
             } else {
                 let shown = selectors::shown(selector);
-                causes.push(Cause::invalid_text("spec.selector", &shown, "invalid label selector"));
+                causes.push(FieldError::invalid_shown(
+                    "spec.selector",
+                    &shown,
+                    "invalid label selector",
+                ));
             }
         }
     }
@@ -81,12 +85,16 @@ pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
             && deadline <= number("minReadySeconds").unwrap_or(0)
         {
             let why = "must be greater than minReadySeconds";
-            causes.push(Cause::invalid_json("spec.progressDeadlineSeconds", &deadline.into(), why));
+            causes.push(FieldError::invalid_json(
+                "spec.progressDeadlineSeconds",
+                &deadline.into(),
+                why,
+            ));
         }
     }
 }
 
-fn check_of_template(object: &Object, selector: Option<&Value>, causes: &mut Causes) {
+fn check_of_template(object: &Object, selector: Option<&Value>, causes: &mut FieldErrors) {
     let path = "spec.template";
     let labels = at(object, "spec.template.metadata.labels");
     let matches = match selector {
@@ -99,27 +107,31 @@ fn check_of_template(object: &Object, selector: Option<&Value>, causes: &mut Cau
     if !matches {
         let why = "`selector` does not match template `labels`";
         let labels = labels.unwrap_or(&Value::Null);
-        causes.push(Cause::invalid_json("spec.template.metadata.labels", labels, why));
+        causes.push(FieldError::invalid_json("spec.template.metadata.labels", labels, why));
     }
     check_template(at(object, path), path, causes);
     let policy = text(object, "spec.template.spec.restartPolicy");
     if policy != "Always" {
-        causes.push(Cause::unsupported("spec.template.spec.restartPolicy", policy, &["Always"]));
+        causes.push(FieldError::unsupported(
+            "spec.template.spec.restartPolicy",
+            policy,
+            &["Always"],
+        ));
     }
     if at(object, "spec.template.spec.activeDeadlineSeconds").is_some() {
         let why = "activeDeadlineSeconds in ReplicaSet is not Supported";
-        causes.push(Cause::forbidden("spec.template.spec.activeDeadlineSeconds", why));
+        causes.push(FieldError::forbidden("spec.template.spec.activeDeadlineSeconds", why));
     }
 }
 
-fn check_strategy(object: &Object, causes: &mut Causes) {
+fn check_strategy(object: &Object, causes: &mut FieldErrors) {
     let rolling = at(object, "spec.strategy.rollingUpdate");
     let path = "spec.strategy.rollingUpdate";
     match text(object, "spec.strategy.type") {
         "Recreate" => {
             if rolling.is_some() {
                 let why = "may not be specified when strategy `type` is 'Recreate'";
-                causes.push(Cause::forbidden(path, why));
+                causes.push(FieldError::forbidden(path, why));
             }
         }
         "RollingUpdate" => {
@@ -135,10 +147,10 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
             let field = format!("{path}.maxUnavailable");
             if value(unavailable) == 0 && value(surge) == 0 {
                 let why = "may not be 0 when `maxSurge` is 0";
-                causes.push(Cause::invalid_json(field.as_str(), unavailable, why));
+                causes.push(FieldError::invalid_json(field.as_str(), unavailable, why));
             }
             if unavailable.as_str().and_then(percent).is_some_and(|percent| percent > 100) {
-                causes.push(Cause::invalid_json(
+                causes.push(FieldError::invalid_json(
                     field,
                     unavailable,
                     "must not be greater than 100%",
@@ -147,9 +159,9 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
         }
         _ => {
             let strategy = at(object, "spec.strategy").unwrap_or(&Value::Null);
-            causes.push(Cause::unsupported_json(
+            causes.push(FieldError::unsupported_shown(
                 "spec.strategy",
-                strategy,
+                &strategy.to_string(),
                 &["Recreate", "RollingUpdate"],
             ));
         }
@@ -157,7 +169,7 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
 }
 
 /// What may not change of the spec.
-pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     selectors::immutable(
         at(object, "spec.selector"),
         at(old, "spec.selector"),
@@ -167,7 +179,12 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
 }
 
 /// `ValidateDeploymentStatusUpdate` and `ValidateReplicaSetStatusUpdate`.
-pub(super) fn check_status(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_status(
+    builtin: Builtin,
+    object: &Object,
+    old: &Object,
+    causes: &mut FieldErrors,
+) {
     let status = object.get("status").unwrap_or(&Value::Null);
     let number = |member: &str| status.get(member).and_then(Value::as_i64).unwrap_or(0);
     let (counts, parts): (&[&str], &[&str]) = match builtin {
@@ -199,7 +216,7 @@ pub(super) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
     not_negative(status, "status", counts, causes);
     let mut least = |member: &str, than: &str, why: &str| {
         if number(member) > number(than) {
-            causes.push(Cause::invalid_json(
+            causes.push(FieldError::invalid_json(
                 format!("status.{member}"),
                 &number(member).into(),
                 why,
@@ -214,6 +231,10 @@ pub(super) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
         |object: &Object| at(object, "status.collisionCount").and_then(Value::as_i64).unwrap_or(0);
     if builtin == Builtin::Deployment && collisions(object) < collisions(old) {
         let why = "cannot be decremented";
-        causes.push(Cause::invalid_json("status.collisionCount", &collisions(object).into(), why));
+        causes.push(FieldError::invalid_json(
+            "status.collisionCount",
+            &collisions(object).into(),
+            why,
+        ));
     }
 }

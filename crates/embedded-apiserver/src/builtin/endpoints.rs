@@ -10,8 +10,8 @@ use crate::builtin::values::{
     address, endpoint_address, immutable, items, label, port_number, protocol, said, subdomain,
 };
 use crate::metadata::Object;
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 const ADDRESS_TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
 const MOST_ENDPOINTS: usize = 1000;
@@ -37,11 +37,11 @@ pub(super) fn default_slice(object: &mut Object) {
 }
 
 /// `validateEndpointSubsets`.
-pub(super) fn check_endpoints(object: &Object, causes: &mut Causes) {
+pub(super) fn check_endpoints(object: &Object, causes: &mut FieldErrors) {
     for (path, subset) in items(object.get("subsets"), "subsets") {
         let count = |member: &str| subset.get(member).and_then(Value::as_array).map_or(0, Vec::len);
         if count("addresses") + count("notReadyAddresses") == 0 {
-            causes.push(Cause::required(
+            causes.push(FieldError::required(
                 path.as_str(),
                 "must specify `addresses` or `notReadyAddresses`",
             ));
@@ -57,7 +57,7 @@ pub(super) fn check_endpoints(object: &Object, causes: &mut Causes) {
     }
 }
 
-fn check_address(endpoint: &Value, path: &str, causes: &mut Causes) {
+fn check_address(endpoint: &Value, path: &str, causes: &mut FieldErrors) {
     let (field, ip) = (format!("{path}.ip"), said(endpoint, "ip"));
     let parsed = address(ip, &field, causes);
     if !said(endpoint, "hostname").is_empty() {
@@ -68,13 +68,13 @@ fn check_address(endpoint: &Value, path: &str, causes: &mut Causes) {
     }
     match parsed {
         Some(parsed) => endpoint_address(parsed, ip, &field, causes),
-        None => causes.push(Cause::invalid(field, ip, "must be a valid IP address")),
+        None => causes.push(FieldError::invalid(field, ip, "must be a valid IP address")),
     }
 }
 
-fn check_port(port: &Value, needs_name: bool, path: &str, causes: &mut Causes) {
+fn check_port(port: &Value, needs_name: bool, path: &str, causes: &mut FieldErrors) {
     match said(port, "name") {
-        "" if needs_name => causes.push(Cause::required(format!("{path}.name"), "")),
+        "" if needs_name => causes.push(FieldError::required(format!("{path}.name"), "")),
         "" => {}
         name => label(name, &format!("{path}.name"), causes),
     }
@@ -83,16 +83,16 @@ fn check_port(port: &Value, needs_name: bool, path: &str, causes: &mut Causes) {
 }
 
 /// `ValidateEndpointSlice`.
-pub(super) fn check_slice(object: &Object, causes: &mut Causes) {
+pub(super) fn check_slice(object: &Object, causes: &mut FieldErrors) {
     let of = text(object, "addressType");
     if of.is_empty() {
-        causes.push(Cause::required("addressType", ""));
+        causes.push(FieldError::required("addressType", ""));
     } else if !ADDRESS_TYPES.contains(&of) {
-        causes.push(Cause::unsupported("addressType", of, &ADDRESS_TYPES));
+        causes.push(FieldError::unsupported("addressType", of, &ADDRESS_TYPES));
     }
     let count = object.get("endpoints").and_then(Value::as_array).map_or(0, Vec::len);
     if count > MOST_ENDPOINTS {
-        causes.push(Cause::too_many("endpoints", count, MOST_ENDPOINTS));
+        causes.push(FieldError::too_many("endpoints", count, MOST_ENDPOINTS));
     } else {
         for (path, endpoint) in items(object.get("endpoints"), "endpoints") {
             check_endpoint(endpoint, of, &path, causes);
@@ -105,20 +105,20 @@ pub(super) fn check_slice(object: &Object, causes: &mut Causes) {
             label(name, &field, causes);
         }
         if seen.contains(&name) {
-            causes.push(Cause::duplicate(field, &name.into()));
+            causes.push(FieldError::duplicate(field, &name.into()));
         }
         seen.push(name);
         protocol(port.get("protocol").unwrap_or(&Value::Null), &path, causes);
     }
 }
 
-fn check_endpoint(endpoint: &Value, of: &str, path: &str, causes: &mut Causes) {
+fn check_endpoint(endpoint: &Value, of: &str, path: &str, causes: &mut FieldErrors) {
     let all = format!("{path}.addresses");
     let count = endpoint.get("addresses").and_then(Value::as_array).map_or(0, Vec::len);
     if count == 0 {
-        causes.push(Cause::required(all.as_str(), "must contain at least 1 address"));
+        causes.push(FieldError::required(all.as_str(), "must contain at least 1 address"));
     } else if count > MOST_ADDRESSES {
-        causes.push(Cause::too_many(all.as_str(), count, MOST_ADDRESSES));
+        causes.push(FieldError::too_many(all.as_str(), count, MOST_ADDRESSES));
     }
     for (path, text) in items(endpoint.get("addresses"), &all) {
         let text = text.as_str().unwrap_or_default();
@@ -130,19 +130,19 @@ fn check_endpoint(endpoint: &Value, of: &str, path: &str, causes: &mut Causes) {
                     IpAddr::V6(_) => (of == "IPv6", "must be an IPv4 address"),
                 };
                 if !fits {
-                    causes.push(Cause::invalid(all.as_str(), text, why));
+                    causes.push(FieldError::invalid(all.as_str(), text, why));
                 }
                 endpoint_address(ip, text, &path, causes);
             }
             "FQDN" => {
                 let name = text.strip_suffix('.').unwrap_or(text);
                 if name.is_empty() {
-                    causes.push(Cause::required(path, ""));
+                    causes.push(FieldError::required(path, ""));
                 } else if let Some(why) = names::wrong_subdomain(name) {
-                    causes.push(Cause::invalid(path, name, why));
+                    causes.push(FieldError::invalid(path, name, why));
                 } else if !name.contains('.') {
                     let why = "should be a domain with at least two segments separated by dots";
-                    causes.push(Cause::invalid(path, name, why));
+                    causes.push(FieldError::invalid(path, name, why));
                 }
             }
             _ => {}
@@ -157,6 +157,6 @@ fn check_endpoint(endpoint: &Value, of: &str, path: &str, causes: &mut Causes) {
 }
 
 /// The sort of addresses stays.
-pub(super) fn check_slice_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_slice_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     immutable(object.get("addressType"), old.get("addressType"), "addressType", causes);
 }

@@ -9,8 +9,8 @@ use crate::builtin::Builtin;
 use crate::builtin::rules::{at, text};
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 /// Members by their name in core/v1 and in events.k8s.io/v1; the others are called the same.
 const NAMES: [(&str, &str); 7] = [
@@ -77,7 +77,12 @@ pub(crate) fn stored_path<'a>(kind: &Kind, path: &'a str) -> Cow<'a, str> {
 }
 
 /// As `legacyValidateEvent` and `ValidateEventCreate` of pkg/apis/core/validation/events.go.
-pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, causes: &mut Causes) {
+pub(crate) fn check(
+    builtin: Builtin,
+    object: &Object,
+    old: Option<&Object>,
+    causes: &mut FieldErrors,
+) {
     let is_v1 = builtin == Builtin::EventV1;
     check_old_rules(is_v1, object, causes);
     if is_v1 {
@@ -90,7 +95,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
     }
 }
 
-fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
+fn check_old_rules(is_v1: bool, object: &Object, causes: &mut FieldErrors) {
     let name = |core, v1| if is_v1 { v1 } else { core };
     let of_object = text(object, name("involvedObject.namespace", "regarding.namespace"));
     let namespace = metadata::text(object, "namespace");
@@ -103,7 +108,7 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
         (true, _) => true,
     };
     if !fits {
-        causes.push(Cause::invalid(
+        causes.push(FieldError::invalid(
             "involvedObject.namespace",
             of_object,
             "does not match event.namespace",
@@ -113,25 +118,25 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
         return;
     }
     let reporter = name("reportingComponent", "reportingController");
-    let require = |member: &str, most: usize, causes: &mut Causes| {
+    let require = |member: &str, most: usize, causes: &mut FieldErrors| {
         let value = text(object, member);
         if value.is_empty() {
-            causes.push(Cause::required(member, ""));
+            causes.push(FieldError::required(member, ""));
         }
         if value.len() > most {
             let why = format!("can have at most {most} characters");
-            causes.push(Cause::invalid(member, "", &why));
+            causes.push(FieldError::invalid(member, "", &why));
         }
     };
     require(reporter, usize::MAX, causes);
     for why in names::wrongs_of_qualified_name(text(object, reporter)) {
-        causes.push(Cause::invalid(reporter, text(object, reporter), why));
+        causes.push(FieldError::invalid(reporter, text(object, reporter), why));
     }
     for member in ["reportingInstance", "action", "reason"] {
         require(member, 128, causes);
     }
     if text(object, name("message", "note")).len() > 1024 {
-        causes.push(Cause::invalid("message", "", "can have at most 1024 characters"));
+        causes.push(FieldError::invalid("message", "", "can have at most 1024 characters"));
     }
 }
 
@@ -164,7 +169,7 @@ enum Zero {
 }
 
 /// As `ValidateEventUpdate`: what is wrong is said by its name in core/v1, but for who reports.
-pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     for (member, zero) in STAYS {
         let value = object.get(member).unwrap_or(&Value::Null);
         if value == old.get(member).unwrap_or(&Value::Null) {
@@ -179,7 +184,7 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
         };
         let name = NAMES.iter().find(|(_, v1)| *v1 == member && member != "reportingController");
         let field = name.map_or(member, |(core, _)| core);
-        causes.push(Cause::invalid_text(field, &shown, "field is immutable"));
+        causes.push(FieldError::invalid_shown(field, &shown, "field is immutable"));
     }
 }
 
@@ -202,23 +207,23 @@ fn as_in_go(value: &Value, members: &[(&str, &str)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-fn check_series(object: &Object, causes: &mut Causes) {
+fn check_series(object: &Object, causes: &mut FieldErrors) {
     let Some(series) = object.get("series").and_then(Value::as_object) else { return };
     if series.get("count").and_then(Value::as_i64).unwrap_or(0) < 2 {
-        causes.push(Cause::invalid("series.count", "", "should be at least 2"));
+        causes.push(FieldError::invalid("series.count", "", "should be at least 2"));
     }
     if series.get("lastObservedTime").is_none_or(Value::is_null) {
-        causes.push(Cause::required("series.lastObservedTime", ""));
+        causes.push(FieldError::required("series.lastObservedTime", ""));
     }
 }
 
-fn check_creation(object: &Object, causes: &mut Causes) {
+fn check_creation(object: &Object, causes: &mut FieldErrors) {
     if at(object, "eventTime").is_none() {
-        causes.push(Cause::required("eventTime", ""));
+        causes.push(FieldError::required("eventTime", ""));
     }
     let said = text(object, "type");
     if !matches!(said, "Normal" | "Warning") {
-        causes.push(Cause::invalid("type", "", &format!("has invalid value: {said}")));
+        causes.push(FieldError::invalid("type", "", &format!("has invalid value: {said}")));
     }
     // By their names in core/v1.
     for (core, v1) in NAMES {
@@ -228,7 +233,7 @@ fn check_creation(object: &Object, causes: &mut Causes) {
             other => !other.is_null() && *other != 0,
         };
         if is_old && object.get(v1).is_some_and(is_set) {
-            causes.push(Cause::invalid(core, "", "needs to be unset"));
+            causes.push(FieldError::invalid(core, "", "needs to be unset"));
         }
     }
 }

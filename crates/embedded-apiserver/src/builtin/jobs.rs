@@ -8,8 +8,8 @@ use crate::builtin::rules::{at, fill, text};
 use crate::builtin::values::{immutable, members, not_negative};
 use crate::builtin::{pods, selectors};
 use crate::metadata::{self, Object};
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
@@ -92,7 +92,7 @@ fn insert_new_into(value: &mut Value, map: &str, key: &str, text: &str) {
 }
 
 /// `ValidateJob`.
-pub(super) fn check(object: &Object, causes: &mut Causes) {
+pub(super) fn check(object: &Object, causes: &mut FieldErrors) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     not_negative(
         spec,
@@ -110,7 +110,7 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     );
     let has = |member: &str| spec.get(member).is_some_and(|value| !value.is_null());
     if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
-        causes.push(Cause::required(
+        causes.push(FieldError::required(
             "spec.backoffLimitPerIndex",
             "when maxFailedIndexes is specified",
         ));
@@ -120,29 +120,29 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     match (has("podFailurePolicy"), replacement) {
         (_, "") | (true, "Failed") | (false, "Failed" | "TerminatingOrFailed") => {}
         (true, other) => {
-            causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &["Failed"]))
+            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &["Failed"]))
         }
         (false, other) => {
             let supported = ["Failed", "TerminatingOrFailed"];
-            causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &supported));
+            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &supported));
         }
     }
     check_template(at(object, "spec.template"), "spec.template", causes);
     let field = "spec.template.spec.restartPolicy";
     match text(object, field) {
         "" | "Always" => {
-            causes.push(Cause::required(field, "valid values: \"OnFailure\", \"Never\""))
+            causes.push(FieldError::required(field, "valid values: \"OnFailure\", \"Never\""))
         }
         "OnFailure" if has("podFailurePolicy") => {
             let why = "only \"Never\" is supported when podFailurePolicy is specified";
-            causes.push(Cause::invalid(field, "OnFailure", why));
+            causes.push(FieldError::invalid(field, "OnFailure", why));
         }
         "OnFailure" | "Never" => {}
-        other => causes.push(Cause::unsupported(field, other, &["OnFailure", "Never"])),
+        other => causes.push(FieldError::unsupported(field, other, &["OnFailure", "Never"])),
     }
     let selector = at(object, "spec.selector");
     match selector {
-        None => causes.push(Cause::required("spec.selector", "")),
+        None => causes.push(FieldError::required("spec.selector", "")),
         Some(selector) => selectors::check(selector, "spec.selector", causes),
     }
     let labels = at(object, "spec.template.metadata.labels");
@@ -150,13 +150,13 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     if !matches && selector.is_none_or(selectors::is_usable) {
         let why = "`selector` does not match template `labels`";
         let labels = labels.unwrap_or(&Value::Null);
-        causes.push(Cause::invalid_json("spec.template.metadata.labels", labels, why));
+        causes.push(FieldError::invalid_json("spec.template.metadata.labels", labels, why));
     }
 }
 
 /// `ValidateGeneratedSelector`: by whose uid a Job selects its pods, which no write to its status
 /// is asked.
-pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
+pub(crate) fn check_generated(object: &Object, causes: &mut FieldErrors) {
     if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
         return;
     }
@@ -173,10 +173,10 @@ pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
         let (field, why) =
             (format!("spec.template.metadata.labels[{label}]"), format!("must be '{value}'"));
         match labels.get(label).and_then(Value::as_str) {
-            None => causes.push(Cause::required(field, &why)),
+            None => causes.push(FieldError::required(field, &why)),
             Some(said) if said == value => {}
             Some(_) => {
-                causes.push(Cause::invalid_json(field, &Value::Object(labels.clone()), &why))
+                causes.push(FieldError::invalid_json(field, &Value::Object(labels.clone()), &why))
             }
         }
     }
@@ -184,11 +184,15 @@ pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
         expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();
     if !selectors::matches(selector, &expected) {
         let shown = selectors::shown(selector);
-        causes.push(Cause::invalid_text("spec.selector", &shown, "`selector` not auto-generated"));
+        causes.push(FieldError::invalid_shown(
+            "spec.selector",
+            &shown,
+            "`selector` not auto-generated",
+        ));
     }
 }
 
-fn check_mode(object: &Object, causes: &mut Causes) {
+fn check_mode(object: &Object, causes: &mut FieldErrors) {
     let number = |member: &str| at(object, &format!("spec.{member}")).and_then(Value::as_i64);
     let mode = at(object, "spec.completionMode").and_then(Value::as_str).unwrap_or("NonIndexed");
     match mode {
@@ -196,20 +200,23 @@ fn check_mode(object: &Object, causes: &mut Causes) {
             for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if let Some(value) = number(member) {
                     let why = "requires indexed completion mode";
-                    causes.push(Cause::invalid_json(format!("spec.{member}"), &value.into(), why));
+                    causes.push(FieldError::invalid_json(
+                        format!("spec.{member}"),
+                        &value.into(),
+                        why,
+                    ));
                 }
             }
         }
         "Indexed" => match number("completions") {
-            None => {
-                causes.push(Cause::required("spec.completions", "when completion mode is Indexed"))
-            }
+            None => causes
+                .push(FieldError::required("spec.completions", "when completion mode is Indexed")),
             Some(completions) => {
                 let name =
                     format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
                 if completions > 0 && names::wrong_label(&name).is_some() {
                     let why = format!("will not able to create pod with invalid DNS label: {name}");
-                    causes.push(Cause::invalid(
+                    causes.push(FieldError::invalid(
                         "metadata.name",
                         metadata::text(object, "name"),
                         &why,
@@ -217,7 +224,7 @@ fn check_mode(object: &Object, causes: &mut Causes) {
                 }
             }
         },
-        other => causes.push(Cause::unsupported(
+        other => causes.push(FieldError::unsupported(
             "spec.completionMode",
             other,
             &["NonIndexed", "Indexed"],
@@ -226,7 +233,7 @@ fn check_mode(object: &Object, causes: &mut Causes) {
 }
 
 /// `ValidateJobUpdate`.
-pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let mut stay = |members: &[&str]| {
         for member in members {
             let path = format!("spec.{member}");
@@ -262,7 +269,7 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
         && Some(completions) != parallelism
     {
         let why = "can only be modified in tandem with spec.parallelism";
-        causes.push(Cause::invalid_json("spec.completions", completions, why));
+        causes.push(FieldError::invalid_json("spec.completions", completions, why));
     }
 }
 
@@ -283,7 +290,7 @@ fn without_directives(spec: Option<&Value>) -> Value {
 }
 
 /// `ValidateJobStatusUpdate`, as far as it counts.
-pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let status = object.get("status").unwrap_or(&Value::Null);
     not_negative(
         status,
@@ -298,7 +305,7 @@ pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
     let changed = ready != number(old, "ready") || active != number(old, "active").unwrap_or(0);
     if let Some(ready) = ready.filter(|ready| changed && *ready > active) {
         let why = "cannot set more ready pods than active";
-        causes.push(Cause::invalid_json("status.ready", &ready.into(), why));
+        causes.push(FieldError::invalid_json("status.ready", &ready.into(), why));
     }
     for member in ["failed", "succeeded"] {
         let count = |object| number(object, member).unwrap_or(0);
@@ -307,7 +314,7 @@ pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
         let by_index = member == "succeeded" && text(object, "spec.completionMode") == "Indexed";
         if count(object) < count(old) && !by_index {
             let why = format!("cannot decrease the {member} counter");
-            causes.push(Cause::invalid_json(
+            causes.push(FieldError::invalid_json(
                 format!("status.{member}"),
                 &count(object).into(),
                 &why,

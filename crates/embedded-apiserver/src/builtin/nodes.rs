@@ -4,12 +4,12 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use crate::builtin::quantities::Quantity;
 use crate::builtin::rules::at;
 use crate::builtin::values::{items, said};
 use crate::metadata::Object;
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
+use k8s_value::quantity::Quantity;
 
 /// What the plugin TaintNodesByCondition, which every server has on, adds to a new Node: nothing is
 /// scheduled there until somebody says that it is ready.
@@ -46,27 +46,27 @@ pub(super) fn default(object: &mut Object) {
 }
 
 /// `validateNodeTaints`.
-pub(super) fn check(object: &Object, causes: &mut Causes) {
+pub(super) fn check(object: &Object, causes: &mut FieldErrors) {
     const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     let mut seen = Vec::new();
     for (path, taint) in items(at(object, "spec.taints"), "metadata.taints") {
         let (key, value, effect) =
             (said(taint, "key"), said(taint, "value"), said(taint, "effect"));
         for why in names::wrongs_of_qualified_name(key) {
-            causes.push(Cause::invalid(format!("{path}.key"), key, why));
+            causes.push(FieldError::invalid(format!("{path}.key"), key, why));
         }
         if let Some(why) = names::wrong_label_value(value) {
-            causes.push(Cause::invalid(format!("{path}.value"), value, why));
+            causes.push(FieldError::invalid(format!("{path}.value"), value, why));
         }
         match effect {
-            "" => causes.push(Cause::required(format!("{path}.effect"), "")),
+            "" => causes.push(FieldError::required(format!("{path}.effect"), "")),
             effect if !EFFECTS.contains(&effect) => {
-                causes.push(Cause::unsupported(format!("{path}.effect"), effect, &EFFECTS));
+                causes.push(FieldError::unsupported(format!("{path}.effect"), effect, &EFFECTS));
             }
             _ => {}
         }
         if seen.contains(&(key, effect)) {
-            causes.push(Cause::duplicate(path.as_str(), taint));
+            causes.push(FieldError::duplicate(path.as_str(), taint));
         }
         seen.push((key, effect));
     }
@@ -74,14 +74,14 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
 }
 
 /// `ValidateNodeResources`, and the ranges of its pods.
-fn check_resources(object: &Object, causes: &mut Causes) {
+fn check_resources(object: &Object, causes: &mut FieldErrors) {
     for member in ["capacity", "allocatable"] {
         let path = format!("status.{member}");
         for (name, amount) in at(object, &path).and_then(Value::as_object).into_iter().flatten() {
             let text = amount.as_str().unwrap_or_default();
             if Quantity::parse(text).is_ok_and(Quantity::is_negative) {
                 let why = "must be greater than or equal to 0";
-                causes.push(Cause::invalid(format!("{path}.{name}"), text, why));
+                causes.push(FieldError::invalid(format!("{path}.{name}"), text, why));
             }
         }
     }
@@ -89,7 +89,7 @@ fn check_resources(object: &Object, causes: &mut Causes) {
         let range = range.as_str().unwrap_or_default();
         if !is_range(range) {
             let why = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            causes.push(Cause::invalid(path, range, why));
+            causes.push(FieldError::invalid(path, range, why));
         }
     }
 }
@@ -106,13 +106,13 @@ fn is_range(text: &str) -> bool {
 }
 
 /// `ValidateNodeUpdate`.
-pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     for (member, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
         let path = format!("spec.{member}");
         let was = at(old, &path);
         if was.is_some_and(|was| *was != "") && at(object, &path) != was {
             let why = format!("node updates may not change {name} except from \"\" to valid");
-            causes.push(Cause::forbidden(path, &why));
+            causes.push(FieldError::forbidden(path, &why));
         }
     }
 }

@@ -5,39 +5,39 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::builtin::quantities::Quantity;
 use crate::builtin::values::{
     items, label, labels, not_negative, port_number, port_or_name, protocol, said, subdomain,
     wrong_port_name,
 };
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
+use k8s_value::quantity::Quantity;
 
 /// `ValidatePodTemplateSpec`.
-pub(super) fn check_template(template: Option<&Value>, path: &str, causes: &mut Causes) {
+pub(super) fn check_template(template: Option<&Value>, path: &str, causes: &mut FieldErrors) {
     let metadata = template.and_then(|template| template.get("metadata"));
     labels(metadata.and_then(|m| m.get("labels")), &format!("{path}.labels"), causes);
     let annotations = metadata.and_then(|m| m.get("annotations")).and_then(Value::as_object);
     for (key, _) in annotations.into_iter().flatten() {
         for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
-            causes.push(Cause::invalid(format!("{path}.annotations"), key, why));
+            causes.push(FieldError::invalid(format!("{path}.annotations"), key, why));
         }
     }
     let spec = template.and_then(|template| template.get("spec")).unwrap_or(&Value::Null);
     check_spec(spec, &format!("{path}.spec"), causes);
     if spec.get("ephemeralContainers").is_some() {
         let why = "ephemeral containers not allowed in pod template";
-        causes.push(Cause::forbidden(format!("{path}.spec.ephemeralContainers"), why));
+        causes.push(FieldError::forbidden(format!("{path}.spec.ephemeralContainers"), why));
     }
 }
 
 /// `ValidatePodSpec`.
-pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut FieldErrors) {
     let field = |member: &str| format!("{path}.{member}");
     let volumes = check_volumes(spec, &field("volumes"), causes);
     let containers = spec.get("containers").and_then(Value::as_array).map_or(0, Vec::len);
     if containers == 0 {
-        causes.push(Cause::required(field("containers"), ""));
+        causes.push(FieldError::required(field("containers"), ""));
     }
     let mut taken = Vec::new();
     for list in ["containers", "initContainers"] {
@@ -45,7 +45,7 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
             check_container(container, &volumes, &path, causes);
             let name = said(container, "name");
             if taken.contains(&name) {
-                causes.push(Cause::duplicate(format!("{path}.name"), &name.into()));
+                causes.push(FieldError::duplicate(format!("{path}.name"), &name.into()));
             } else {
                 taken.push(name);
             }
@@ -57,9 +57,9 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
     }
     check_host_network(spec, path, causes);
     let mut one_of = |member: &str, supported: &[&str]| match said(spec, member) {
-        "" => causes.push(Cause::required(field(member), "")),
+        "" => causes.push(FieldError::required(field(member), "")),
         said if !supported.contains(&said) => {
-            causes.push(Cause::unsupported(field(member), said, supported))
+            causes.push(FieldError::unsupported(field(member), said, supported))
         }
         _ => {}
     };
@@ -76,7 +76,7 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
         && !seconds.as_i64().is_some_and(|seconds| (1..=i64::from(i32::MAX)).contains(&seconds))
     {
         let why = "must be between 1 and 2147483647, inclusive";
-        causes.push(Cause::invalid_json(field("activeDeadlineSeconds"), seconds, why));
+        causes.push(FieldError::invalid_json(field("activeDeadlineSeconds"), seconds, why));
     }
     for member in ["hostname", "subdomain"] {
         if !said(spec, member).is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
 }
 
 /// A token of an account needs the account, which nobody fills in here.
-pub(super) fn check_tokens(spec: &Value, causes: &mut Causes) {
+pub(super) fn check_tokens(spec: &Value, causes: &mut FieldErrors) {
     if !said(spec, "serviceAccountName").is_empty() {
         return;
     }
@@ -102,7 +102,7 @@ pub(super) fn check_tokens(spec: &Value, causes: &mut Causes) {
             .filter(|(_, source)| source.get("serviceAccountToken").is_some())
         {
             let why = "must not be specified when serviceAccountName is not set";
-            causes.push(Cause::forbidden(format!("{path}.serviceAccountToken"), why));
+            causes.push(FieldError::forbidden(format!("{path}.serviceAccountToken"), why));
         }
     }
 }
@@ -111,20 +111,20 @@ pub(super) fn check_tokens(spec: &Value, causes: &mut Causes) {
 fn check_volumes<'a>(
     spec: &'a Value,
     path: &str,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) -> BTreeMap<&'a str, &'a Value> {
     let mut known = BTreeMap::new();
     for (path, volume) in items(spec.get("volumes"), path) {
-        let mut own = Causes::default();
+        let mut own = FieldErrors::default();
         check_source(volume, &path, &mut own);
         let (field, name) = (format!("{path}.name"), said(volume, "name"));
         if name.is_empty() {
-            own.push(Cause::required(field.as_str(), ""));
+            own.push(FieldError::required(field.as_str(), ""));
         } else {
             label(name, &field, &mut own);
         }
         if known.contains_key(name) {
-            own.push(Cause::duplicate(field, &name.into()));
+            own.push(FieldError::duplicate(field, &name.into()));
         }
         if own.is_empty() {
             known.insert(name, volume);
@@ -136,7 +136,7 @@ fn check_volumes<'a>(
 }
 
 /// `validateVolumeSource`: one source, with what it cannot do without.
-fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
+fn check_source(volume: &Value, path: &str, causes: &mut FieldErrors) {
     const NEEDED: [(&str, &str); 8] = [
         ("hostPath", "path"),
         ("secret", "secretName"),
@@ -154,28 +154,28 @@ fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
         ["emptyDir", "hostPath"].iter().position(|first| first == name).unwrap_or(2)
     });
     for source in sources.iter().skip(1) {
-        causes.push(Cause::forbidden(
+        causes.push(FieldError::forbidden(
             format!("{path}.{source}"),
             "may not specify more than 1 volume type",
         ));
     }
     let Some(source) = sources.first() else {
-        return causes.push(Cause::required(path, "must specify a volume type"));
+        return causes.push(FieldError::required(path, "must specify a volume type"));
     };
     let inner = volume.get(*source).unwrap_or(&Value::Null);
     for (_, member) in NEEDED.iter().filter(|(of, _)| of == source) {
         if said(inner, member).is_empty() {
-            causes.push(Cause::required(format!("{path}.{source}.{member}"), ""));
+            causes.push(FieldError::required(format!("{path}.{source}.{member}"), ""));
         }
     }
     if let Some(mode) = inner.get("defaultMode")
         && !mode.as_i64().is_some_and(|mode| (0..=0o777).contains(&mode))
     {
         let why = "must be a number between 0 and 0777 (octal), both inclusive";
-        causes.push(Cause::invalid_json(format!("{path}.{source}.defaultMode"), mode, why));
+        causes.push(FieldError::invalid_json(format!("{path}.{source}.defaultMode"), mode, why));
     }
     if *source == "hostPath" && said(inner, "path").split('/').any(|part| part == "..") {
-        causes.push(Cause::invalid(
+        causes.push(FieldError::invalid(
             format!("{path}.hostPath.path"),
             said(inner, "path"),
             "must not contain '..'",
@@ -188,7 +188,7 @@ fn check_source(volume: &Value, path: &str, causes: &mut Causes) {
             .and_then(|limit| Quantity::parse(limit).ok())
             .is_some_and(Quantity::is_negative)
     {
-        causes.push(Cause::forbidden(
+        causes.push(FieldError::forbidden(
             format!("{path}.emptyDir.sizeLimit"),
             "SizeLimit field must be a valid resource quantity",
         ));
@@ -200,20 +200,20 @@ fn check_container(
     container: &Value,
     volumes: &BTreeMap<&str, &Value>,
     path: &str,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let field = |member: &str| format!("{path}.{member}");
     match said(container, "name") {
-        "" => causes.push(Cause::required(field("name"), "")),
+        "" => causes.push(FieldError::required(field("name"), "")),
         name => label(name, &field("name"), causes),
     }
     if said(container, "image").is_empty() {
-        causes.push(Cause::required(field("image"), ""));
+        causes.push(FieldError::required(field("image"), ""));
     }
     let policies = ["File", "FallbackToLogsOnError"];
     let policy = said(container, "terminationMessagePolicy");
     if !policies.contains(&policy) {
-        causes.push(Cause::unsupported(field("terminationMessagePolicy"), policy, &policies));
+        causes.push(FieldError::unsupported(field("terminationMessagePolicy"), policy, &policies));
     }
     check_ports(container, &field("ports"), causes);
     check_environment(container, path, causes);
@@ -221,27 +221,27 @@ fn check_container(
     let policies = ["Always", "IfNotPresent", "Never"];
     let policy = said(container, "imagePullPolicy");
     if !policies.contains(&policy) {
-        causes.push(Cause::unsupported(field("imagePullPolicy"), policy, &policies));
+        causes.push(FieldError::unsupported(field("imagePullPolicy"), policy, &policies));
     }
     check_resources(container.get("resources"), &field("resources"), causes);
 }
 
-fn check_ports(container: &Value, path: &str, causes: &mut Causes) {
+fn check_ports(container: &Value, path: &str, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (path, port) in items(container.get("ports"), path) {
         let (field, name) = (format!("{path}.name"), said(port, "name"));
         if !name.is_empty() {
             let wrong = wrong_port_name(name);
             if wrong.is_empty() && seen.contains(&name) {
-                causes.push(Cause::duplicate(field.as_str(), &name.into()));
+                causes.push(FieldError::duplicate(field.as_str(), &name.into()));
             }
             wrong
                 .into_iter()
-                .for_each(|why| causes.push(Cause::invalid(field.as_str(), name, why)));
+                .for_each(|why| causes.push(FieldError::invalid(field.as_str(), name, why)));
             seen.push(name);
         }
         match port.get("containerPort").and_then(Value::as_i64).unwrap_or(0) {
-            0 => causes.push(Cause::required(format!("{path}.containerPort"), "")),
+            0 => causes.push(FieldError::required(format!("{path}.containerPort"), "")),
             number => port_number(&number.into(), &format!("{path}.containerPort"), causes),
         }
         if let Some(number) = port.get("hostPort").filter(|number| **number != 0) {
@@ -251,20 +251,20 @@ fn check_ports(container: &Value, path: &str, causes: &mut Causes) {
     }
 }
 
-fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
+fn check_environment(container: &Value, path: &str, causes: &mut FieldErrors) {
     for (path, variable) in items(container.get("env"), &format!("{path}.env")) {
         let name = said(variable, "name");
         if name.is_empty() {
-            causes.push(Cause::required(format!("{path}.name"), ""));
+            causes.push(FieldError::required(format!("{path}.name"), ""));
         } else if name.contains(|c: char| c == '=' || !(' '..='~').contains(&c)) {
             let why = "a valid environment variable name must consist only of printable ASCII characters other than '='";
-            causes.push(Cause::invalid(format!("{path}.name"), name, why));
+            causes.push(FieldError::invalid(format!("{path}.name"), name, why));
         }
         let Some(from) = variable.get("valueFrom") else { continue };
         let field = format!("{path}.valueFrom");
         let sources = from.as_object().map_or(0, serde_json::Map::len);
         if !said(variable, "value").is_empty() && sources > 0 {
-            causes.push(Cause::invalid(
+            causes.push(FieldError::invalid(
                 field.as_str(),
                 "",
                 "may not be specified when `value` is not empty",
@@ -274,10 +274,10 @@ fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
             0 => {
                 let why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, or \
                            `fileKeyRef`";
-                causes.push(Cause::invalid(field.as_str(), "", why));
+                causes.push(FieldError::invalid(field.as_str(), "", why));
             }
             1 => {}
-            _ => causes.push(Cause::invalid(
+            _ => causes.push(FieldError::invalid(
                 field.as_str(),
                 "",
                 "may not have more than one field specified at a time",
@@ -286,10 +286,10 @@ fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
         for of in ["configMapKeyRef", "secretKeyRef"] {
             if let Some(reference) = from.get(of) {
                 if said(reference, "name").is_empty() {
-                    causes.push(Cause::required(format!("{field}.{of}.name"), ""));
+                    causes.push(FieldError::required(format!("{field}.{of}.name"), ""));
                 }
                 if said(reference, "key").is_empty() {
-                    causes.push(Cause::required(format!("{field}.{of}.key"), ""));
+                    causes.push(FieldError::required(format!("{field}.{of}.key"), ""));
                 }
             }
         }
@@ -297,7 +297,7 @@ fn check_environment(container: &Value, path: &str, causes: &mut Causes) {
     for (path, source) in items(container.get("envFrom"), &format!("{path}.envFrom")) {
         for of in ["configMapRef", "secretRef"] {
             if source.get(of).is_some_and(|reference| said(reference, "name").is_empty()) {
-                causes.push(Cause::required(format!("{path}.{of}.name"), ""));
+                causes.push(FieldError::required(format!("{path}.{of}.name"), ""));
             }
         }
     }
@@ -307,29 +307,29 @@ fn check_mounts(
     container: &Value,
     volumes: &BTreeMap<&str, &Value>,
     path: &str,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let mut seen = Vec::new();
     for (path, mount) in items(container.get("volumeMounts"), path) {
         let (name, to) = (said(mount, "name"), said(mount, "mountPath"));
         if name.is_empty() {
-            causes.push(Cause::required(format!("{path}.name"), ""));
+            causes.push(FieldError::required(format!("{path}.name"), ""));
         }
         if !volumes.contains_key(name) {
-            causes.push(Cause::not_found(format!("{path}.name"), name));
+            causes.push(FieldError::not_found(format!("{path}.name"), name));
         }
         if to.is_empty() {
-            causes.push(Cause::required(format!("{path}.mountPath"), ""));
+            causes.push(FieldError::required(format!("{path}.mountPath"), ""));
         }
         if seen.contains(&to) {
-            causes.push(Cause::invalid(format!("{path}.mountPath"), to, "must be unique"));
+            causes.push(FieldError::invalid(format!("{path}.mountPath"), to, "must be unique"));
         }
         seen.push(to);
     }
 }
 
 /// `validateResourceRequirements`.
-fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
+fn check_resources(resources: Option<&Value>, path: &str, causes: &mut FieldErrors) {
     let Some(resources) = resources else { return };
     let of =
         |sort: &str| resources.get(sort).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -342,7 +342,7 @@ fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
             let Some(quantity) = parse(amount) else { continue };
             let text = amount.as_str().unwrap_or_default();
             if quantity.is_negative() {
-                causes.push(Cause::invalid(
+                causes.push(FieldError::invalid(
                     field.as_str(),
                     text,
                     "must be greater than or equal to 0",
@@ -350,11 +350,11 @@ fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
             }
             let whole = matches!(name.as_str(), "pods" | "services") || is_extended(name);
             if whole && !quantity.is_whole() {
-                causes.push(Cause::invalid(field.as_str(), text, "must be an integer"));
+                causes.push(FieldError::invalid(field.as_str(), text, "must be an integer"));
             }
             let Some(limit) = limits.get(name).filter(|_| sort == "requests") else {
                 if sort == "requests" && (is_extended(name) || name.starts_with("hugepages-")) {
-                    causes.push(Cause::required(
+                    causes.push(FieldError::required(
                         format!("{path}.limits"),
                         "Limit must be set for non overcommitable resources",
                     ));
@@ -367,10 +367,10 @@ fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
             let field = format!("{path}.requests");
             if is_extended(name) && differs {
                 let why = format!("must be equal to {name} limit of {limit}");
-                causes.push(Cause::invalid(field, text, &why));
+                causes.push(FieldError::invalid(field, text, &why));
             } else if above {
                 let why = format!("must be less than or equal to {name} limit of {limit}");
-                causes.push(Cause::invalid(field, text, &why));
+                causes.push(FieldError::invalid(field, text, &why));
             }
         }
     }
@@ -381,16 +381,16 @@ fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
 }
 
-fn check_resource_name(name: &str, path: &str, causes: &mut Causes) {
+fn check_resource_name(name: &str, path: &str, causes: &mut FieldErrors) {
     const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
     if let Some(why) = names::wrong_qualified_name(name) {
-        causes.push(Cause::invalid(path, name, why));
+        causes.push(FieldError::invalid(path, name, why));
     } else if !name.contains('/') && !STANDARD.contains(&name) && !name.starts_with("hugepages-") {
-        causes.push(Cause::invalid(path, name, "must be a standard resource for containers"));
+        causes.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
     }
 }
 
-fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut Causes) {
+fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut FieldErrors) {
     let sidecar = said(container, "restartPolicy") == "Always";
     if let Some(lifecycle) = container.get("lifecycle").and_then(Value::as_object) {
         for (hook, handler) in lifecycle.iter().filter(|(_, handler)| handler.is_object()) {
@@ -401,7 +401,7 @@ fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut Cause
         let Some(probe) = container.get(name) else { continue };
         let field = format!("{path}.{name}");
         if initial && !sidecar {
-            causes.push(Cause::forbidden(
+            causes.push(FieldError::forbidden(
                 field,
                 "may not be set for init containers without restartPolicy=Always",
             ));
@@ -420,7 +420,7 @@ fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut Cause
             && let Some(threshold) =
                 probe.get("successThreshold").filter(|threshold| **threshold != 1)
         {
-            causes.push(Cause::invalid_json(
+            causes.push(FieldError::invalid_json(
                 format!("{field}.successThreshold"),
                 threshold,
                 "must be 1",
@@ -430,23 +430,23 @@ fn check_probes(container: &Value, initial: bool, path: &str, causes: &mut Cause
 }
 
 /// `validateHandler`: one of exec, httpGet, tcpSocket, grpc, sleep.
-fn check_handler(handler: &Value, path: &str, causes: &mut Causes) {
+fn check_handler(handler: &Value, path: &str, causes: &mut FieldErrors) {
     let sorts = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
     let mut said_before = false;
     for sort in sorts {
         let Some(action) = handler.get(sort) else { continue };
         let field = format!("{path}.{sort}");
         if std::mem::replace(&mut said_before, true) {
-            causes.push(Cause::forbidden(field, "may not specify more than 1 handler type"));
+            causes.push(FieldError::forbidden(field, "may not specify more than 1 handler type"));
             continue;
         }
         match sort {
             "exec" if action.get("command").and_then(Value::as_array).is_none_or(Vec::is_empty) => {
-                causes.push(Cause::required(format!("{field}.command"), ""));
+                causes.push(FieldError::required(format!("{field}.command"), ""));
             }
             "httpGet" | "tcpSocket" => {
                 if sort == "httpGet" && said(action, "path").is_empty() {
-                    causes.push(Cause::required(format!("{field}.path"), ""));
+                    causes.push(FieldError::required(format!("{field}.path"), ""));
                 }
                 port_or_name(
                     action.get("port").unwrap_or(&Value::Null),
@@ -455,7 +455,7 @@ fn check_handler(handler: &Value, path: &str, causes: &mut Causes) {
                 );
                 let schemes = ["HTTP", "HTTPS"];
                 if sort == "httpGet" && !schemes.contains(&said(action, "scheme")) {
-                    causes.push(Cause::unsupported(
+                    causes.push(FieldError::unsupported(
                         format!("{field}.scheme"),
                         said(action, "scheme"),
                         &schemes,
@@ -471,12 +471,12 @@ fn check_handler(handler: &Value, path: &str, causes: &mut Causes) {
         }
     }
     if !said_before {
-        causes.push(Cause::required(path, "must specify a handler type"));
+        causes.push(FieldError::required(path, "must specify a handler type"));
     }
 }
 
 /// Two containers cannot listen on one port of a node.
-fn check_host_ports(spec: &Value, path: &str, causes: &mut Causes) {
+fn check_host_ports(spec: &Value, path: &str, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (path, container) in items(spec.get("containers"), path) {
         for (path, port) in items(container.get("ports"), &format!("{path}.ports")) {
@@ -486,14 +486,15 @@ fn check_host_ports(spec: &Value, path: &str, causes: &mut Causes) {
             }
             let key = format!("{}/{}/{number}", said(port, "protocol"), said(port, "hostIP"));
             if seen.contains(&key) {
-                causes.push(Cause::duplicate(format!("{path}.hostPort"), &key.as_str().into()));
+                causes
+                    .push(FieldError::duplicate(format!("{path}.hostPort"), &key.as_str().into()));
             }
             seen.push(key);
         }
     }
 }
 
-fn check_host_network(spec: &Value, path: &str, causes: &mut Causes) {
+fn check_host_network(spec: &Value, path: &str, causes: &mut FieldErrors) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;
     }
@@ -503,50 +504,52 @@ fn check_host_network(spec: &Value, path: &str, causes: &mut Causes) {
                 if port.get("hostPort") != port.get("containerPort") {
                     let number = port.get("hostPort").cloned().unwrap_or_else(|| 0.into());
                     let why = "must match `containerPort` when `hostNetwork` is true";
-                    causes.push(Cause::invalid_json(format!("{path}.hostPort"), &number, why));
+                    causes.push(FieldError::invalid_json(format!("{path}.hostPort"), &number, why));
                 }
             }
         }
     }
 }
 
-fn check_toleration(toleration: &Value, path: &str, causes: &mut Causes) {
+fn check_toleration(toleration: &Value, path: &str, causes: &mut FieldErrors) {
     let (key, operator, effect) =
         (said(toleration, "key"), said(toleration, "operator"), said(toleration, "effect"));
     for why in names::wrongs_of_qualified_name(key).filter(|_| !key.is_empty()) {
-        causes.push(Cause::invalid(format!("{path}.key"), key, why));
+        causes.push(FieldError::invalid(format!("{path}.key"), key, why));
     }
     if key.is_empty() && operator != "Exists" {
         let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        causes.push(Cause::invalid(format!("{path}.operator"), operator, why));
+        causes.push(FieldError::invalid(format!("{path}.operator"), operator, why));
     }
     if toleration.get("tolerationSeconds").is_some() && effect != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        causes.push(Cause::invalid(format!("{path}.effect"), effect, why));
+        causes.push(FieldError::invalid(format!("{path}.effect"), effect, why));
     }
     match operator {
         "Equal" | "" => {
             let value = said(toleration, "value");
             if let Some(why) = names::wrong_label_value(value) {
-                causes.push(Cause::invalid(format!("{path}.operator"), value, why));
+                causes.push(FieldError::invalid(format!("{path}.operator"), value, why));
             }
         }
         "Exists" => {
             if !said(toleration, "value").is_empty() {
                 let why = "value must be empty when `operator` is 'Exists'";
-                causes.push(Cause::invalid(
+                causes.push(FieldError::invalid(
                     format!("{path}.operator"),
                     said(toleration, "value"),
                     why,
                 ));
             }
         }
-        other => {
-            causes.push(Cause::unsupported(format!("{path}.operator"), other, &["Equal", "Exists"]))
-        }
+        other => causes.push(FieldError::unsupported(
+            format!("{path}.operator"),
+            other,
+            &["Equal", "Exists"],
+        )),
     }
     let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
     if !effect.is_empty() && !effects.contains(&effect) {
-        causes.push(Cause::unsupported(format!("{path}.effect"), effect, &effects));
+        causes.push(FieldError::unsupported(format!("{path}.effect"), effect, &effects));
     }
 }

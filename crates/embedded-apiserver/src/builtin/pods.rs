@@ -3,11 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtin::quantities::Quantity;
 use crate::builtin::rules::{at, fill, text};
 use crate::builtin::values::{address, immutable, items, said, subdomain};
 use crate::metadata::Object;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::quantity::Quantity;
 
 type Members = Map<String, Value>;
 
@@ -308,7 +308,7 @@ pub(super) fn prepare_status(object: &mut Object, old: &Object) {
 }
 
 /// `ValidatePodStatusUpdate`, as far as it looks at addresses and at what never changes.
-pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     immutable(at(object, "status.qosClass"), at(old, "status.qosClass"), "status.qosClass", causes);
     for list in ["podIPs", "hostIPs"] {
         let path = format!("status.{list}");
@@ -323,7 +323,7 @@ pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
 }
 
 /// `ValidatePodUpdate`: images, the deadline and more tolerations may change.
-pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let spec = |object: &Object| {
         object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
     };
@@ -333,7 +333,7 @@ pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Cause
         let count = |spec: &Object| spec.get(member).and_then(Value::as_array).map_or(0, Vec::len);
         if count(&new) != count(&was) {
             let why = "pod updates may not add or remove containers";
-            causes.push(Cause::forbidden(format!("spec.{member}"), why));
+            causes.push(FieldError::forbidden(format!("spec.{member}"), why));
             same_number = false;
         }
     }
@@ -372,6 +372,6 @@ pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Cause
                    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to \
                    existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was \
                    previously negative)";
-        causes.push(Cause::forbidden("spec", why));
+        causes.push(FieldError::forbidden("spec", why));
     }
 }

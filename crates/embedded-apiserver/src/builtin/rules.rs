@@ -12,8 +12,8 @@ use crate::clock;
 use crate::definition;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 /// Fills in what a new or changed object leaves out.
 pub(crate) fn default(builtin: Builtin, object: &mut Object) {
@@ -266,7 +266,12 @@ pub(crate) fn wrongs_of_new_base(
 }
 
 /// What is wrong with an object, of a change or new.
-pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, causes: &mut Causes) {
+pub(crate) fn check(
+    builtin: Builtin,
+    object: &Object,
+    old: Option<&Object>,
+    causes: &mut FieldErrors,
+) {
     match builtin {
         Builtin::Claim => storage::check_claim(object, causes),
         Builtin::Volume => storage::check_volume(object, causes),
@@ -300,7 +305,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
             // The real server checks the label that it makes of the name, too.
             let name = metadata::text(object, "name");
             if name.len() > 63 {
-                causes.push(Cause::invalid(
+                causes.push(FieldError::invalid(
                     "metadata.labels",
                     name,
                     "must be no more than 63 bytes",
@@ -313,7 +318,12 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
 }
 
 /// What may not change.
-pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
+pub(crate) fn check_update(
+    builtin: Builtin,
+    object: &Object,
+    old: &Object,
+    causes: &mut FieldErrors,
+) {
     let changed = |member: &str| object.get(member) != old.get(member);
     match builtin {
         Builtin::Claim => storage::check_claim_update(object, old, causes),
@@ -337,11 +347,15 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
                     ["immutable", "data", "binaryData"].into_iter().filter(|member| changed(member))
                 {
                     let why = "field is immutable when `immutable` is set";
-                    causes.push(Cause::forbidden(member, why));
+                    causes.push(FieldError::forbidden(member, why));
                 }
             }
             if builtin == Builtin::Secret && changed("type") {
-                causes.push(Cause::invalid("type", text(object, "type"), "field is immutable"));
+                causes.push(FieldError::invalid(
+                    "type",
+                    text(object, "type"),
+                    "field is immutable",
+                ));
             }
         }
         _ => {}
@@ -349,7 +363,12 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
 }
 
 /// What is wrong with a change of the status alone: the rest is as it was checked before.
-pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
+pub(crate) fn check_status(
+    builtin: Builtin,
+    object: &Object,
+    old: &Object,
+    causes: &mut FieldErrors,
+) {
     match builtin {
         Builtin::Deployment | Builtin::ReplicaSet => {
             deployments::check_status(builtin, object, old, causes);
@@ -390,16 +409,16 @@ pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Causes) {
+pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut FieldErrors) {
     if let Some(value) = at(object, path).and_then(Value::as_str)
         && !supported.contains(&value)
     {
-        causes.push(Cause::unsupported(path, value, supported));
+        causes.push(FieldError::unsupported(path, value, supported));
     }
 }
 
 /// What a Secret must hold by its type (`ValidateSecret` of pkg/apis/core/validation).
-fn check_secret_type(object: &Object, causes: &mut Causes) {
+fn check_secret_type(object: &Object, causes: &mut FieldErrors) {
     let data = object.get("data").and_then(Value::as_object);
     let has = |key: &str| data.is_some_and(|data| data.contains_key(key));
     let missing: &[&str] = match text(object, "type") {
@@ -415,19 +434,19 @@ fn check_secret_type(object: &Object, causes: &mut Causes) {
             let owner =
                 metadata::get(object, "annotations").and_then(|all| all.get(OWNER)?.as_str());
             if owner.unwrap_or_default().is_empty() {
-                causes.push(Cause::required(format!("metadata.annotations[{OWNER}]"), ""));
+                causes.push(FieldError::required(format!("metadata.annotations[{OWNER}]"), ""));
             }
             &[]
         }
         _ => &[],
     };
     for key in missing.iter().filter(|key| !has(key)) {
-        causes.push(Cause::required(format!("data[{key}]"), ""));
+        causes.push(FieldError::required(format!("data[{key}]"), ""));
     }
 }
 
 /// Keys of ConfigMaps and Secrets, and how much their values hold in all; keys do not count.
-fn check_data(object: &Object, all: &str, causes: &mut Causes) {
+fn check_data(object: &Object, all: &str, causes: &mut FieldErrors) {
     const MAX: usize = 1024 * 1024;
     let members =
         |member: &str| object.get(member).and_then(Value::as_object).into_iter().flatten();
@@ -436,11 +455,11 @@ fn check_data(object: &Object, all: &str, causes: &mut Causes) {
     for member in ["data", "binaryData"] {
         for (key, value) in members(member) {
             if let Some(why) = names::wrong_data_key(key) {
-                causes.push(Cause::invalid(format!("{member}[{key}]"), key, why));
+                causes.push(FieldError::invalid(format!("{member}[{key}]"), key, why));
             }
             if member == "data" && binary.is_some_and(|members| members.contains_key(key)) {
                 let why = "duplicate of key present in binaryData";
-                causes.push(Cause::invalid(format!("data[{key}]"), key, why));
+                causes.push(FieldError::invalid(format!("data[{key}]"), key, why));
             }
             let text = value.as_str().unwrap_or_default();
             // What is written in base64 counts as what it stands for.
@@ -452,6 +471,6 @@ fn check_data(object: &Object, all: &str, causes: &mut Causes) {
         }
     }
     if size > MAX {
-        causes.push(Cause::too_long(all, MAX));
+        causes.push(FieldError::too_long(all, MAX));
     }
 }

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value};
 
 use crate::builtin::values::{IMMUTABLE, items, labels, said};
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
 
 /// `ValidateLabelSelector`.
-pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn check(selector: &Value, path: &str, causes: &mut FieldErrors) {
     labels(selector.get("matchLabels"), &format!("{path}.matchLabels"), causes);
     let expressions = format!("{path}.matchExpressions");
     for (path, expression) in items(selector.get("matchExpressions"), &expressions) {
@@ -18,14 +18,14 @@ pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
         match said(expression, "operator") {
             "In" | "NotIn" if values == 0 => {
                 let why = "must be specified when `operator` is 'In' or 'NotIn'";
-                causes.push(Cause::required(format!("{path}.values"), why));
+                causes.push(FieldError::required(format!("{path}.values"), why));
             }
             "Exists" | "DoesNotExist" if values > 0 => {
                 let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-                causes.push(Cause::forbidden(format!("{path}.values"), why));
+                causes.push(FieldError::forbidden(format!("{path}.values"), why));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => causes.push(Cause::invalid(
+            other => causes.push(FieldError::invalid(
                 format!("{path}.operator"),
                 other,
                 "not a valid selector operator",
@@ -33,12 +33,12 @@ pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
         }
         let key = said(expression, "key");
         for why in names::wrongs_of_qualified_name(key) {
-            causes.push(Cause::invalid(format!("{path}.key"), key, why));
+            causes.push(FieldError::invalid(format!("{path}.key"), key, why));
         }
         for (path, value) in items(expression.get("values"), &format!("{path}.values")) {
             let value = value.as_str().unwrap_or_default();
             if let Some(why) = names::wrong_label_value(value) {
-                causes.push(Cause::invalid(path, value, why));
+                causes.push(FieldError::invalid(path, value, why));
             }
         }
     }
@@ -57,9 +57,18 @@ pub(super) fn shown(selector: &Value) -> String {
 }
 
 /// A selector that may not change (`ValidateImmutableField`).
-pub(super) fn immutable(new: Option<&Value>, old: Option<&Value>, path: &str, causes: &mut Causes) {
+pub(super) fn immutable(
+    new: Option<&Value>,
+    old: Option<&Value>,
+    path: &str,
+    causes: &mut FieldErrors,
+) {
     if new != old {
-        causes.push(Cause::invalid_text(path, &shown(new.unwrap_or(&Value::Null)), IMMUTABLE));
+        causes.push(FieldError::invalid_shown(
+            path,
+            &shown(new.unwrap_or(&Value::Null)),
+            IMMUTABLE,
+        ));
     }
 }
 

@@ -11,8 +11,8 @@ use crate::builtin::values::{
     subdomain,
 };
 use crate::metadata::{self, Object};
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 fn of_type(object: &Object, types: &[&str]) -> bool {
     types.contains(&text(object, "spec.type"))
@@ -195,13 +195,13 @@ fn keep_node_ports(spec: &mut Object, before: &Object) {
 }
 
 /// `validateService`.
-pub(super) fn check(object: &Object, causes: &mut Causes) {
+pub(super) fn check(object: &Object, causes: &mut FieldErrors) {
     const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let ports = spec.get("ports").and_then(Value::as_array).map_or(0, Vec::len);
     let of = said(spec, "type");
     if ports == 0 && !is_headless(object) && of != "ExternalName" {
-        causes.push(Cause::required("spec.ports", ""));
+        causes.push(FieldError::required("spec.ports", ""));
     }
     let says = |member: &str| {
         spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]))
@@ -209,18 +209,18 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     match of {
         "LoadBalancer" | "NodePort" if is_headless(object) => {
             let why = format!("may not be set to 'None' for {of} services");
-            causes.push(Cause::invalid("spec.clusterIPs[0]", "None", &why));
+            causes.push(FieldError::invalid("spec.clusterIPs[0]", "None", &why));
         }
         "ExternalName" => {
             for member in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
                 if says(member) {
                     let why = "may not be set for ExternalName services";
-                    causes.push(Cause::forbidden(format!("spec.{member}"), why));
+                    causes.push(FieldError::forbidden(format!("spec.{member}"), why));
                 }
             }
             let name = said(spec, "externalName");
             match name.strip_suffix('.').unwrap_or(name) {
-                "" => causes.push(Cause::required("spec.externalName", "")),
+                "" => causes.push(FieldError::required("spec.externalName", "")),
                 name => subdomain(name, "spec.externalName", causes),
             }
         }
@@ -239,23 +239,23 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
         }
     }
     if !TYPES.contains(&of) {
-        causes.push(Cause::unsupported("spec.type", of, &TYPES));
+        causes.push(FieldError::unsupported("spec.type", of, &TYPES));
     }
     check_duplicate_ports(spec, causes);
     check_policies(object, spec, causes);
 }
 
-fn check_ports(spec: &Value, count: usize, causes: &mut Causes) {
+fn check_ports(spec: &Value, count: usize, causes: &mut FieldErrors) {
     let mut names_seen = Vec::new();
     for (path, port) in items(spec.get("ports"), "spec.ports") {
         let field = format!("{path}.name");
         match said(port, "name") {
-            "" if count > 1 => causes.push(Cause::required(field, "")),
+            "" if count > 1 => causes.push(FieldError::required(field, "")),
             "" => {}
             name => {
                 label(name, &field, causes);
                 if names_seen.contains(&name) {
-                    causes.push(Cause::duplicate(field, &name.into()));
+                    causes.push(FieldError::duplicate(field, &name.into()));
                 }
                 names_seen.push(name);
             }
@@ -269,17 +269,17 @@ fn check_ports(spec: &Value, count: usize, causes: &mut Causes) {
         );
         let of = said(port, "appProtocol");
         for why in names::wrongs_of_qualified_name(of).filter(|_| !of.is_empty()) {
-            causes.push(Cause::invalid(format!("{path}.appProtocol"), of, why));
+            causes.push(FieldError::invalid(format!("{path}.appProtocol"), of, why));
         }
     }
 }
 
-fn check_duplicate_ports(spec: &Value, causes: &mut Causes) {
+fn check_duplicate_ports(spec: &Value, causes: &mut FieldErrors) {
     if said(spec, "type") == "ClusterIP" {
         for (path, port) in items(spec.get("ports"), "spec.ports") {
             if port.get("nodePort").and_then(Value::as_i64).unwrap_or(0) != 0 {
                 let why = "may not be used when `type` is 'ClusterIP'";
-                causes.push(Cause::forbidden(format!("{path}.nodePort"), why));
+                causes.push(FieldError::forbidden(format!("{path}.nodePort"), why));
             }
         }
     }
@@ -290,7 +290,7 @@ fn check_duplicate_ports(spec: &Value, causes: &mut Causes) {
             let pair = (said(port, "protocol"), number);
             if seen.contains(&pair) && (member == "port" || number != 0) {
                 causes.push(if member == "nodePort" {
-                    Cause::duplicate(format!("{path}.nodePort"), &number.into())
+                    FieldError::duplicate(format!("{path}.nodePort"), &number.into())
                 } else {
                     // As Go writes its own type.
                     let shown = format!(
@@ -298,7 +298,7 @@ fn check_duplicate_ports(spec: &Value, causes: &mut Causes) {
                          \"NodePort\":0}}",
                         pair.0
                     );
-                    Cause::duplicate_text(path, &shown)
+                    FieldError::duplicate_shown(path, &shown)
                 });
             }
             seen.push(pair);
@@ -306,13 +306,13 @@ fn check_duplicate_ports(spec: &Value, causes: &mut Causes) {
     }
 }
 
-fn check_affinity(spec: &Value, causes: &mut Causes) {
+fn check_affinity(spec: &Value, causes: &mut FieldErrors) {
     let config = spec.get("sessionAffinityConfig");
     match said(spec, "sessionAffinity") {
-        "" => causes.push(Cause::required("spec.sessionAffinity", "")),
+        "" => causes.push(FieldError::required("spec.sessionAffinity", "")),
         "None" if config.is_some() => {
             let why = "must not be set when session affinity is None";
-            causes.push(Cause::forbidden("spec.sessionAffinityConfig", why));
+            causes.push(FieldError::forbidden("spec.sessionAffinityConfig", why));
         }
         "None" => {}
         "ClientIP" => {
@@ -321,32 +321,34 @@ fn check_affinity(spec: &Value, causes: &mut Causes) {
                 timeout.filter(|t| !t.as_i64().is_some_and(|t| (1..=86400).contains(&t)))
             {
                 let field = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
-                causes.push(Cause::invalid_json(
+                causes.push(FieldError::invalid_json(
                     field,
                     timeout,
                     "must be greater than 0 and less than 86400",
                 ));
             }
         }
-        other => {
-            causes.push(Cause::unsupported("spec.sessionAffinity", other, &["ClientIP", "None"]))
-        }
+        other => causes.push(FieldError::unsupported(
+            "spec.sessionAffinity",
+            other,
+            &["ClientIP", "None"],
+        )),
     }
 }
 
 /// `ValidateServiceClusterIPsRelatedFields`, of one family.
-fn check_addresses(spec: &Value, causes: &mut Causes) {
+fn check_addresses(spec: &Value, causes: &mut FieldErrors) {
     let field = "spec.clusterIPs";
     let addresses = spec.get("clusterIPs").and_then(Value::as_array).cloned().unwrap_or_default();
     let first = said(spec, "clusterIP");
     match addresses.first() {
-        None if !first.is_empty() => causes.push(Cause::required(field, "")),
+        None if !first.is_empty() => causes.push(FieldError::required(field, "")),
         Some(_) if first.is_empty() => {
             let why = "must be empty when `clusterIP` is not specified";
-            causes.push(Cause::invalid_json(field, &addresses.clone().into(), why));
+            causes.push(FieldError::invalid_json(field, &addresses.clone().into(), why));
         }
         Some(listed) if listed != first => {
-            causes.push(Cause::invalid_json(
+            causes.push(FieldError::invalid_json(
                 field,
                 &addresses.clone().into(),
                 "first value must match `clusterIP`",
@@ -356,7 +358,7 @@ fn check_addresses(spec: &Value, causes: &mut Causes) {
     }
     for (path, family) in items(spec.get("ipFamilies"), "spec.ipFamilies") {
         if family != "IPv4" && family != "IPv6" {
-            causes.push(Cause::unsupported(
+            causes.push(FieldError::unsupported(
                 path,
                 family.as_str().unwrap_or_default(),
                 &["IPv4", "IPv6"],
@@ -366,11 +368,11 @@ fn check_addresses(spec: &Value, causes: &mut Causes) {
     let policy = said(spec, "ipFamilyPolicy");
     let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
     if spec.get("ipFamilyPolicy").is_some() && !policies.contains(&policy) {
-        causes.push(Cause::unsupported("spec.ipFamilyPolicy", policy, &policies));
+        causes.push(FieldError::unsupported("spec.ipFamilyPolicy", policy, &policies));
     }
     if addresses.len() > 1 && addresses.first().is_some_and(|first| first == "None") {
         let why = "'None' must be the first and only value";
-        causes.push(Cause::invalid_json(field, &addresses.clone().into(), why));
+        causes.push(FieldError::invalid_json(field, &addresses.clone().into(), why));
     }
     for (path, ip) in items(spec.get("clusterIPs"), field) {
         if ip != "None" {
@@ -378,24 +380,28 @@ fn check_addresses(spec: &Value, causes: &mut Causes) {
         }
     }
     if addresses.len() > 2 {
-        causes.push(Cause::invalid_json(field, &addresses.into(), "may only hold up to 2 values"));
+        causes.push(FieldError::invalid_json(
+            field,
+            &addresses.into(),
+            "may only hold up to 2 values",
+        ));
     }
 }
 
-fn check_policies(object: &Object, spec: &Value, causes: &mut Causes) {
+fn check_policies(object: &Object, spec: &Value, causes: &mut FieldErrors) {
     let balancer = said(spec, "type") == "LoadBalancer";
     let only = "may only be used when `type` is 'LoadBalancer'";
     let says = |member: &str| {
         spec.get(member).is_some_and(|value| !value.is_null() && *value != json!([]))
     };
     if says("loadBalancerSourceRanges") && !balancer {
-        causes.push(Cause::forbidden("spec.LoadBalancerSourceRanges", only));
+        causes.push(FieldError::forbidden("spec.LoadBalancerSourceRanges", only));
     }
     if says("allocateLoadBalancerNodePorts") && !balancer {
-        causes.push(Cause::forbidden("spec.allocateLoadBalancerNodePorts", only));
+        causes.push(FieldError::forbidden("spec.allocateLoadBalancerNodePorts", only));
     }
     if says("loadBalancerClass") && !balancer {
-        causes.push(Cause::forbidden(
+        causes.push(FieldError::forbidden(
             "spec.loadBalancerClass",
             "may only be used when `type` is 'LoadBalancer'",
         ));
@@ -403,29 +409,29 @@ fn check_policies(object: &Object, spec: &Value, causes: &mut Causes) {
     let policies = ["Cluster", "Local"];
     match (said(spec, "externalTrafficPolicy"), is_external(object)) {
         ("", false) => {}
-        ("", true) => causes.push(Cause::required("spec.externalTrafficPolicy", "")),
+        ("", true) => causes.push(FieldError::required("spec.externalTrafficPolicy", "")),
         (policy, false) => {
             let why = "may only be set for externally-accessible services";
-            causes.push(Cause::invalid("spec.externalTrafficPolicy", policy, why));
+            causes.push(FieldError::invalid("spec.externalTrafficPolicy", policy, why));
         }
         (policy, true) if !policies.contains(&policy) => {
-            causes.push(Cause::unsupported("spec.externalTrafficPolicy", policy, &policies));
+            causes.push(FieldError::unsupported("spec.externalTrafficPolicy", policy, &policies));
         }
         _ => {}
     }
     let internal = said(spec, "internalTrafficPolicy");
     if needs_cluster_ip(object) && says("internalTrafficPolicy") && !policies.contains(&internal) {
-        causes.push(Cause::unsupported("spec.internalTrafficPolicy", internal, &policies));
+        causes.push(FieldError::unsupported("spec.internalTrafficPolicy", internal, &policies));
     }
     let distribution = said(spec, "trafficDistribution");
     let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
     if says("trafficDistribution") && !known.contains(&distribution) {
-        causes.push(Cause::unsupported("spec.trafficDistribution", distribution, &known));
+        causes.push(FieldError::unsupported("spec.trafficDistribution", distribution, &known));
     }
 }
 
 /// `ValidateServiceUpdate`: an address stays once it is set.
-pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     // Of a type that is none nothing was allocated, and that is said elsewhere.
     if !needs_cluster_ip(object) || !needs_cluster_ip(old) {
         return;
@@ -439,19 +445,23 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
     let (new, was) = (addresses(object), addresses(old));
     let field = "spec.clusterIPs[0]";
     if new.is_empty() && !was.is_empty() {
-        causes.push(Cause::invalid_json(field, &Value::Null, "primary clusterIP can not be unset"));
+        causes.push(FieldError::invalid_json(
+            field,
+            &Value::Null,
+            "primary clusterIP can not be unset",
+        ));
     } else if !was.is_empty() && new.first() != was.first() {
-        causes.push(Cause::invalid_json(field, &new.into(), "may not change once set"));
+        causes.push(FieldError::invalid_json(field, &new.into(), "may not change once set"));
     }
 }
 
 /// `ValidateLoadBalancerStatus`.
-pub(super) fn check_status(object: &Object, causes: &mut Causes) {
+pub(super) fn check_status(object: &Object, causes: &mut FieldErrors) {
     let path = "status.loadBalancer.ingress";
     let all = at(object, path);
     if !of_type(object, &["LoadBalancer"]) {
         if all.is_some() {
-            causes.push(Cause::forbidden(
+            causes.push(FieldError::forbidden(
                 path,
                 "may only be used when `spec.type` is 'LoadBalancer'",
             ));
@@ -468,15 +478,19 @@ pub(super) fn check_status(object: &Object, causes: &mut Causes) {
             ("", "") => {}
             ("", _) => {
                 let why = "may not be specified when `ip` is not set";
-                causes.push(Cause::forbidden(format!("{path}.ipMode"), why));
+                causes.push(FieldError::forbidden(format!("{path}.ipMode"), why));
             }
             (_, "") => {
                 let why = "must be specified when `ip` is set";
-                causes.push(Cause::required(format!("{path}.ipMode"), why));
+                causes.push(FieldError::required(format!("{path}.ipMode"), why));
             }
             (_, "VIP" | "Proxy") => {}
             (_, mode) => {
-                causes.push(Cause::unsupported(format!("{path}.ipMode"), mode, &["Proxy", "VIP"]));
+                causes.push(FieldError::unsupported(
+                    format!("{path}.ipMode"),
+                    mode,
+                    &["Proxy", "VIP"],
+                ));
             }
         }
         if !host.is_empty() {

@@ -5,11 +5,11 @@
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
-use crate::builtin::{quantities, times};
-use crate::go_json::{shorten_numbers, stored_float};
-use crate::go_value::json_type;
 use crate::json_syntax;
 use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
+use k8s_value::go_json::{shorten_numbers, stored_float};
+use k8s_value::go_value::json_type;
+use k8s_value::{quantity, time};
 
 /// The most unknown members that are named: an answer has no more warnings.
 const MOST_UNKNOWN: usize = 64;
@@ -286,21 +286,21 @@ impl Walk<'_> {
             (Type::IntOrString, value @ Value::String(_)) => Ok(value),
             (Type::Bytes, Value::String(text)) => decode_base64(&text),
             (Type::Bytes, Value::Array(numbers)) => self.bytes(message, numbers),
-            (Type::Time, Value::String(text)) => times::seconds(&text),
-            (Type::MicroTime, Value::String(text)) => times::micros(&text),
+            (Type::Time, Value::String(text)) => Ok(time::seconds(&text)?),
+            (Type::MicroTime, Value::String(text)) => Ok(time::micros(&text)?),
             (Type::Quantity, value) => {
                 let text = match value {
                     Value::String(text) => text,
                     Value::Number(number) => number.to_string(),
-                    _ => return Err(quantities::WRONG.to_owned()),
+                    _ => return Err(quantity::FORMAT.to_owned()),
                 };
                 // Maps of quantities are lists of resources.
                 let one_form = if field.presence.is_map() {
-                    quantities::canonical_resource
+                    quantity::canonical_resource
                 } else {
-                    quantities::canonical
+                    quantity::canonical
                 };
-                one_form(&text).map(Value::from)
+                Ok(one_form(&text)?.into())
             }
             (Type::Float64, Value::Number(number)) => {
                 let float = number.as_f64().and_then(stored_float);

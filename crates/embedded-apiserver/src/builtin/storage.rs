@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use crate::builtin::rules::{at, fill, one_of, text};
-use crate::builtin::{quantities, topology};
+use crate::builtin::topology;
 use crate::metadata::Object;
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
+use k8s_value::quantity;
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const IMMUTABLE: &str = "field is immutable";
@@ -38,22 +39,26 @@ pub(super) fn default_claim(object: &mut Object) {
 }
 
 /// `ValidatePersistentVolumeClaim`.
-pub(super) fn check_claim(object: &Object, causes: &mut Causes) {
+pub(super) fn check_claim(object: &Object, causes: &mut FieldErrors) {
     check_access_modes(object, "at least 1 access mode is required", causes);
     check_size(at(object, "spec.resources.requests.storage"), "spec.resources[storage]", causes);
     check_class_and_mode(object, causes);
 }
 
 /// `ValidatePersistentVolume`.
-pub(super) fn check_volume(object: &Object, causes: &mut Causes) {
+pub(super) fn check_volume(object: &Object, causes: &mut FieldErrors) {
     check_access_modes(object, "", causes);
     let capacity = at(object, "spec.capacity").and_then(Value::as_object);
     if capacity.is_none_or(serde_json::Map::is_empty) {
-        causes.push(Cause::required("spec.capacity", ""));
+        causes.push(FieldError::required("spec.capacity", ""));
     }
     if !capacity.is_some_and(|capacity| capacity.len() == 1 && capacity.contains_key("storage")) {
         let value = capacity.map_or(Value::Null, |capacity| capacity.clone().into());
-        causes.push(Cause::unsupported_json("spec.capacity", &value, &["storage"]));
+        causes.push(FieldError::unsupported_shown(
+            "spec.capacity",
+            &value.to_string(),
+            &["storage"],
+        ));
     }
     if capacity.is_some_and(|capacity| capacity.contains_key("storage")) {
         check_size(at(object, "spec.capacity.storage"), "spec.capacity[storage]", causes);
@@ -65,19 +70,22 @@ pub(super) fn check_volume(object: &Object, causes: &mut Causes) {
     let policy = "spec.persistentVolumeReclaimPolicy";
     one_of(object, policy, &["Delete", "Recycle", "Retain"], causes);
     if text(object, policy) == "Recycle" && text(object, "spec.hostPath.path") == "/" {
-        causes.push(Cause::forbidden(policy, "may not be 'recycle' for a hostPath mount of '/'"));
+        causes.push(FieldError::forbidden(
+            policy,
+            "may not be 'recycle' for a hostPath mount of '/'",
+        ));
     }
     check_class_and_mode(object, causes);
 }
 
 /// `ValidateStorageClass`.
-pub(super) fn check_class(object: &Object, causes: &mut Causes) {
+pub(super) fn check_class(object: &Object, causes: &mut FieldErrors) {
     let provisioner = text(object, "provisioner");
     if provisioner.is_empty() {
-        causes.push(Cause::required("provisioner", ""));
+        causes.push(FieldError::required("provisioner", ""));
     } else {
         for why in names::wrongs_of_qualified_name(&provisioner.to_lowercase()) {
-            causes.push(Cause::invalid("provisioner", provisioner, why));
+            causes.push(FieldError::invalid("provisioner", provisioner, why));
         }
     }
     one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
@@ -86,36 +94,36 @@ pub(super) fn check_class(object: &Object, causes: &mut Causes) {
     topology::check_topologies(topologies.map_or(&[], Vec::as_slice), causes);
 }
 
-fn check_access_modes(object: &Object, why_required: &str, causes: &mut Causes) {
+fn check_access_modes(object: &Object, why_required: &str, causes: &mut FieldErrors) {
     let modes = at(object, "spec.accessModes").and_then(Value::as_array);
     if modes.is_none_or(Vec::is_empty) {
-        causes.push(Cause::required("spec.accessModes", why_required));
+        causes.push(FieldError::required("spec.accessModes", why_required));
     }
     let modes: Vec<_> = modes.into_iter().flatten().filter_map(Value::as_str).collect();
     for mode in modes.iter().filter(|mode| !MODES.contains(mode)) {
-        causes.push(Cause::unsupported("spec.accessModes", mode, &MODES));
+        causes.push(FieldError::unsupported("spec.accessModes", mode, &MODES));
     }
     if modes.len() > 1 && modes.contains(&"ReadWriteOncePod") {
         let why = "may not use ReadWriteOncePod with other access modes";
-        causes.push(Cause::forbidden("spec.accessModes", why));
+        causes.push(FieldError::forbidden("spec.accessModes", why));
     }
 }
 
-fn check_size(size: Option<&Value>, field: &str, causes: &mut Causes) {
+fn check_size(size: Option<&Value>, field: &str, causes: &mut FieldErrors) {
     let Some(size) = size.and_then(Value::as_str) else {
-        return causes.push(Cause::required(field, ""));
+        return causes.push(FieldError::required(field, ""));
     };
-    if quantities::bytes(size).is_none_or(|bytes| bytes == 0) {
-        causes.push(Cause::invalid(field, size, "must be greater than zero"));
+    if quantity::bytes(size).is_none_or(|bytes| bytes == 0) {
+        causes.push(FieldError::invalid(field, size, "must be greater than zero"));
     }
 }
 
-fn check_class_and_mode(object: &Object, causes: &mut Causes) {
+fn check_class_and_mode(object: &Object, causes: &mut FieldErrors) {
     let class = text(object, "spec.storageClassName");
     if !class.is_empty()
         && let Some(why) = names::wrong_subdomain(class)
     {
-        causes.push(Cause::invalid("spec.storageClassName", class, why));
+        causes.push(FieldError::invalid("spec.storageClassName", class, why));
     }
     one_of(object, "spec.volumeMode", &["Block", "Filesystem"], causes);
 }
@@ -125,7 +133,7 @@ fn sources(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
     members.filter(|(name, value)| !NOT_SOURCES.contains(&name.as_str()) && !value.is_null())
 }
 
-fn check_source(object: &Object, causes: &mut Causes) {
+fn check_source(object: &Object, causes: &mut FieldErrors) {
     const TYPES: [&str; 8] = [
         "",
         "BlockDevice",
@@ -140,10 +148,10 @@ fn check_source(object: &Object, causes: &mut Causes) {
     // The real server looks at hostPath before most others.
     names.sort_by_key(|name| *name != "hostPath");
     if names.is_empty() {
-        causes.push(Cause::required("spec", "must specify a volume type"));
+        causes.push(FieldError::required("spec", "must specify a volume type"));
     }
     for name in names.iter().skip(1) {
-        causes.push(Cause::forbidden(
+        causes.push(FieldError::forbidden(
             format!("spec.{name}"),
             "may not specify more than 1 volume type",
         ));
@@ -155,20 +163,21 @@ fn check_source(object: &Object, causes: &mut Causes) {
         let field = format!("spec.{source}.path");
         let path = text(object, &field);
         if path.is_empty() {
-            causes.push(Cause::required(field, ""));
+            causes.push(FieldError::required(field, ""));
         } else if path.split('/').any(|part| part == "..") {
-            causes.push(Cause::invalid(field, path, "must not contain '..'"));
+            causes.push(FieldError::invalid(field, path, "must not contain '..'"));
         }
     }
     one_of(object, "spec.hostPath.type", &TYPES, causes);
     if names.contains(&"local") && at(object, "spec.nodeAffinity").is_none() {
-        causes.push(Cause::required("spec.nodeAffinity", "Local volume requires node affinity"));
+        causes
+            .push(FieldError::required("spec.nodeAffinity", "Local volume requires node affinity"));
     }
 }
 
 /// `ValidatePersistentVolumeClaimUpdate`: the volume may be set once, and what a bound claim asks
 /// for may change.
-pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let spec = |object: &Object| {
         object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
     };
@@ -195,28 +204,28 @@ pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Cau
     if new != was {
         let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
                    bound claims";
-        causes.push(Cause::forbidden("spec", why));
+        causes.push(FieldError::forbidden("spec", why));
     }
-    let has = quantities::bytes(text(old, "status.capacity.storage")).unwrap_or(0);
+    let has = quantity::bytes(text(old, "status.capacity.storage")).unwrap_or(0);
     if size(object) < size(old) && size(object) <= has {
         let why = "field can not be less than status.capacity";
-        causes.push(Cause::forbidden("spec.resources.requests.storage", why));
+        causes.push(FieldError::forbidden("spec.resources.requests.storage", why));
     }
     if at(object, "spec.volumeMode") != at(old, "spec.volumeMode") {
-        causes.push(Cause::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
+        causes.push(FieldError::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
     }
 }
 
 /// `ValidatePersistentVolumeClaimStatusUpdate`.
-pub(super) fn check_claim_status(object: &Object, causes: &mut Causes) {
+pub(super) fn check_claim_status(object: &Object, causes: &mut FieldErrors) {
     for (resource, amount) in
         at(object, "status.capacity").and_then(Value::as_object).into_iter().flatten()
     {
-        let amount = amount.as_str().and_then(|amount| quantities::Quantity::parse(amount).ok());
+        let amount = amount.as_str().and_then(|amount| quantity::Quantity::parse(amount).ok());
         if let Some(amount) = amount.filter(|amount| amount.is_negative()) {
             let (field, why) =
                 (format!("status.capacity[{resource}]"), "must be a valid resource quantity");
-            causes.push(Cause::invalid_text(field, &format!("-{}", amount.whole()), why));
+            causes.push(FieldError::invalid_shown(field, &format!("-{}", amount.whole()), why));
         }
     }
 }
@@ -227,32 +236,32 @@ pub(crate) fn grows(old: &Object, new: &Object) -> bool {
 }
 
 fn size(claim: &Object) -> u128 {
-    quantities::bytes(text(claim, "spec.resources.requests.storage")).unwrap_or(0)
+    quantity::bytes(text(claim, "spec.resources.requests.storage")).unwrap_or(0)
 }
 
 /// `ValidatePersistentVolumeUpdate`: source and mode stay; the node affinity may be set once.
-pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     if !sources(object).eq(sources(old)) {
         let why = "spec.persistentvolumesource is immutable after creation";
-        causes.push(Cause::forbidden("spec.persistentvolumesource", why));
+        causes.push(FieldError::forbidden("spec.persistentvolumesource", why));
     }
     if at(object, "spec.volumeMode") != at(old, "spec.volumeMode") {
-        causes.push(Cause::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
+        causes.push(FieldError::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
     }
     let was = at(old, "spec.nodeAffinity");
     if was.is_some() && at(object, "spec.nodeAffinity") != was {
         let now = at(object, "spec.nodeAffinity").unwrap_or(&Value::Null);
         let why = "field is immutable, except for updating from beta label to GA";
-        causes.push(Cause::invalid_json("nodeAffinity", &topology::shown_affinity(now), why));
+        causes.push(FieldError::invalid_json("nodeAffinity", &topology::shown_affinity(now), why));
     }
 }
 
 /// `ValidateStorageClassUpdate`.
-pub(super) fn check_class_update(object: &Object, old: &Object, causes: &mut Causes) {
+pub(super) fn check_class_update(object: &Object, old: &Object, causes: &mut FieldErrors) {
     for member in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         if object.get(member) != old.get(member) {
             let value = object.get(member).unwrap_or(&Value::Null);
-            causes.push(Cause::invalid_json(member, value, IMMUTABLE));
+            causes.push(FieldError::invalid_json(member, value, IMMUTABLE));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 const NO_OPERATOR: &str = "not a valid selector operator";
 
@@ -23,15 +23,18 @@ fn texts<'a>(of: &'a Value, member: &str) -> impl Iterator<Item = &'a str> {
 }
 
 /// `validateVolumeNodeAffinity`.
-pub(super) fn check_node_affinity(affinity: &Value, causes: &mut Causes) {
+pub(super) fn check_node_affinity(affinity: &Value, causes: &mut FieldErrors) {
     let field = "spec.nodeAffinity.required";
     let Some(required) = affinity.get("required").filter(|required| !required.is_null()) else {
-        return causes.push(Cause::required(field, "must specify required node constraints"));
+        return causes.push(FieldError::required(field, "must specify required node constraints"));
     };
     let field = format!("{field}.nodeSelectorTerms");
     let terms = list(required, "nodeSelectorTerms");
     if terms.is_empty() {
-        causes.push(Cause::required(field.as_str(), "must have at least one node selector term"));
+        causes.push(FieldError::required(
+            field.as_str(),
+            "must have at least one node selector term",
+        ));
     }
     for (at, term) in terms.iter().enumerate() {
         for (at_rule, rule) in list(term, "matchExpressions").iter().enumerate() {
@@ -44,57 +47,57 @@ pub(super) fn check_node_affinity(affinity: &Value, causes: &mut Causes) {
 }
 
 /// `ValidateNodeSelectorRequirement`.
-fn check_expression(rule: &Value, place: &str, causes: &mut Causes) {
+fn check_expression(rule: &Value, place: &str, causes: &mut FieldErrors) {
     let values = format!("{place}.values");
     let count = list(rule, "values").len();
     match text(rule, "operator") {
         "In" | "NotIn" if count == 0 => {
-            causes.push(Cause::required(
+            causes.push(FieldError::required(
                 values.as_str(),
                 "must be specified when `operator` is 'In' or 'NotIn'",
             ));
         }
         "Exists" | "DoesNotExist" if count > 0 => {
             let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            causes.push(Cause::forbidden(values.as_str(), why));
+            causes.push(FieldError::forbidden(values.as_str(), why));
         }
         "Gt" | "Lt" if count != 1 => {
             let why = "must be specified single value when `operator` is 'Lt' or 'Gt'";
-            causes.push(Cause::required(values.as_str(), why));
+            causes.push(FieldError::required(values.as_str(), why));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => causes.push(Cause::invalid(format!("{place}.operator"), other, NO_OPERATOR)),
+        other => causes.push(FieldError::invalid(format!("{place}.operator"), other, NO_OPERATOR)),
     }
     check_key(text(rule, "key"), place, causes);
     for (at, value) in texts(rule, "values").enumerate() {
         if let Some(why) = names::wrong_label_value(value) {
-            causes.push(Cause::invalid(format!("{values}[{at}]"), value, why));
+            causes.push(FieldError::invalid(format!("{values}[{at}]"), value, why));
         }
     }
 }
 
 /// `ValidateNodeFieldSelectorRequirement`: the only field is the node's name.
-fn check_field(rule: &Value, place: &str, causes: &mut Causes) {
+fn check_field(rule: &Value, place: &str, causes: &mut FieldErrors) {
     let values = format!("{place}.values");
     match text(rule, "operator") {
         "In" | "NotIn" if list(rule, "values").len() == 1 => {}
         "In" | "NotIn" => {
             let why =
                 "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            causes.push(Cause::required(values.as_str(), why));
+            causes.push(FieldError::required(values.as_str(), why));
         }
-        other => causes.push(Cause::invalid(format!("{place}.operator"), other, NO_OPERATOR)),
+        other => causes.push(FieldError::invalid(format!("{place}.operator"), other, NO_OPERATOR)),
     }
     match text(rule, "key") {
         "metadata.name" => {
             for (at, value) in texts(rule, "values").enumerate() {
                 if let Some(why) = names::wrong_subdomain(value) {
-                    causes.push(Cause::invalid(format!("{values}[{at}]"), value, why));
+                    causes.push(FieldError::invalid(format!("{values}[{at}]"), value, why));
                 }
             }
         }
         other => {
-            causes.push(Cause::invalid(
+            causes.push(FieldError::invalid(
                 format!("{place}.key"),
                 other,
                 "not a valid field selector key",
@@ -103,9 +106,9 @@ fn check_field(rule: &Value, place: &str, causes: &mut Causes) {
     }
 }
 
-fn check_key(key: &str, place: &str, causes: &mut Causes) {
+fn check_key(key: &str, place: &str, causes: &mut FieldErrors) {
     for why in names::wrongs_of_qualified_name(key) {
-        causes.push(Cause::invalid(format!("{place}.key"), key, why));
+        causes.push(FieldError::invalid(format!("{place}.key"), key, why));
     }
 }
 
@@ -139,7 +142,7 @@ pub(super) fn shown_affinity(affinity: &Value) -> Value {
 
 /// `validateAllowedTopologies`. The real server compares each term with as many empty ones as there
 /// are terms, too.
-pub(super) fn check_topologies(topologies: &[Value], causes: &mut Causes) {
+pub(super) fn check_topologies(topologies: &[Value], causes: &mut FieldErrors) {
     type Term<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
     let mut seen: Vec<Term<'_>> = vec![Term::new(); topologies.len()];
     for (at, topology) in topologies.iter().enumerate() {
@@ -149,21 +152,24 @@ pub(super) fn check_topologies(topologies: &[Value], causes: &mut Causes) {
             let place = format!("{field}[{at}]");
             let mut values = BTreeSet::new();
             if list(rule, "values").is_empty() {
-                causes.push(Cause::required(format!("{place}.values"), ""));
+                causes.push(FieldError::required(format!("{place}.values"), ""));
             }
             for (at, value) in texts(rule, "values").enumerate() {
                 if !values.insert(value) {
-                    causes.push(Cause::duplicate(format!("{place}.values[{at}]"), &value.into()));
+                    causes.push(FieldError::duplicate(
+                        format!("{place}.values[{at}]"),
+                        &value.into(),
+                    ));
                 }
             }
             let key = text(rule, "key");
             check_key(key, &place, causes);
             if term.insert(key, values).is_some() {
-                causes.push(Cause::duplicate(format!("{place}.key"), &key.into()));
+                causes.push(FieldError::duplicate(format!("{place}.key"), &key.into()));
             }
         }
         for _ in seen.iter().filter(|other| **other == term) {
-            causes.push(Cause::duplicate(field.as_str(), &"".into()));
+            causes.push(FieldError::duplicate(field.as_str(), &"".into()));
         }
         seen.push(term);
     }

@@ -5,27 +5,27 @@ use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 
-use crate::names;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 pub(super) const IMMUTABLE: &str = "field is immutable";
 
 /// An integer that is there must not be negative (`ValidateNonnegativeField`).
-pub(super) fn not_negative(value: &Value, path: &str, members: &[&str], causes: &mut Causes) {
+pub(super) fn not_negative(value: &Value, path: &str, members: &[&str], causes: &mut FieldErrors) {
     for member in members {
         if let Some(number) =
             value.get(*member).filter(|number| number.as_i64().is_some_and(|n| n < 0))
         {
             let why = "must be greater than or equal to 0";
-            causes.push(Cause::invalid_json(format!("{path}.{member}"), number, why));
+            causes.push(FieldError::invalid_json(format!("{path}.{member}"), number, why));
         }
     }
 }
 
 /// `IsValidPortNum`.
-pub(super) fn port_number(value: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn port_number(value: &Value, path: &str, causes: &mut FieldErrors) {
     if !value.as_i64().is_some_and(|port| (1..=65535).contains(&port)) {
-        causes.push(Cause::invalid_json(
+        causes.push(FieldError::invalid_json(
             path,
             &or_zero(value),
             "must be between 1 and 65535, inclusive",
@@ -38,11 +38,11 @@ fn or_zero(value: &Value) -> Value {
 }
 
 /// `ValidatePortNumOrName`.
-pub(super) fn port_or_name(value: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn port_or_name(value: &Value, path: &str, causes: &mut FieldErrors) {
     match value {
         Value::String(name) => wrong_port_name(name)
             .into_iter()
-            .for_each(|why| causes.push(Cause::invalid(path, name, why))),
+            .for_each(|why| causes.push(FieldError::invalid(path, name, why))),
         number => port_number(number, path, causes),
     }
 }
@@ -71,12 +71,12 @@ pub(super) fn wrong_port_name(name: &str) -> Vec<&'static str> {
 }
 
 /// TCP, UDP or SCTP.
-pub(super) fn protocol(value: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn protocol(value: &Value, path: &str, causes: &mut FieldErrors) {
     match value.as_str().unwrap_or_default() {
-        "" => causes.push(Cause::required(format!("{path}.protocol"), "")),
+        "" => causes.push(FieldError::required(format!("{path}.protocol"), "")),
         "TCP" | "UDP" | "SCTP" => {}
         other => {
-            causes.push(Cause::unsupported(
+            causes.push(FieldError::unsupported(
                 format!("{path}.protocol"),
                 other,
                 &["SCTP", "TCP", "UDP"],
@@ -86,24 +86,24 @@ pub(super) fn protocol(value: &Value, path: &str, causes: &mut Causes) {
 }
 
 /// A DNS label, if it is said at all.
-pub(super) fn label(value: &str, path: &str, causes: &mut Causes) {
+pub(super) fn label(value: &str, path: &str, causes: &mut FieldErrors) {
     if let Some(why) = names::wrong_label(value) {
-        causes.push(Cause::invalid(path, value, why));
+        causes.push(FieldError::invalid(path, value, why));
     }
 }
 
 /// A DNS subdomain.
-pub(super) fn subdomain(value: &str, path: &str, causes: &mut Causes) {
+pub(super) fn subdomain(value: &str, path: &str, causes: &mut FieldErrors) {
     if let Some(why) = names::wrong_subdomain(value) {
-        causes.push(Cause::invalid(path, value, why));
+        causes.push(FieldError::invalid(path, value, why));
     }
 }
 
 /// `IsValidIPForLegacyField`: Go forgives leading zeros there.
-pub(super) fn address(text: &str, path: &str, causes: &mut Causes) -> Option<IpAddr> {
+pub(super) fn address(text: &str, path: &str, causes: &mut FieldErrors) -> Option<IpAddr> {
     let parsed = text.parse().ok().or_else(|| without_zeros(text).parse().ok());
     if parsed.is_none() {
-        causes.push(Cause::invalid(
+        causes.push(FieldError::invalid(
             path,
             text,
             "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
@@ -121,7 +121,7 @@ fn without_zeros(text: &str) -> String {
 }
 
 /// `ValidateEndpointIP`: addresses that no endpoint can have.
-pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut Causes) {
+pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut FieldErrors) {
     let wrong = match ip {
         _ if ip.is_unspecified() => format!("may not be unspecified ({ip})"),
         _ if ip.is_loopback() => {
@@ -141,39 +141,48 @@ pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut 
         }
         _ => return,
     };
-    causes.push(Cause::invalid(path, text, &wrong));
+    causes.push(FieldError::invalid(path, text, &wrong));
 }
 
 /// `ValidateLabels` of a map that is not in the metadata.
-pub(super) fn labels(value: Option<&Value>, path: &str, causes: &mut Causes) {
+pub(super) fn labels(value: Option<&Value>, path: &str, causes: &mut FieldErrors) {
     for (key, value) in value.and_then(Value::as_object).into_iter().flatten() {
         for why in names::wrongs_of_qualified_name(key) {
-            causes.push(Cause::invalid(path, key, why));
+            causes.push(FieldError::invalid(path, key, why));
         }
         let value = value.as_str().unwrap_or_default();
         if let Some(why) = names::wrong_label_value(value) {
-            causes.push(Cause::invalid(path, value, why));
+            causes.push(FieldError::invalid(path, value, why));
         }
     }
 }
 
 /// `ValidateImmutableField`.
-pub(super) fn immutable(new: Option<&Value>, old: Option<&Value>, path: &str, causes: &mut Causes) {
+pub(super) fn immutable(
+    new: Option<&Value>,
+    old: Option<&Value>,
+    path: &str,
+    causes: &mut FieldErrors,
+) {
     if new.filter(|value| !value.is_null()) != old.filter(|value| !value.is_null()) {
-        causes.push(Cause::invalid_json(path, new.unwrap_or(&Value::Null), IMMUTABLE));
+        causes.push(FieldError::invalid_json(path, new.unwrap_or(&Value::Null), IMMUTABLE));
     }
 }
 
 /// A positive number, or a percentage (`ValidatePositiveIntOrPercent`).
-pub(super) fn int_or_percent(value: &Value, path: &str, causes: &mut Causes) {
+pub(super) fn int_or_percent(value: &Value, path: &str, causes: &mut FieldErrors) {
     match value {
         Value::String(text) if percent(text).is_none() => {
             let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
                        '93%', regex used for validation is '[0-9]+%')";
-            causes.push(Cause::invalid_json(path, value, why));
+            causes.push(FieldError::invalid_json(path, value, why));
         }
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {
-            causes.push(Cause::invalid_json(path, value, "must be greater than or equal to 0"));
+            causes.push(FieldError::invalid_json(
+                path,
+                value,
+                "must be greater than or equal to 0",
+            ));
         }
         _ => {}
     }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use crate::builtin::quantities::Quantity;
 use crate::builtin::rules::at;
 use crate::builtin::values::{items, said};
 use crate::builtin::{Builtin, services};
 use crate::metadata::{self, Object};
-use crate::names;
+use k8s_value::names;
+use k8s_value::quantity::Quantity;
 
 /// The warnings of a new object, or of one that was changed.
 pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec<String> {

@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::definition::structural::{flag, has, list, text};
 use crate::definition::{defaults, field_path, openapi, rules, shown, structural};
 use crate::metadata::{self, Object};
-use crate::names;
 use crate::schema::{Path, Schema};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 /// As many selectable fields a version may have.
 const MAX_SELECTABLE: usize = 8;
 const APPROVED: &str = "api-approved.kubernetes.io";
 
 /// What is wrong with a definition.
-pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) {
+pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
     let none = Value::Null;
     let spec = object.get("spec").unwrap_or(&none);
     let root = Path::Root;
@@ -29,7 +29,7 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
         // That a name is required is said elsewhere.
         if old.is_none() && !name.is_empty() && name != wanted {
             let why = "must be spec.names.plural+\".\"+spec.group";
-            causes.push(Cause::invalid(format!("metadata.{member}"), name, why));
+            causes.push(FieldError::invalid(format!("metadata.{member}"), name, why));
         }
     }
     check_spec(spec, &path, causes);
@@ -50,36 +50,42 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
     if flag(spec, "preserveUnknownFields") && !preserved {
         let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema \
                    instead";
-        causes.push(Cause::invalid_json("spec.preserveUnknownFields", &Value::Bool(true), why));
+        causes.push(FieldError::invalid_json(
+            "spec.preserveUnknownFields",
+            &Value::Bool(true),
+            why,
+        ));
     }
 }
 
 /// What is wrong with the status of a definition after a write to it alone.
-pub(crate) fn check_status(object: &Object, causes: &mut Causes) {
+pub(crate) fn check_status(object: &Object, causes: &mut FieldErrors) {
     let names = object.get("status").and_then(|status| status.get("acceptedNames"));
     let root = Path::Root;
     let status = root.field("status");
     check_names(names.unwrap_or(&Value::Null), &status.field("acceptedNames"), causes);
 }
 
-fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let field = |name: &str| path.field(name).to_string();
     let group = text(spec, "group");
     if group.is_empty() {
-        causes.push(Cause::required(field("group"), ""));
+        causes.push(FieldError::required(field("group"), ""));
     } else if let Some(why) = names::wrong_subdomain(group) {
-        causes.push(Cause::invalid(field("group"), group, why));
+        causes.push(FieldError::invalid(field("group"), group, why));
     } else if !group.contains('.') {
-        causes.push(Cause::invalid(
+        causes.push(FieldError::invalid(
             field("group"),
             group,
             "should be a domain with at least one dot",
         ));
     }
     match text(spec, "scope") {
-        "" => causes.push(Cause::required(field("scope"), "")),
+        "" => causes.push(FieldError::required(field("scope"), "")),
         "Cluster" | "Namespaced" => {}
-        other => causes.push(Cause::unsupported(field("scope"), other, &["Cluster", "Namespaced"])),
+        other => {
+            causes.push(FieldError::unsupported(field("scope"), other, &["Cluster", "Namespaced"]))
+        }
     }
     let versions = list(spec, "versions");
     let at_versions = path.field("versions");
@@ -87,13 +93,17 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         if schema_of(version).is_none() {
             let place = at_versions.index(at);
             let place = place.field("schema");
-            causes.push(Cause::required(place.field("openAPIV3Schema").to_string(), ""));
+            causes.push(FieldError::required(place.field("openAPIV3Schema").to_string(), ""));
         }
     }
     if versions.iter().filter_map(schema_of).any(has_default) && flag(spec, "preserveUnknownFields")
     {
         let why = "must be false in order to use defaults in the schema";
-        causes.push(Cause::invalid_json(field("preserveUnknownFields"), &Value::Bool(true), why));
+        causes.push(FieldError::invalid_json(
+            field("preserveUnknownFields"),
+            &Value::Bool(true),
+            why,
+        ));
     }
     let mut seen = BTreeSet::new();
     let mut unique = true;
@@ -102,7 +112,7 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         let name = text(version, "name");
         unique &= seen.insert(name);
         if let Some(why) = names::wrong_dns_1035_label(name) {
-            causes.push(Cause::invalid(place.field("name").to_string(), name, why));
+            causes.push(FieldError::invalid(place.field("name").to_string(), name, why));
         }
         check_version(version, spec, &place, causes);
     }
@@ -113,7 +123,7 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         })
     };
     if !unique {
-        causes.push(Cause::invalid_text(
+        causes.push(FieldError::invalid_shown(
             field("versions"),
             &all(),
             "must contain unique version names",
@@ -121,13 +131,13 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
     if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid_text(field("versions"), &all(), why));
+        causes.push(FieldError::invalid_shown(field("versions"), &all(), why));
     }
     let names_of = spec.get("names").cloned().unwrap_or_default();
     let at_names = path.field("names");
     for name in ["plural", "singular", "kind", "listKind"] {
         if text(&names_of, name).is_empty() {
-            causes.push(Cause::required(at_names.field(name).to_string(), ""));
+            causes.push(FieldError::required(at_names.field(name).to_string(), ""));
         }
     }
     check_names(&names_of, &at_names, causes);
@@ -160,10 +170,10 @@ fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
 }
 
 /// Checks what all versions say alike.
-fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let first = text(list(spec, "versions").first().unwrap_or(&Value::Null), "name");
     if let Some(why) = names::wrong_dns_1035_label(first).filter(|_| !first.is_empty()) {
-        causes.push(Cause::invalid(path.field("version").to_string(), first, why));
+        causes.push(FieldError::invalid(path.field("version").to_string(), first, why));
     }
     let schema = shared(spec, "schema").and_then(|schema| schema.get("openAPIV3Schema"));
     let has_status = list(spec, "versions").iter().any(|version| {
@@ -186,18 +196,18 @@ fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         (Some(fields), Some(schema)) => check_selectable(fields, schema, &at_fields, causes),
         (Some(_), None) => {
             let why = "may only be set when validations.schema is included";
-            causes.push(Cause::invalid(at_fields.to_string(), "", why));
+            causes.push(FieldError::invalid(at_fields.to_string(), "", why));
         }
         (None, _) => {}
     }
 }
 
-fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let own = |member: &str| shared(spec, member).is_none();
     if let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) {
         let place = path.field("deprecationWarning").to_string();
         for why in wrong_warning(flag(version, "deprecated"), warning) {
-            causes.push(Cause::invalid(place.clone(), warning, &why));
+            causes.push(FieldError::invalid(place.clone(), warning, &why));
         }
     }
     let subresources = version.get("subresources").unwrap_or(&Value::Null);
@@ -225,7 +235,7 @@ fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut Ca
             check_selectable(fields, schema, &at_fields, causes);
         } else {
             let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
-            causes.push(Cause::invalid(at_fields.to_string(), "", why));
+            causes.push(FieldError::invalid(at_fields.to_string(), "", why));
         }
     }
 }
@@ -277,8 +287,8 @@ const AT_ROOT: [(&str, &str); 22] = [
     ("x-kubernetes-validations", "XValidations"),
 ];
 
-fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut Causes) {
-    let mut found = Causes::default();
+fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut FieldErrors) {
+    let mut found = FieldErrors::default();
     if has_status {
         let members = schema.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
         let stranger = members
@@ -288,19 +298,19 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
         if !named.is_empty() && named != "object" {
             let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is \
                        enabled";
-            found.push(Cause::invalid(path.field("type").to_string(), named, why));
+            found.push(FieldError::invalid(path.field("type").to_string(), named, why));
         } else if stranger {
             let allowed: Vec<&str> = AT_ROOT.iter().map(|(_, name)| *name).collect();
             let why = format!(
                 "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
                 allowed.join(" ")
             );
-            found.push(Cause::invalid_text(path.to_string(), &shown::schema(schema), &why));
+            found.push(FieldError::invalid_shown(path.to_string(), &shown::schema(schema), &why));
         }
     }
     if flag(schema, "nullable") {
         let place = path.field("nullable").to_string();
-        found.push(Cause::forbidden(place, "nullable cannot be true at the root"));
+        found.push(FieldError::forbidden(place, "nullable cannot be true at the root"));
     }
     let unsupported = structural::unsupported(schema);
     let mut structured = None;
@@ -318,21 +328,21 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
         rules::check(schema, &parsed, path, &mut found);
     }
     if let Some(why) = unsupported.filter(|_| found.is_empty()) {
-        found.push(Cause::invalid(path.to_string(), "", &why));
+        found.push(FieldError::invalid(path.to_string(), "", &why));
     }
     causes.append(found);
 }
 
-fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut Causes) {
+fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut FieldErrors) {
     let Some(scale) = scale.filter(|scale| scale.is_object()) else { return };
     for (name, below) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
         let place = format!("{path}.scale.{name}");
         let root = below.trim_end_matches('.');
         match text(scale, name) {
-            "" => causes.push(Cause::required(place, "")),
-            said if !said.starts_with('.') => causes.push(Cause::invalid(place, said, SIMPLE)),
+            "" => causes.push(FieldError::required(place, "")),
+            said if !said.starts_with('.') => causes.push(FieldError::invalid(place, said, SIMPLE)),
             said if !said.starts_with(below) => {
-                causes.push(Cause::invalid(
+                causes.push(FieldError::invalid(
                     place,
                     said,
                     &format!("should be a json path under {root}"),
@@ -345,9 +355,9 @@ fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut Causes) {
     let place = format!("{path}.scale.labelSelectorPath");
     if said.is_empty() {
     } else if !said.starts_with('.') {
-        causes.push(Cause::invalid(place, said, SIMPLE));
+        causes.push(FieldError::invalid(place, said, SIMPLE));
     } else if !said.starts_with(".spec.") && !said.starts_with(".status.") {
-        causes.push(Cause::invalid(
+        causes.push(FieldError::invalid(
             place,
             said,
             "should be a json path under either .spec or .status",
@@ -357,53 +367,57 @@ fn check_scale(scale: Option<&Value>, path: &Path<'_>, causes: &mut Causes) {
 
 const SIMPLE: &str = "must be a simple json path starting with .";
 
-fn check_column(column: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_column(column: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
     const FORMATS: [&str; 8] =
         ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
     let field = |name: &str| path.field(name).to_string();
     if text(column, "name").is_empty() {
-        causes.push(Cause::required(field("name"), ""));
+        causes.push(FieldError::required(field("name"), ""));
     }
     let types = format!("must be one of {}", TYPES.join(","));
     match text(column, "type") {
-        "" => causes.push(Cause::required(field("type"), &types)),
+        "" => causes.push(FieldError::required(field("type"), &types)),
         known if TYPES.contains(&known) => {}
-        other => causes.push(Cause::invalid(field("type"), other, &types)),
+        other => causes.push(FieldError::invalid(field("type"), other, &types)),
     }
     let format = text(column, "format");
     if !format.is_empty() && !FORMATS.contains(&format) {
         let why = format!("must be one of {}", FORMATS.join(","));
-        causes.push(Cause::invalid(field("format"), format, &why));
+        causes.push(FieldError::invalid(field("format"), format, &why));
     }
     match text(column, "jsonPath") {
-        "" => causes.push(Cause::required(field("JSONPath"), "")),
+        "" => causes.push(FieldError::required(field("JSONPath"), "")),
         said if !said.starts_with('.') => {
-            causes.push(Cause::invalid(field("JSONPath"), said, SIMPLE))
+            causes.push(FieldError::invalid(field("JSONPath"), said, SIMPLE))
         }
         _ => {}
     }
 }
 
-fn check_selectable(fields: &[Value], schema: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_selectable(fields: &[Value], schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (at, selectable) in fields.iter().enumerate() {
         let place = path.index(at);
         let place = place.field("jsonPath").to_string();
         let said = text(selectable, "jsonPath");
         if said.is_empty() {
-            causes.push(Cause::required(place, ""));
+            causes.push(FieldError::required(place, ""));
             continue;
         }
         let (steps, found) = match field_path::find(said, schema, false) {
             Ok(found) => found,
             Err(why) => {
-                causes.push(Cause::invalid(place, said, &format!("is an invalid path: {why}")));
+                causes.push(FieldError::invalid(
+                    place,
+                    said,
+                    &format!("is an invalid path: {why}"),
+                ));
                 continue;
             }
         };
         if steps.first() == Some(&field_path::Step::Member("metadata".to_owned())) {
-            causes.push(Cause::invalid(
+            causes.push(FieldError::invalid(
                 place.clone(),
                 said,
                 "must not point to fields in metadata",
@@ -412,28 +426,28 @@ fn check_selectable(fields: &[Value], schema: &Value, path: &Path<'_>, causes: &
         if !matches!(text(found, "type"), "string" | "boolean" | "integer") {
             let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
                        formats are allowed.";
-            causes.push(Cause::invalid(place.clone(), said, why));
+            causes.push(FieldError::invalid(place.clone(), said, why));
         }
         if seen.contains(&steps) {
-            causes.push(Cause::duplicate(place, &Value::from(said)));
+            causes.push(FieldError::duplicate(place, &Value::from(said)));
         } else {
             seen.push(steps);
         }
     }
     if seen.len() > MAX_SELECTABLE {
         let size = i64::try_from(seen.len()).unwrap_or(i64::MAX);
-        causes.push(Cause::too_many_of(path.to_string(), size, 8));
+        causes.push(FieldError::too_many(path.to_string(), size, 8));
     }
 }
 
-fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let field = |name: &str| path.field(name).to_string();
     let mut label = |field: String, value: &str, lower: bool| {
         let tested = if lower { value.to_lowercase() } else { value.to_owned() };
         if let Some(why) = names::wrong_dns_1035_label(&tested) {
             let mixed =
                 if lower { "may have mixed case, but should otherwise match: " } else { "" };
-            causes.push(Cause::invalid(field, value, &format!("{mixed}{why}")));
+            causes.push(FieldError::invalid(field, value, &format!("{mixed}{why}")));
         }
     };
     for (name, lower) in
@@ -454,47 +468,49 @@ fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut Causes) {
     let same = !kind.is_empty() && kind == text(names_of, "listKind");
     if same {
         let why = "kind and listKind may not be the same";
-        causes.push(Cause::invalid(field("listKind"), kind, why));
+        causes.push(FieldError::invalid(field("listKind"), kind, why));
     }
     for (at, name) in categories.iter().enumerate() {
         let name = name.as_str().unwrap_or_default();
         if let Some(why) = names::wrong_dns_1035_label(name) {
-            causes.push(Cause::invalid(place.index(at).to_string(), name, why));
+            causes.push(FieldError::invalid(place.index(at).to_string(), name, why));
         }
     }
 }
 
-fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     if conversion.is_null() {
         return;
     }
     let field = |name: &str| path.field(name).to_string();
     match text(conversion, "strategy") {
-        "" => causes.push(Cause::required(field("strategy"), "")),
+        "" => causes.push(FieldError::required(field("strategy"), "")),
         "None" => {
             let webhook = conversion.get("webhook").filter(|webhook| webhook.is_object());
             let why = "should not be set when strategy is not set to Webhook";
             if webhook.is_some_and(|webhook| webhook.get("clientConfig").is_some()) {
-                causes.push(Cause::forbidden(field("webhookClientConfig"), why));
+                causes.push(FieldError::forbidden(field("webhookClientConfig"), why));
             }
             if webhook.is_some_and(|webhook| !list(webhook, "conversionReviewVersions").is_empty())
             {
-                causes.push(Cause::forbidden(field("conversionReviewVersions"), why));
+                causes.push(FieldError::forbidden(field("conversionReviewVersions"), why));
             }
         }
         // Answered before the checks: not implemented.
         "Webhook" => {}
-        other => causes.push(Cause::unsupported(field("strategy"), other, &["None", "Webhook"])),
+        other => {
+            causes.push(FieldError::unsupported(field("strategy"), other, &["None", "Webhook"]))
+        }
     }
 }
 
 /// What of a definition may not change.
-fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Causes) {
+fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut FieldErrors) {
     let before = old.get("spec").cloned().unwrap_or_default();
     let mut same = |place: String, value: Option<&Value>, was: Option<&Value>| {
         if value != was {
             let value = value.cloned().unwrap_or_default();
-            causes.push(Cause::invalid_json(place, &value, "field is immutable"));
+            causes.push(FieldError::invalid_json(place, &value, "field is immutable"));
         }
     };
     let names_of =
@@ -510,11 +526,11 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Cause
     same(at_names.field("plural").to_string(), now.as_ref(), was.as_ref());
 }
 
-fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let stored = list(status, "storedVersions");
     let shown = status.get("storedVersions").cloned().unwrap_or_default();
     if stored.is_empty() {
-        causes.push(Cause::invalid_json(
+        causes.push(FieldError::invalid_json(
             path.to_string(),
             &shown,
             "must have at least one stored version",
@@ -526,7 +542,7 @@ fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: 
         let name = text(version, "name");
         if !stored.iter().any(|stored| stored == name) {
             let why = format!("must have the storage version {name}");
-            causes.push(Cause::invalid_json(path.to_string(), &shown, &why));
+            causes.push(FieldError::invalid_json(path.to_string(), &shown, &why));
         }
     }
     for (at, stored) in stored.iter().enumerate() {
@@ -537,7 +553,7 @@ fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: 
                  spec.versions until a storage migration ensures no data remains persisted in {name} and removes \
                  {name} from status.storedVersions"
             );
-            causes.push(Cause::invalid(path.index(at).to_string(), name, &why));
+            causes.push(FieldError::invalid(path.index(at).to_string(), name, &why));
         }
     }
 }
@@ -549,7 +565,7 @@ pub(crate) fn is_protected(group: &str) -> bool {
         .any(|of| group == *of || group.strip_suffix(of).is_some_and(|rest| rest.ends_with('.')))
 }
 
-fn check_approval(object: &Object, old: Option<&Object>, group: &str, causes: &mut Causes) {
+fn check_approval(object: &Object, old: Option<&Object>, group: &str, causes: &mut FieldErrors) {
     if !is_protected(group) {
         return;
     }
@@ -574,14 +590,14 @@ fn check_approval(object: &Object, old: Option<&Object>, group: &str, causes: &m
                 "protected groups must have approval annotation {APPROVED:?}, see \
                  https://github.com/kubernetes/enhancements/pull/1111"
             );
-            causes.push(Cause::required(place, &why));
+            causes.push(FieldError::required(place, &why));
         }
         3 => {
             let why = format!(
                 "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting \
                  with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111"
             );
-            causes.push(Cause::invalid(place, &now, &why));
+            causes.push(FieldError::invalid(place, &now, &why));
         }
         _ => {}
     }

@@ -1,12 +1,13 @@
 //! Defaults in a schema must be what the schema itself allows
 //! (pkg/apiserver/schema/defaulting/validation.go of k8s.io/apiextensions-apiserver).
 
-use crate::schema::{Old, Path, Schema, check_at, prune_value, shown};
-use crate::status::{Cause, Causes};
+use crate::schema::{Old, Path, Schema, check_at, prune_value};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::go_value::shown;
 
 /// Checks every default in a schema, but for those below `additionalProperties`, which stand
 /// nowhere.
-pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut Causes) {
+pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;
     }
@@ -17,7 +18,7 @@ pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut Causes) {
         if pruned == *default {
             check_at(schema, default, Old(None), &place, causes);
         } else {
-            causes.push(Cause::invalid_shown(
+            causes.push(FieldError::invalid_shown(
                 place,
                 &shown(default),
                 "must not have unknown fields",

@@ -4,8 +4,9 @@
 use serde_json::Value;
 
 use crate::definition::structural::{flag, has, list, members, text};
-use crate::schema::{Path, shown};
-use crate::status::{Cause, Causes};
+use crate::schema::Path;
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::go_value::shown;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -21,11 +22,11 @@ struct Around<'a> {
 }
 
 /// Checks a schema and all inside of it.
-pub(super) fn check(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
+pub(super) fn check(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     node(schema, path, Around { is_root: true, inside_meta: false, no_defaults: None }, causes);
 }
 
-fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes) {
+fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;
     }
@@ -34,13 +35,13 @@ fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes
     if flag(schema, "uniqueItems") {
         let why =
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        causes.push(Cause::forbidden(field("uniqueItems"), why));
+        causes.push(FieldError::forbidden(field("uniqueItems"), why));
     }
     let inside = Around { is_root: false, ..around };
     if let Some(additional) = schema.get("additionalProperties").filter(|value| !value.is_null()) {
         if has(schema, "properties") && *additional != Value::Bool(true) {
             let why = "additionalProperties and properties are mutual exclusive";
-            causes.push(Cause::forbidden(field("additionalProperties"), why));
+            causes.push(FieldError::forbidden(field("additionalProperties"), why));
         }
         if additional.is_object() {
             let why = "inside additionalProperties applying to object metadata";
@@ -78,22 +79,26 @@ fn node(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes
     }
     if schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
         let place = field("x-kubernetes-preserve-unknown-fields");
-        causes.push(Cause::invalid_json(place, &Value::Bool(false), "must be true or undefined"));
+        causes.push(FieldError::invalid_json(
+            place,
+            &Value::Bool(false),
+            "must be true or undefined",
+        ));
     }
     topology(schema, path, causes);
     rules(schema, path, causes);
 }
 
-fn own_members(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut Causes) {
+fn own_members(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut FieldErrors) {
     let field = |name: &str| path.field(name).to_string();
     let named = text(schema, "type");
     if !named.is_empty() && !TYPES.contains(&named) {
-        causes.push(Cause::unsupported(field("type"), named, &TYPES));
+        causes.push(FieldError::unsupported(field("type"), named, &TYPES));
     }
     if let Some(why) =
         around.no_defaults.filter(|_| schema.get("default").is_some_and(|value| !value.is_null()))
     {
-        causes.push(Cause::forbidden(field("default"), &format!("must not be set {why}")));
+        causes.push(FieldError::forbidden(field("default"), &format!("must not be set {why}")));
     }
     for name in
         ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"]
@@ -103,37 +108,37 @@ fn own_members(schema: &Value, path: &Path<'_>, around: Around<'_>, causes: &mut
             name => has(schema, name),
         };
         if set {
-            causes.push(Cause::forbidden(field(name), &format!("{name} is not supported")));
+            causes.push(FieldError::forbidden(field(name), &format!("{name} is not supported")));
         }
     }
     if named == "null" {
         let why = "type cannot be set to null, use nullable as an alternative";
-        causes.push(Cause::forbidden(field("type"), why));
+        causes.push(FieldError::forbidden(field("type"), why));
     }
     if schema.get("items").is_some_and(Value::is_array) {
-        causes.push(Cause::forbidden(
+        causes.push(FieldError::forbidden(
             field("items"),
             "items must be a schema object and not an array",
         ));
     }
     if around.inside_meta && flag(schema, "x-kubernetes-embedded-resource") {
         let place = field("x-kubernetes-embedded-resource");
-        causes.push(Cause::forbidden(place, "must not be used inside of resource meta"));
+        causes.push(FieldError::forbidden(place, "must not be used inside of resource meta"));
     }
 }
 
 /// List types, map types and the keys of lists.
-fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn topology(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let field = |name: &str| path.field(name).to_string();
     let named = text(schema, "type");
     let items = schema.get("items").filter(|items| items.is_object());
     let said =
         |schema: &'_ Value, name: &str| schema.get(name).and_then(Value::as_str).map(str::to_owned);
-    let wrong_type = |wanted: &str, by: &str, causes: &mut Causes| {
+    let wrong_type = |wanted: &str, by: &str, causes: &mut FieldErrors| {
         let why = format!("must be {wanted} if {by} is specified");
         causes.push(match named {
-            "" => Cause::required(field("type"), &why),
-            named => Cause::invalid(field("type"), named, &why),
+            "" => FieldError::required(field("type"), &why),
+            named => FieldError::invalid(field("type"), named, &why),
         });
     };
     if let Some(map_type) = said(schema, "x-kubernetes-map-type") {
@@ -142,7 +147,7 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         }
         if !matches!(map_type.as_str(), "atomic" | "granular") {
             let place = field("x-kubernetes-map-type");
-            causes.push(Cause::unsupported(place, &map_type, &["atomic", "granular"]));
+            causes.push(FieldError::unsupported(place, &map_type, &["atomic", "granular"]));
         }
     }
     let list_type = said(schema, "x-kubernetes-list-type");
@@ -157,11 +162,11 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         match text(items, "type") {
             "array" if inner("x-kubernetes-list-type").is_some_and(|inner| inner != "atomic") => {
                 let place = of_items.field("x-kubernetes-list-type").to_string();
-                causes.push(Cause::invalid_json(place, &shows("x-kubernetes-list-type"), why));
+                causes.push(FieldError::invalid_json(place, &shows("x-kubernetes-list-type"), why));
             }
             "object" if inner("x-kubernetes-map-type").is_none_or(|inner| inner != "atomic") => {
                 let place = of_items.field("x-kubernetes-map-type").to_string();
-                causes.push(Cause::invalid_json(place, &shows("x-kubernetes-list-type"), why));
+                causes.push(FieldError::invalid_json(place, &shows("x-kubernetes-list-type"), why));
             }
             _ => {}
         }
@@ -170,14 +175,16 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         list_type.as_deref().filter(|known| !matches!(*known, "atomic" | "set" | "map"))
     {
         let place = field("x-kubernetes-list-type");
-        causes.push(Cause::unsupported(place, other, &["atomic", "set", "map"]));
+        causes.push(FieldError::unsupported(place, other, &["atomic", "set", "map"]));
     }
     if !keys.is_empty() {
         let why = "must be map if x-kubernetes-list-map-keys is non-empty";
         match list_type.as_deref() {
-            None => causes.push(Cause::required(field("x-kubernetes-list-type"), why)),
+            None => causes.push(FieldError::required(field("x-kubernetes-list-type"), why)),
             Some("map") => {}
-            Some(other) => causes.push(Cause::invalid(field("x-kubernetes-list-type"), other, why)),
+            Some(other) => {
+                causes.push(FieldError::invalid(field("x-kubernetes-list-type"), other, why))
+            }
         }
     }
     if list_type.as_deref() == Some("map") {
@@ -186,7 +193,7 @@ fn topology(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
     if let (Some(list_type @ ("set" | "map")), Some(items)) = (list_type.as_deref(), items) {
         if flag(items, "nullable") {
             let why = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
-            causes.push(Cause::forbidden(of_items.field("nullable").to_string(), &why));
+            causes.push(FieldError::forbidden(of_items.field("nullable").to_string(), &why));
         }
         if list_type == "map" {
             required_keys(items, keys, &of_items, causes);
@@ -199,23 +206,23 @@ fn map_keys(
     items: Option<&Value>,
     keys: &[Value],
     path: &Path<'_>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let field = |name: &str| path.field(name).to_string();
     if keys.is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
-        causes.push(Cause::required(field("x-kubernetes-list-map-keys"), why));
+        causes.push(FieldError::required(field("x-kubernetes-list-map-keys"), why));
     }
     let Some(items) = items else {
         let why = "must have a schema if x-kubernetes-list-type is map";
-        causes.push(Cause::required(field("items"), why));
+        causes.push(FieldError::required(field("items"), why));
         return;
     };
     let of_items = path.field("items");
     let named = text(items, "type");
     if named != "object" {
         let why = "must be object if parent array's x-kubernetes-list-type is map";
-        causes.push(Cause::invalid(of_items.field("type").to_string(), named, why));
+        causes.push(FieldError::invalid(of_items.field("type").to_string(), named, why));
         return;
     }
     let all = schema.get("x-kubernetes-list-map-keys").cloned().unwrap_or_default();
@@ -226,22 +233,26 @@ fn map_keys(
             Some(member) if matches!(text(member, "type"), "array" | "object") => {
                 let why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
                 let place = properties.key(name);
-                causes.push(Cause::invalid(place.field("type").to_string(), named, why));
+                causes.push(FieldError::invalid(place.field("type").to_string(), named, why));
             }
             Some(_) => {}
             None => {
                 let why = "entries must all be names of item properties";
-                causes.push(Cause::invalid_json(field("x-kubernetes-list-map-keys"), &all, why));
+                causes.push(FieldError::invalid_json(
+                    field("x-kubernetes-list-map-keys"),
+                    &all,
+                    why,
+                ));
             }
         }
         if keys.get(..at).is_some_and(|before| before.contains(key)) {
             let why = "must not contain duplicate entries";
-            causes.push(Cause::invalid_json(field("x-kubernetes-list-map-keys"), &all, why));
+            causes.push(FieldError::invalid_json(field("x-kubernetes-list-map-keys"), &all, why));
         }
     }
 }
 
-fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mut Causes) {
+fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mut FieldErrors) {
     let properties = of_items.field("properties");
     for key in keys {
         let name = key.as_str().unwrap_or_default();
@@ -254,17 +265,17 @@ fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mu
         if !list(items, "required").contains(key) && !has_default {
             let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
                        property";
-            causes.push(Cause::required(place.field("default").to_string(), why));
+            causes.push(FieldError::required(place.field("default").to_string(), why));
         }
         if flag(member, "nullable") {
             let why = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
-            causes.push(Cause::forbidden(place.field("nullable").to_string(), why));
+            causes.push(FieldError::forbidden(place.field("nullable").to_string(), why));
         }
     }
 }
 
 /// How `x-kubernetes-validations` are written; what they say is another matter.
-fn rules(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn rules(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     const REASONS: [&str; 4] =
         ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
     let all = path.field("x-kubernetes-validations");
@@ -274,34 +285,39 @@ fn rules(schema: &Value, path: &Path<'_>, causes: &mut Causes) {
         let field = |name: &str| place.field(name).to_string();
         let (said, message) = (text(rule, "rule"), text(rule, "message"));
         if said.trim().is_empty() {
-            causes.push(Cause::required(field("rule"), "rule is not specified"));
+            causes.push(FieldError::required(field("rule"), "rule is not specified"));
         } else if !message.is_empty() && message.trim().is_empty() {
-            causes.push(Cause::invalid(
+            causes.push(FieldError::invalid(
                 field("message"),
                 message,
                 "must be non-empty if specified",
             ));
         } else if breaks(message.trim()) {
-            causes.push(Cause::invalid(field("message"), message, "must not contain line breaks"));
+            causes.push(FieldError::invalid(
+                field("message"),
+                message,
+                "must not contain line breaks",
+            ));
         } else if breaks(said.trim()) && message.trim().is_empty() {
             let why = "message must be specified if rule contains line breaks";
-            causes.push(Cause::required(field("message"), why));
+            causes.push(FieldError::required(field("message"), why));
         }
         let expression = text(rule, "messageExpression");
         if !expression.is_empty() && expression.trim().is_empty() {
             let why = "messageExpression must be non-empty if specified";
-            causes.push(Cause::required(field("messageExpression"), why));
+            causes.push(FieldError::required(field("messageExpression"), why));
         }
         if let Some(reason) = rule.get("reason").and_then(Value::as_str)
             && !REASONS.contains(&reason)
         {
-            causes.push(Cause::unsupported(field("reason"), reason, &REASONS));
+            causes.push(FieldError::unsupported(field("reason"), reason, &REASONS));
         }
         let field_path = text(rule, "fieldPath");
         if !field_path.is_empty() {
             let quoted = shown(&field_path.into());
-            let mut wrong =
-                |why: &str| causes.push(Cause::invalid_shown(field("fieldPath"), &quoted, why));
+            let mut wrong = |why: &str| {
+                causes.push(FieldError::invalid_shown(field("fieldPath"), &quoted, why))
+            };
             if field_path.trim().is_empty() {
                 wrong("must be non-empty if specified");
             }

@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use crate::cel::{self, Declared, Expression, Failure};
 use crate::definition::field_path::{self, Step};
 use crate::definition::structural::{flag, list, text};
-use crate::schema::{ListType, Path, Schema, shown};
-use crate::status::{Cause, Causes};
+use crate::schema::{ListType, Path, Schema};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::go_value::shown;
 
 pub(super) use crate::definition::rules::admit::{check, missing};
 
@@ -92,7 +93,7 @@ impl Rules {
         schema: &Schema,
         object: &Value,
         old: Option<&Value>,
-        causes: &mut Causes,
+        causes: &mut FieldErrors,
         warnings: &mut Vec<String>,
     ) {
         let mut run = Run { left: BUDGET, causes, warnings };
@@ -206,7 +207,7 @@ struct Subject<'a> {
 struct Run<'a> {
     /// What of the budget is left.
     left: u64,
-    causes: &'a mut Causes,
+    causes: &'a mut FieldErrors,
     warnings: &'a mut Vec<String>,
 }
 
@@ -287,7 +288,7 @@ impl Run<'_> {
     fn refuse(&mut self, at: At<'_>, schema: &Schema, why: &str) {
         let named = shown(&schema.types.name().into());
         let named = if schema.types == crate::schema::Type::IntOrString { "\"\"" } else { &named };
-        self.causes.push(Cause::invalid_text(at.path.to_string(), named, why));
+        self.causes.push(FieldError::invalid_shown(at.path.to_string(), named, why));
     }
 
     fn spend(&mut self, cost: u64, at: At<'_>, schema: &Schema, why: &str) -> Result<(), Spent> {
@@ -347,7 +348,7 @@ impl Run<'_> {
         };
         let cause = broken(&rule.reason, field, at.value, &message);
         if !expression.uses_old && at.ratchet.holds() {
-            self.warnings.push(cause.text());
+            self.warnings.push(cause.to_string());
         } else {
             self.causes.push(cause);
         }
@@ -370,16 +371,18 @@ impl Run<'_> {
 }
 
 /// The cause of a broken rule; whole objects and lists are not shown.
-fn broken(reason: &str, field: String, value: &Value, message: &str) -> Cause {
+fn broken(reason: &str, field: String, value: &Value, message: &str) -> FieldError {
     let is_whole = value.is_object() || value.is_array();
     let value = if is_whole { String::new() } else { format!("{}: ", shown(value)) };
     match reason {
-        "FieldValueForbidden" => Cause::forbidden(field, message),
-        "FieldValueRequired" => Cause::required(field, message),
+        "FieldValueForbidden" => FieldError::forbidden(field, message),
+        "FieldValueRequired" => FieldError::required(field, message),
         "FieldValueDuplicate" if is_whole => {
-            Cause::said("FieldValueDuplicate", field, "Duplicate value".to_owned())
+            FieldError::new("FieldValueDuplicate", field, "Duplicate value".to_owned())
         }
-        "FieldValueDuplicate" => Cause::duplicate_text(field, value.trim_end_matches(": ")),
-        _ => Cause::said("FieldValueInvalid", field, format!("Invalid value: {value}{message}")),
+        "FieldValueDuplicate" => FieldError::duplicate_shown(field, value.trim_end_matches(": ")),
+        _ => {
+            FieldError::new("FieldValueInvalid", field, format!("Invalid value: {value}{message}"))
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::schema::{
     Old, Schema, check, check_at, check_embedded, check_lists, coerce, fill, prune, prune_nulls,
 };
 use crate::signal::Follower;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// What a definition says of one of its versions.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ impl Served {
         object: &Object,
         old: Option<&Object>,
         subresource: Option<&str>,
-        causes: &mut Causes,
+        causes: &mut FieldErrors,
     ) {
         let of_status = subresource == Some("status");
         if of_status {
@@ -247,7 +247,7 @@ impl Served {
         object: &Object,
         old: Option<&Object>,
         subresource: Option<&str>,
-        causes: &mut Causes,
+        causes: &mut FieldErrors,
     ) {
         if subresource != Some("status") {
             check_embedded(&self.schema, object, causes);
@@ -256,7 +256,7 @@ impl Served {
         if self.rules.is_some() && causes.block_rules() {
             let why = "some validation rules were not checked because the object was invalid; correct the existing \
                        errors to complete validation";
-            causes.push(Cause::invalid_text("<nil>", "null", why));
+            causes.push(FieldError::invalid_shown("<nil>", "null", why));
         } else if let Some(rules) = &self.rules {
             let (whole, before) = (with_type(kind, object), old.map(|old| with_type(kind, old)));
             rules.check(&self.schema, &whole, before.as_ref(), causes, &mut Vec::new());
@@ -273,19 +273,25 @@ impl Served {
         let mut warnings = Vec::new();
         if let (Some(rules), Some(old)) = (&self.rules, old) {
             let (whole, before) = (with_type(kind, object), with_type(kind, old));
-            rules.check(&self.schema, &whole, Some(&before), &mut Causes::default(), &mut warnings);
+            rules.check(
+                &self.schema,
+                &whole,
+                Some(&before),
+                &mut FieldErrors::default(),
+                &mut warnings,
+            );
         }
         warnings
     }
 
     /// An object that was wrong before may stay so.
-    fn check_lists(&self, object: &Object, old: Option<&Object>, causes: &mut Causes) {
-        let mut found = Causes::default();
+    fn check_lists(&self, object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
+        let mut found = FieldErrors::default();
         check_lists(&self.schema, object, &mut found);
         if found.is_empty() {
             return;
         }
-        let mut before = Causes::default();
+        let mut before = FieldErrors::default();
         if let Some(old) = old {
             check_lists(&self.schema, old, &mut before);
         }

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::definition::structural::flag;
-use crate::go_json::go_json;
+use k8s_value::go_json::go_json;
 
 /// How a member of a Go struct is written.
 #[derive(Debug, Clone, Copy)]

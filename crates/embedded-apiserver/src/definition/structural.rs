@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::schema::{Path, Pattern};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
@@ -15,8 +15,8 @@ enum Level {
 }
 
 /// What keeps a schema from being structural, in the order of the texts.
-pub(super) fn check(schema: &Value, path: &Path<'_>) -> Causes {
-    let mut causes = Causes::default();
+pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
+    let mut causes = FieldErrors::default();
     invariants(schema, Level::Root, path, &mut causes);
     complete(schema, Some(schema), path, path, &mut causes);
     causes.sorted()
@@ -104,7 +104,7 @@ pub(super) fn has(schema: &Value, name: &str) -> bool {
     }
 }
 
-fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes) {
+fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;
     }
@@ -112,7 +112,7 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     let named = text(schema, "type");
     let items = schema.get("items").filter(|items| items.is_object());
     if named == "array" && items.is_none() {
-        causes.push(Cause::required(field("items"), "must be specified"));
+        causes.push(FieldError::required(field("items"), "must be specified"));
     }
     if let Some(items) = items {
         invariants(items, Level::Item, &path.field("items"), causes);
@@ -124,7 +124,7 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     let additional = schema.get("additionalProperties").filter(|value| !value.is_null());
     if let Some(additional) = additional {
         if level == Level::Root {
-            causes.push(Cause::forbidden(
+            causes.push(FieldError::forbidden(
                 field("additionalProperties"),
                 "must not be used at the root",
             ));
@@ -142,7 +142,7 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     ] {
         if int_or_string && set {
             let why = "must be false if x-kubernetes-int-or-string is true";
-            causes.push(Cause::invalid_json(field(name), &Value::Bool(true), why));
+            causes.push(FieldError::invalid_json(field(name), &Value::Bool(true), why));
         }
     }
     let skip_any_of = is_int_or_string(list(schema, "anyOf"));
@@ -151,23 +151,23 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
     conditions(schema, skip_any_of, skip_first_all_of, path, causes);
     let why = "must be object if x-kubernetes-embedded-resource is true";
     if embedded && named.is_empty() {
-        causes.push(Cause::required(field("type"), why));
+        causes.push(FieldError::required(field("type"), why));
     } else if embedded && named != "object" {
-        causes.push(Cause::invalid(field("type"), named, why));
+        causes.push(FieldError::invalid(field("type"), named, why));
     } else if named.is_empty() && !int_or_string && !preserve {
         let why = match level {
             Level::Root => "must not be empty at the root",
             Level::Item => "must not be empty for specified array items",
             Level::Field => "must not be empty for specified object fields",
         };
-        causes.push(Cause::required(field("type"), why));
+        causes.push(FieldError::required(field("type"), why));
     }
     if embedded && additional.is_some() {
         let why = "must not be used if x-kubernetes-embedded-resource is set";
-        causes.push(Cause::forbidden(field("additionalProperties"), why));
+        causes.push(FieldError::forbidden(field("additionalProperties"), why));
     }
     if level == Level::Root && !named.is_empty() && named != "object" {
-        causes.push(Cause::invalid(field("type"), named, "must be object at the root"));
+        causes.push(FieldError::invalid(field("type"), named, "must be object at the root"));
     }
     let resource = level == Level::Root || embedded;
     for name in ["kind", "apiVersion"] {
@@ -175,7 +175,7 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
         if let Some(member) = member.filter(|member| resource && text(member, "type") != "string") {
             let place = properties.key(name);
             let place = place.field("type").to_string();
-            causes.push(Cause::invalid(place, text(member, "type"), "must be string"));
+            causes.push(FieldError::invalid(place, text(member, "type"), "must be string"));
         }
     }
     if let Some(metadata) =
@@ -184,17 +184,21 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut Causes
         let place = properties.key("metadata");
         if resource && text(metadata, "type") != "object" {
             let named = text(metadata, "type");
-            causes.push(Cause::invalid(place.field("type").to_string(), named, "must be object"));
+            causes.push(FieldError::invalid(
+                place.field("type").to_string(),
+                named,
+                "must be object",
+            ));
         }
         if level == Level::Root && says_more_than_names(metadata) {
             let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
-            causes.push(Cause::forbidden(place.to_string(), why));
+            causes.push(FieldError::forbidden(place.to_string(), why));
         }
     }
     if embedded && !preserve && !has(schema, "properties") {
         let why = "must not be empty if x-kubernetes-embedded-resource is true without \
                    x-kubernetes-preserve-unknown-fields";
-        causes.push(Cause::required(field("properties"), why));
+        causes.push(FieldError::required(field("properties"), why));
     }
 }
 
@@ -225,7 +229,7 @@ fn conditions(
     skip_any_of: bool,
     skip_first_all_of: bool,
     path: &Path<'_>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let place = path.field("anyOf");
     if !skip_any_of {
@@ -247,12 +251,12 @@ fn conditions(
     let pattern = text(schema, "pattern");
     if let Some(why) = Pattern::problem(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {why}");
-        causes.push(Cause::invalid(path.field("pattern").to_string(), pattern, &why));
+        causes.push(FieldError::invalid(path.field("pattern").to_string(), pattern, &why));
     }
 }
 
 /// Inside of `allOf`, `anyOf`, `oneOf` and `not`: what may not be said there.
-fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Causes) {
+fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;
     }
@@ -271,7 +275,7 @@ fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Ca
     };
     if additional {
         let place = path.field("additionalProperties").to_string();
-        causes.push(Cause::forbidden(place, "must be undefined to be structural"));
+        causes.push(FieldError::forbidden(place, "must be undefined to be structural"));
     }
     for (name, why) in [
         ("type", "must be empty to be structural"),
@@ -292,7 +296,7 @@ fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Ca
             name => has(nested, name),
         };
         if set {
-            causes.push(Cause::forbidden(path.field(name).to_string(), why));
+            causes.push(FieldError::forbidden(path.field(name).to_string(), why));
         }
     }
     let metadata = nested
@@ -301,7 +305,7 @@ fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Ca
         .is_some_and(|all: &Map<_, _>| all.contains_key("metadata"));
     if metadata {
         let place = properties.key("metadata").to_string();
-        causes.push(Cause::forbidden(place, "must not be specified in a nested context"));
+        causes.push(FieldError::forbidden(place, "must not be specified in a nested context"));
     }
 }
 
@@ -311,7 +315,7 @@ fn complete(
     schema: Option<&Value>,
     at: &Path<'_>,
     from: &Path<'_>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     if causes.is_full() {
         return;
@@ -332,11 +336,11 @@ fn complete_nested(
     schema: Option<&Value>,
     at: &Path<'_>,
     from: &Path<'_>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let Some(schema) = schema else {
         let why = format!("because it is defined in {from}");
-        causes.push(Cause::required(at.to_string(), &why));
+        causes.push(FieldError::required(at.to_string(), &why));
         return;
     };
     complete(nested, Some(schema), at, from, causes);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::go_json::go_json;
+use k8s_value::go_json::go_json;
 
 /// Selects a member of an object or an item of a list.
 #[derive(Debug, Clone)]

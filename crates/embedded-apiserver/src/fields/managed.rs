@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::clock;
 use crate::fields::element::write_string;
 use crate::fields::set::Set;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// The longest name of a manager, in bytes: `FieldManagerMaxLength` of apimachinery.
 pub(crate) const MAX_MANAGER: usize = 128;
@@ -194,19 +194,19 @@ impl Managed {
     }
 
     /// What is wrong with the names in entries that a client has sent.
-    pub(crate) fn check(&self, causes: &mut Causes) {
+    pub(crate) fn check(&self, causes: &mut FieldErrors) {
         for (at, entry) in self.sorted().into_iter().enumerate() {
             let Manager { name, subresource, .. } = &entry.manager;
             let field = |member: &str| format!("metadata.managedFields[{at}].{member}");
             if name.len() > MAX_MANAGER {
-                causes.push(Cause::too_long(field("manager"), MAX_MANAGER));
+                causes.push(FieldError::too_long(field("manager"), MAX_MANAGER));
             }
             if let Some((place, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
                 let why = format!("invalid character U+{:04X} (at position {place})", u32::from(c));
-                causes.push(Cause::invalid(field("manager"), name, &why));
+                causes.push(FieldError::invalid(field("manager"), name, &why));
             }
             if subresource.len() > MAX_SUBRESOURCE {
-                causes.push(Cause::too_long(field("subresource"), MAX_SUBRESOURCE));
+                causes.push(FieldError::too_long(field("subresource"), MAX_SUBRESOURCE));
             }
         }
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::Element;
 use crate::fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
-use crate::go_value::{go_syntax, go_text, go_type};
+use k8s_value::go_value::{go_syntax, go_text, go_type};
 
 /// What is found is not told without end.
 const MOST: usize = 64;

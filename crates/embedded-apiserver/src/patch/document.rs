@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
-use crate::go_json;
 use crate::json_syntax;
+use k8s_value::go_json;
 
 /// A value of a document.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::go_value::{go_string, go_text, go_type};
 use crate::metadata::Object;
 use crate::openapi::schema::{Merging, Schema, Strategy};
 use crate::status::Status;
+use k8s_value::go_value::{go_string, go_text, go_type};
 
 /// `$patch: replace`, `$patch: delete`: what becomes of the object it stands in.
 const DIRECTIVE: &str = "$patch";

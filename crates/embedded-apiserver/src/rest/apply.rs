@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::admission::{Turn, gated};
 use crate::fields::{self, Applied, Managed, Refused};
-use crate::go_json;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
@@ -16,9 +15,10 @@ use crate::rest::write::{
     shown, warned,
 };
 use crate::rest::{Written, check_path_name, key_of};
-use crate::status::{Cause, Status};
+use crate::status::{FieldError, Status};
 use crate::stored::Stored;
 use crate::yaml;
+use k8s_value::go_json;
 
 pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let Call { core, target, query, request, .. } = call;
@@ -186,9 +186,9 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
 }
 
 /// The manager of an apply is not guessed.
-pub(super) fn missing_manager(query: &Query) -> Option<Cause> {
+pub(super) fn missing_manager(query: &Query) -> Option<FieldError> {
     let is_missing = query.get("fieldManager").unwrap_or_default().is_empty();
-    is_missing.then(|| Cause::required("fieldManager", "is required for apply patch"))
+    is_missing.then(|| FieldError::required("fieldManager", "is required for apply patch"))
 }
 
 /// The answer to an apply of an object of a version and a kind that is refused.

@@ -4,10 +4,8 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Source, canonical_metadata, times};
+use crate::builtin::{Builtin, Source, canonical_metadata};
 use crate::fields::Sent;
-use crate::go_json::{has_sign_of_zero, shorten_numbers};
-use crate::go_value::go_text;
 use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media;
@@ -16,6 +14,9 @@ use crate::patch::strategic;
 use crate::query::FieldValidation;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::Status;
+use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
+use k8s_value::go_value::go_text;
+use k8s_value::time;
 
 mod declared_kind;
 
@@ -369,7 +370,7 @@ fn canonical(
     let mut unknown = Vec::new();
     let end = object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp"));
     let ends_at_zero =
-        end.and_then(Value::as_str).is_some_and(|end| times::seconds(end) == Ok(Value::Null));
+        end.and_then(Value::as_str).is_some_and(|end| time::seconds(end) == Ok(Value::Null));
     let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
     let Some(builtin) = kind.builtin else {
         let is_apply = matches!(blame, Some(Blame::Apply(_)));
@@ -435,7 +436,7 @@ fn canonical(
 /// converted first, unless it `stays` in its version.
 fn remove_unreadable(metadata: &mut Value, stays: bool) {
     let Value::Object(members) = metadata else { return };
-    let is_time = |value: &Value| value.as_str().is_some_and(|time| times::seconds(time).is_ok());
+    let is_time = |value: &Value| value.as_str().is_some_and(|time| time::seconds(time).is_ok());
     members.retain(|name, value| match name.as_str() {
         "creationTimestamp" => is_time(value),
         "deletionTimestamp" => !stays || is_time(value),

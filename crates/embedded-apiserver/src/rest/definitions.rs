@@ -15,7 +15,7 @@ use crate::rest::call::Call;
 use crate::rest::write;
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Causes, Status};
+use crate::status::{FieldErrors, Status};
 use crate::stored::Key;
 
 /// Whether an object of a kind may be created now; asked under the store's lock.
@@ -77,7 +77,7 @@ pub(super) fn check(
     object: &Object,
     old: Option<&Object>,
     subresource: Option<&str>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     match kind.definition() {
         Some(definition) => definition.check(kind, object, old, subresource, causes),

@@ -26,7 +26,7 @@ use crate::rest::write::{self, holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, with_warnings};
 use crate::selector::Selector;
 use crate::server::Core;
-use crate::status::{self, Cause, Status, json_response};
+use crate::status::{self, FieldError, Status, json_response};
 use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Form, Key, Stored};
@@ -127,13 +127,13 @@ impl DeleteOptions {
             && let Some(policy) = &self.propagation_policy
         {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            causes.push(Cause::invalid("propagationPolicy", policy, why));
+            causes.push(FieldError::invalid("propagationPolicy", policy, why));
         }
         if let Some(policy) = &self.propagation_policy
             && !matches!(policy.as_str(), "Background" | "Foreground" | "Orphan")
         {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
-            causes.push(Cause::unsupported("propagationPolicy", policy, &supported));
+            causes.push(FieldError::unsupported("propagationPolicy", policy, &supported));
         }
         // A null is an empty text.
         let dry_run =

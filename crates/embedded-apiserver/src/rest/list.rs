@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::body::Body;
 use crate::builtin::Builtin;
-use crate::names;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
 use crate::rest::{parse_version, wait_for};
@@ -19,6 +18,7 @@ use crate::status::{Status, json_response};
 use crate::store::state::Place;
 use crate::store::{Page, Rest};
 use crate::stored::{Form, Stored};
+use k8s_value::names;
 
 /// The objects that a list, or a deletecollection, is about.
 #[derive(Debug)]

@@ -3,16 +3,16 @@
 
 use crate::body::Body;
 use crate::builtin::Builtin;
-use crate::go_value::{quoted, quoted_bytes};
 use crate::kind::Kind;
 use crate::metadata;
-use crate::names;
 use crate::query::Query;
 use crate::rest::{decode, write};
 use crate::route::Target;
-use crate::status::{Cause, Causes, Status};
+use crate::status::{FieldError, FieldErrors, Status};
 use bytes::Bytes;
 use http::{Method, Request, Response};
+use k8s_value::go_value::{quoted, quoted_bytes};
+use k8s_value::names;
 
 /// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
 /// namespaces.
@@ -44,11 +44,14 @@ pub(super) fn check(
         (&Method::POST, None) => {
             let object = decoded()?.object;
             let name = metadata::text(&object, "name");
-            let mut causes = Causes::default();
+            let mut causes = FieldErrors::default();
             if name.is_empty() && metadata::text(&object, "generateName").is_empty() {
-                causes.push(Cause::required("metadata.name", "name or generateName is required"));
+                causes.push(FieldError::required(
+                    "metadata.name",
+                    "name or generateName is required",
+                ));
             }
-            causes.push(Cause::required("metadata.namespace", ""));
+            causes.push(FieldError::required("metadata.namespace", ""));
             Err(Status::invalid(&target.kind, name, &causes))
         }
         (&Method::PUT, Some(name)) if target.subresource.as_deref() != Some("scale") => {

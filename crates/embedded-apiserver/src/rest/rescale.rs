@@ -12,11 +12,9 @@ use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::fields::scale::SCALE;
 use crate::fields::{Applied, Managed};
-use crate::go_json::go_json;
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
-use crate::names;
 use crate::patch::{Patch, Patched};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
@@ -29,8 +27,10 @@ use crate::rest::write::{
 use crate::rest::{apply, key_of, scale, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Cause, Causes, Status};
+use crate::status::{FieldError, FieldErrors, Status};
 use crate::stored::Form;
+use k8s_value::go_json::go_json;
+use k8s_value::names;
 
 /// A Scale as a kind of its own: it is decoded as any object is.
 pub(super) static SCALES: LazyLock<Arc<Kind>> = LazyLock::new(|| {
@@ -247,18 +247,18 @@ pub(super) fn write(
 
 /// `ValidateScale` of pkg/apis/autoscaling/validation.
 fn check(scale: &Object, name: &str) -> Result<(), Status> {
-    let mut causes = Causes::default();
+    let mut causes = FieldErrors::default();
     let base = metadata::text(scale, "generateName");
     if !base.is_empty()
         && let Some(why) = names::wrong_subdomain(&names::without_dash(base))
     {
-        causes.push(Cause::invalid("metadata.generateName", base, why));
+        causes.push(FieldError::invalid("metadata.generateName", base, why));
     }
     metadata::check(scale, &mut causes);
     metadata::check_old_finalizers(scale, &mut causes);
     let wanted = scale.get("spec").and_then(|spec| spec.get("replicas"));
     if let Some(wanted) = wanted.filter(|wanted| wanted.as_i64().is_some_and(|wanted| wanted < 0)) {
-        causes.push(Cause::invalid_json(
+        causes.push(FieldError::invalid_json(
             "spec.replicas",
             wanted,
             "must be greater than or equal to 0",

@@ -8,9 +8,9 @@ use crate::kind::ScalePaths;
 use crate::metadata::{self, Object};
 use crate::rest::call::Call;
 use crate::rest::{check_path_name, key_of, parse_version, rescale, wait_for, write};
-use crate::schema::shown;
-use crate::status::{Cause, Causes, Status, json_response};
+use crate::status::{FieldError, FieldErrors, Status, json_response};
 use crate::stored::Form;
+use k8s_value::go_value::shown;
 
 /// Answers a request to `.../NAME/scale`.
 pub(super) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
@@ -168,22 +168,27 @@ fn selector_text(selector: &Map<String, Value>) -> String {
 
 /// What an object may not say where its scale is read (`ValidateScaleSpec`, `ValidateScaleStatus`
 /// of k8s.io/apiextensions-apiserver).
-pub(crate) fn check(paths: &ScalePaths, object: &Object, of_status: bool, causes: &mut Causes) {
+pub(crate) fn check(
+    paths: &ScalePaths,
+    object: &Object,
+    of_status: bool,
+    causes: &mut FieldErrors,
+) {
     let mut number = |path: &str| {
         let field = format!(".{path}");
         let found = match integer(object, path) {
             Ok(found) => found.unwrap_or(0),
-            Err(why) => return causes.push(Cause::invalid_shown(field, "0", &why)),
+            Err(why) => return causes.push(FieldError::invalid_shown(field, "0", &why)),
         };
         if found < 0 {
-            causes.push(Cause::invalid_shown(
+            causes.push(FieldError::invalid_shown(
                 field,
                 &found.to_string(),
                 "should be a non-negative integer",
             ));
         } else if found > i64::from(i32::MAX) {
             let why = format!("should be less than or equal to {}", i32::MAX);
-            causes.push(Cause::invalid_shown(field, &found.to_string(), &why));
+            causes.push(FieldError::invalid_shown(field, &found.to_string(), &why));
         }
     };
     if !of_status {
@@ -196,6 +201,6 @@ pub(crate) fn check(paths: &ScalePaths, object: &Object, of_status: bool, causes
             Ok(Some(other)) => accessor(path, other, "string"),
             Err(why) => why,
         };
-        causes.push(Cause::invalid_shown(format!(".{path}"), "\"\"", &why));
+        causes.push(FieldError::invalid_shown(format!(".{path}"), "\"\"", &why));
     }
 }

@@ -18,7 +18,6 @@ use crate::fields::{Managed, Sent};
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
-use crate::names;
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::apply;
@@ -31,10 +30,11 @@ use crate::rest::ownership::{Author, Owners};
 use crate::rest::{Written, check_path_name, key_of, odd_places, parse_version};
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Cause, Causes, Status};
+use crate::status::{FieldError, FieldErrors, Status};
 use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
+use k8s_value::names;
 
 pub(super) use update::{
     Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch,
@@ -257,14 +257,14 @@ pub(super) fn insert(
         }
     }
     decode::check_own_type(kind, &object, None, subresource)?;
-    let mut causes = Causes::default();
+    let mut causes = FieldErrors::default();
     for why in rules::wrongs_of_base(kind, &base).into_iter().filter(|_| !base.is_empty()) {
-        causes.push(Cause::invalid(BASE, &base, why));
+        causes.push(FieldError::invalid(BASE, &base, why));
     }
     if name.is_empty() {
-        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+        causes.push(FieldError::required("metadata.name", "name or generateName is required"));
     } else if let Some(why) = rules::wrong_name(kind, &name) {
-        causes.push(Cause::invalid("metadata.name", &name, why));
+        causes.push(FieldError::invalid("metadata.name", &name, why));
     }
     managed.check(&mut causes);
     metadata::check(&object, &mut causes);
@@ -370,11 +370,11 @@ fn missing(core: &Core, namespace: &str) -> Result<(), Status> {
 }
 
 /// Checks what the name of an object that is updated was made up from.
-fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &mut Causes) {
+fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &mut FieldErrors) {
     let base = metadata::text(object, "generateName");
     if !base.is_empty() {
         for why in rules::wrongs_of_new_base(kind, base, subresource) {
-            causes.push(Cause::invalid(BASE, base, why));
+            causes.push(FieldError::invalid(BASE, base, why));
         }
     }
 }
@@ -385,7 +385,7 @@ fn check(
     object: &Object,
     old: Option<&Object>,
     subresource: Option<&str>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     if kind.builtin.is_some_and(Builtin::has_old_finalizers) {
         metadata::check_old_finalizers(object, causes);

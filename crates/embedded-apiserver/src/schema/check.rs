@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::schema::correlation::Old;
 use crate::schema::path::Path;
-use crate::schema::render::{float_text, shown};
 use crate::schema::{Additional, Schema, Type};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::go_value::{float_text, shown};
 
 /// Checks a whole object. What was wrong before an update and has not changed since may stay.
-pub(crate) fn check(schema: &Schema, object: &Value, old: Old<'_>, causes: &mut Causes) {
+pub(crate) fn check(schema: &Schema, object: &Value, old: Old<'_>, causes: &mut FieldErrors) {
     check_at(schema, object, old, "", causes);
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn check_at(
     value: &Value,
     old: Old<'_>,
     member: &str,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let checker = Checker { member };
     for problem in checker.ratcheted(schema, value, old, &Path::Root).problems {
@@ -35,7 +35,7 @@ pub(crate) fn check_at(
 struct Problem {
     /// The same words twice are one problem.
     message: String,
-    cause: Cause,
+    cause: FieldError,
 }
 
 /// What a check found.
@@ -97,7 +97,7 @@ impl Checker<'_> {
     fn problem(
         &self,
         path: &str,
-        make: fn(String, &str, &str) -> Cause,
+        make: fn(String, &str, &str) -> FieldError,
         value: &str,
         message: String,
     ) -> Problem {
@@ -107,18 +107,18 @@ impl Checker<'_> {
     fn wrong_type(&self, path: &Path<'_>, wanted: &str, is: &str) -> Problem {
         let path = plain(path);
         let message = format!("{path} in body must be of type {wanted}: {is:?}");
-        self.problem(&path, Cause::type_invalid, &format!("{is:?}"), message)
+        self.problem(&path, FieldError::type_invalid, &format!("{is:?}"), message)
     }
 
     fn wrong(&self, path: &Path<'_>, value: &str, what: &str) -> Problem {
         let path = plain(path);
         let message = format!("{path} in body {what}");
-        self.problem(&path, Cause::invalid_shown, value, message)
+        self.problem(&path, FieldError::invalid_shown, value, message)
     }
 
     /// What the real server says of no field.
     fn loose(&self, message: String) -> Problem {
-        self.problem("", Cause::invalid_shown, "\"\"", message)
+        self.problem("", FieldError::invalid_shown, "\"\"", message)
     }
 
     /// What is wrong with a value, unless it was the same before.
@@ -234,7 +234,7 @@ impl Checker<'_> {
         });
         let names: Vec<String> = names.collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let cause = Cause::unsupported_shown(self.field(&path), &shown(value), &names);
+        let cause = FieldError::unsupported_shown(self.field(&path), &shown(value), &names);
         Some(Problem {
             message: format!("{path} in body should be one of [{}]", names.join(" ")),
             cause,
@@ -246,7 +246,7 @@ impl Checker<'_> {
         let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         if let Some(max) = limits.max_length.filter(|max| length() > *max) {
             let path = plain(path);
-            let cause = Cause::too_long_text(self.field(&path), max);
+            let cause = FieldError::too_long(self.field(&path), max);
             return Some(Problem {
                 message: format!("{path} in body should be at most {max} chars long"),
                 cause,
@@ -361,7 +361,7 @@ impl Checker<'_> {
         if !positive {
             let path = plain(path);
             let message = format!("factor MultipleOf declared for {path} must be positive: {text}");
-            return Some(self.problem(&path, Cause::invalid_shown, &text, message));
+            return Some(self.problem(&path, FieldError::invalid_shown, &text, message));
         }
         (!multiple)
             .then(|| self.wrong(path, &shown(value), &format!("should be a multiple of {text}")))
@@ -399,7 +399,7 @@ impl Checker<'_> {
 
     fn too_many(&self, path: &Path<'_>, size: i64, max: i64, what: &str) -> Problem {
         let path = plain(path);
-        let cause = Cause::too_many_of(self.field(&path), size, max);
+        let cause = FieldError::too_many(self.field(&path), size, max);
         Problem { message: format!("{path} in body should have at most {max} {what}"), cause }
     }
 
@@ -449,7 +449,7 @@ impl Checker<'_> {
                         let message = format!("{path}.{name} in body is a forbidden property");
                         found.add(self.problem(
                             &path,
-                            Cause::invalid_shown,
+                            FieldError::invalid_shown,
                             &format!("{name:?}"),
                             message,
                         ));
@@ -470,7 +470,7 @@ impl Checker<'_> {
         }
         for name in schema.required.iter().filter(|name| !members.contains_key(*name)) {
             let path = format!("{}.{name}", plain(path));
-            let cause = Cause::required(self.field(&path), "");
+            let cause = FieldError::required(self.field(&path), "");
             found.add(Problem { message: format!("{path} in body is required"), cause });
         }
     }

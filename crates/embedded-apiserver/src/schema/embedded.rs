@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::builtin::canonical_metadata;
 use crate::metadata;
-use crate::names;
 use crate::schema::Schema;
 use crate::schema::path::Path;
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
+use k8s_value::names;
 
 /// Brings the metadata of embedded objects to its one form; names the members that it does not
 /// have.
@@ -39,7 +39,7 @@ fn coerce_members(
                     let path = path.field(name);
                     return Err(format!(
                         "{path}: Invalid value: {}: must be a string",
-                        crate::schema::shown(value)
+                        k8s_value::go_value::shown(value)
                     ));
                 }
                 "metadata" => {
@@ -82,7 +82,11 @@ fn coerce_value(
 }
 
 /// What is wrong with embedded objects.
-pub(crate) fn check_embedded(schema: &Schema, object: &Map<String, Value>, causes: &mut Causes) {
+pub(crate) fn check_embedded(
+    schema: &Schema,
+    object: &Map<String, Value>,
+    causes: &mut FieldErrors,
+) {
     check_members(schema, object, false, &Path::Root, causes);
 }
 
@@ -91,7 +95,7 @@ fn check_members(
     object: &Map<String, Value>,
     embedded: bool,
     path: &Path<'_>,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     if embedded {
         check_object(object, path, causes);
@@ -108,7 +112,7 @@ fn check_members(
     }
 }
 
-fn check_value(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn check_value(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     match value {
         Value::Object(members) => check_members(schema, members, schema.embedded, path, causes),
         Value::Array(items) => {
@@ -122,27 +126,27 @@ fn check_value(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut Cau
     }
 }
 
-fn check_object(object: &Map<String, Value>, path: &Path<'_>, causes: &mut Causes) {
+fn check_object(object: &Map<String, Value>, path: &Path<'_>, causes: &mut FieldErrors) {
     for name in ["apiVersion", "kind"] {
         let field = path.field(name).to_string();
         match object.get(name) {
-            None => causes.push(Cause::required(field, "")),
+            None => causes.push(FieldError::required(field, "")),
             Some(Value::String(text)) if text.is_empty() => {
-                causes.push(Cause::invalid(field, text, "must not be empty"));
+                causes.push(FieldError::invalid(field, text, "must not be empty"));
             }
             Some(Value::String(text)) if name == "apiVersion" => {
                 if text.matches('/').count() > 1 {
                     let why = format!("unexpected GroupVersion string: {text}");
-                    causes.push(Cause::invalid(field, text, &why));
+                    causes.push(FieldError::invalid(field, text, &why));
                 }
             }
             Some(Value::String(text)) => {
                 if let Some(why) = names::wrong_dns_1035_label(&text.to_lowercase()) {
                     let why = format!("may have mixed case, but should otherwise match: {why}");
-                    causes.push(Cause::invalid(field, text, &why));
+                    causes.push(FieldError::invalid(field, text, &why));
                 }
             }
-            Some(other) => causes.push(Cause::invalid_json(field, other, "must be a string")),
+            Some(other) => causes.push(FieldError::invalid_json(field, other, "must be a string")),
         }
     }
     let Some(Value::Object(embedded)) = object.get("metadata") else { return };
@@ -150,10 +154,10 @@ fn check_object(object: &Map<String, Value>, path: &Path<'_>, causes: &mut Cause
     if let Some(name) = embedded.get("name").and_then(Value::as_str)
         && let Some(why) = names::wrong_path_segment(name)
     {
-        causes.push(Cause::invalid(place.field("name").to_string(), name, why));
+        causes.push(FieldError::invalid(place.field("name").to_string(), name, why));
     }
     // The rules of labels, annotations and owners are those of any object, at another place.
-    let mut found = Causes::default();
+    let mut found = FieldErrors::default();
     let alone: Map<String, Value> =
         std::iter::once(("metadata".to_owned(), Value::Object(embedded.clone()))).collect();
     metadata::check(&alone, &mut found);

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::names;
 use crate::schema::Type;
+use k8s_value::names;
 
 /// A format that is checked, by its name in messages.
 #[derive(Debug, Clone, Copy)]

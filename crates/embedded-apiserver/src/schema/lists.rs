@@ -7,14 +7,19 @@ use serde_json::{Map, Value};
 
 use crate::schema::path::Path;
 use crate::schema::{ListType, Schema};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// Finds the second of each pair that is the same.
-pub(crate) fn check_lists(schema: &Schema, object: &Map<String, Value>, causes: &mut Causes) {
+pub(crate) fn check_lists(schema: &Schema, object: &Map<String, Value>, causes: &mut FieldErrors) {
     members(schema, object, &Path::Root, causes);
 }
 
-fn members(schema: &Schema, object: &Map<String, Value>, path: &Path<'_>, causes: &mut Causes) {
+fn members(
+    schema: &Schema,
+    object: &Map<String, Value>,
+    path: &Path<'_>,
+    causes: &mut FieldErrors,
+) {
     for (name, value) in object {
         match schema.properties.get(name) {
             Some(member) => below(member, value, &path.field(name), causes),
@@ -27,7 +32,7 @@ fn members(schema: &Schema, object: &Map<String, Value>, path: &Path<'_>, causes
     }
 }
 
-fn below(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut Causes) {
+fn below(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     match value {
         Value::Object(object) => members(schema, object, path, causes),
         Value::Array(list) => {
@@ -35,7 +40,7 @@ fn below(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut Causes) {
                 ListType::Atomic => {}
                 ListType::Set => {
                     for (at, item) in twice(list) {
-                        causes.push(Cause::duplicate(path.index(at).to_string(), item));
+                        causes.push(FieldError::duplicate(path.index(at).to_string(), item));
                     }
                 }
                 ListType::Map => keys(schema, list, path, causes),
@@ -50,11 +55,11 @@ fn below(schema: &Schema, value: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
 }
 
-fn keys(schema: &Schema, list: &[Value], path: &Path<'_>, causes: &mut Causes) {
+fn keys(schema: &Schema, list: &[Value], path: &Path<'_>, causes: &mut FieldErrors) {
     let stranger = list.iter().enumerate().find(|(_, item)| !item.is_null() && !item.is_object());
     if let Some((at, item)) = stranger {
         let why = "must be an object for an array of list-type map";
-        causes.push(Cause::invalid_json(path.index(at).to_string(), item, why));
+        causes.push(FieldError::invalid_json(path.index(at).to_string(), item, why));
         return;
     }
     let key_of = |item: &Value| {
@@ -64,7 +69,7 @@ fn keys(schema: &Schema, list: &[Value], path: &Path<'_>, causes: &mut Causes) {
     };
     let keys: Vec<Value> = list.iter().map(key_of).collect();
     for (at, key) in twice(&keys) {
-        causes.push(Cause::duplicate(path.index(at).to_string(), key));
+        causes.push(FieldError::duplicate(path.index(at).to_string(), key));
     }
 }
 

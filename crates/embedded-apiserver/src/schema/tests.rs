@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::{MAX_DEPTH, Old, Schema, Type, check, fill, prune};
-use crate::status::Causes;
+use crate::status::FieldErrors;
 
 fn schema(of: &Value) -> Schema {
     Schema::read(of).expect("a schema")
@@ -75,7 +75,7 @@ fn what_no_schema_names_is_pruned_and_told() {
 
 /// What is wrong with a value, as it was before or anew.
 fn wrong(schema: &Schema, value: &Value, old: Old<'_>) -> usize {
-    let mut causes = Causes::default();
+    let mut causes = FieldErrors::default();
     check(schema, value, old, &mut causes);
     usize::from(!causes.is_empty())
 }

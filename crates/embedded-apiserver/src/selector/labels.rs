@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{LabelRequirement, LabelTest};
-use crate::names;
+use k8s_value::names;
 
 /// A word of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::server::Core;
 use crate::snapshot::folder::{Found, FoundObject};
 use crate::snapshot::services::{self, Replaced};
 use crate::snapshot::{MAX_REVISION, SnapshotError, kind_of, named};
-use crate::status::{Causes, Status};
+use crate::status::{FieldErrors, Status};
 use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
@@ -173,7 +173,7 @@ fn managed_of(kind: &Kind, object: &Value, as_saved: bool) -> Result<String, Str
         Some(_) => return Err(wrong("expected a list")),
     };
     let managed = Managed::decode(entries).map_err(|why| wrong(&why))?;
-    let mut causes = Causes::default();
+    let mut causes = FieldErrors::default();
     managed.check(&mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, "", &causes).message().to_owned());

@@ -37,7 +37,7 @@ fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     match (column.types.as_str(), value) {
         ("string", Value::String(text)) => text.as_str().into(),
         ("string", Value::Null) => "<nil>".into(),
-        ("string", value) => crate::schema::shown(value).into(),
+        ("string", value) => k8s_value::go_value::shown(value).into(),
         ("integer", Value::Number(number)) =>
         {
             #[expect(clippy::cast_possible_truncation, reason = "as Go's int64(float)")]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{documents, from_json, to_json};
-use crate::go_json::shorten_numbers;
+use k8s_value::go_json::shorten_numbers;
 
 fn json_of(yaml: &str) -> Value {
     serde_json::from_slice(&to_json(yaml.as_bytes()).unwrap()).unwrap()

@@ -12,7 +12,7 @@ use crate::builtin::rules::{at, text};
 use crate::builtin::services::{is_headless, needs_cluster_ip, needs_node_port};
 use crate::builtin::values::said;
 use crate::metadata::{self, Object};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default
 /// is a 256th of it.
@@ -84,8 +84,8 @@ pub(crate) fn allocate(
     taken: &Taken,
     rng: &mut Rng,
     dry_run: bool,
-) -> Result<(), Causes> {
-    let mut causes = Causes::default();
+) -> Result<(), FieldErrors> {
+    let mut causes = FieldErrors::default();
     let headless = is_headless(service);
     let selects =
         at(service, "spec.selector").is_some_and(|s| s.as_object().is_some_and(|s| !s.is_empty()));
@@ -115,12 +115,12 @@ pub(crate) fn allocate(
             let address = if dry_run { Some(RANGE.0) } else { free_address(taken, rng) };
             let Some(address) = address else {
                 let why = "failed to allocate a serviceIP: range is full";
-                causes.push(Cause::invalid_json("spec.clusterIPs", &json!([]), why));
+                causes.push(FieldError::invalid_json("spec.clusterIPs", &json!([]), why));
                 return Err(causes);
             };
             if nameless {
                 let why = format!("failed to allocate IP: {}", ownerless(address));
-                causes.push(Cause::invalid_json("spec.clusterIPs", &json!([""]), &why));
+                causes.push(FieldError::invalid_json("spec.clusterIPs", &json!([""]), &why));
                 return Err(causes);
             }
             spec.insert("clusterIP".to_owned(), address.to_string().into());
@@ -138,7 +138,7 @@ pub(crate) fn allocate(
         };
         if let Some(wrong) = wrong {
             let why = format!("failed to allocate IP {address}: {wrong}");
-            causes.push(Cause::invalid_json("spec.clusterIPs", &json!([asked]), &why));
+            causes.push(FieldError::invalid_json("spec.clusterIPs", &json!([asked]), &why));
             return Err(causes);
         }
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
@@ -153,17 +153,17 @@ pub(crate) fn allocate(
 }
 
 /// The family of addresses: there is one.
-fn set_families(service: &mut Object, any: bool, causes: &mut Causes) {
+fn set_families(service: &mut Object, any: bool, causes: &mut FieldErrors) {
     let Some(Value::Object(spec)) = service.get_mut("spec") else { return };
     if spec.get("ipFamilyPolicy").is_some_and(|policy| policy == "RequireDualStack") && !any {
         let why = "this cluster is not configured for dual-stack services";
-        causes.push(Cause::invalid("spec.ipFamilyPolicy", "RequireDualStack", why));
+        causes.push(FieldError::invalid("spec.ipFamilyPolicy", "RequireDualStack", why));
     }
     let families = spec.get("ipFamilies").and_then(Value::as_array).cloned().unwrap_or_default();
     for (at, family) in families.iter().enumerate().filter(|(_, family)| *family == "IPv6") {
         if !any {
             let family = family.as_str().unwrap_or_default();
-            causes.push(Cause::invalid(
+            causes.push(FieldError::invalid(
                 format!("spec.ipFamilies[{at}]"),
                 family,
                 "not configured on this cluster",
@@ -205,7 +205,7 @@ fn allocate_ports(
     taken: &Taken,
     rng: &mut Rng,
     dry_run: bool,
-    causes: &mut Causes,
+    causes: &mut FieldErrors,
 ) {
     let numbers = |service: &Object| -> HashSet<u64> {
         let ports = at(service, "spec.ports").and_then(Value::as_array).into_iter().flatten();
@@ -237,7 +237,7 @@ fn allocate_ports(
                 None
             };
             if let Some(why) = wrong {
-                causes.push(Cause::invalid_json(
+                causes.push(FieldError::invalid_json(
                     format!("spec.ports[{at}].nodePort"),
                     &number.into(),
                     &why,
@@ -266,7 +266,11 @@ fn allocate_ports(
         };
         let Some(free) = free else {
             let why = "failed to allocate a nodePort: range is full";
-            causes.push(Cause::invalid_json(format!("spec.ports[{at}].nodePort"), &0.into(), why));
+            causes.push(FieldError::invalid_json(
+                format!("spec.ports[{at}].nodePort"),
+                &0.into(),
+                why,
+            ));
             continue;
         };
         given.insert(free);

@@ -1,9 +1,9 @@
 //! Arithmetic, and quantities (k8s.io/apiserver/pkg/cel/library/quantity.go).
 
-use crate::builtin::quantities::Quantity;
 use crate::cel::failure::Failure;
 use crate::cel::functions::Called;
 use crate::cel::value::{Value, Value as V};
+use k8s_value::quantity::Quantity;
 
 const NANO: i128 = 1_000_000_000;
 

@@ -98,5 +98,5 @@ fn general(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    crate::schema::float_text(number)
+    k8s_value::go_value::float_text(number)
 }

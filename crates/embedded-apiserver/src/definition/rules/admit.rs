@@ -10,7 +10,7 @@ use crate::cel::{Declared, Expression, Type, escaped};
 use crate::definition::shown;
 use crate::definition::structural::{flag, list, text};
 use crate::schema::{Path, Schema};
-use crate::status::{Cause, Causes};
+use crate::status::{FieldError, FieldErrors};
 
 /// As much one rule may cost.
 const RULE_LIMIT: u64 = 10_000_000;
@@ -37,10 +37,10 @@ pub(in crate::definition) fn check(
     schema: &Value,
     parsed: &Schema,
     path: &Path<'_>,
-    found: &mut Causes,
+    found: &mut FieldErrors,
 ) {
     let mut admission =
-        Admission { before: found, wrong: Causes::default(), total: 0, expensive: Vec::new() };
+        Admission { before: found, wrong: FieldErrors::default(), total: 0, expensive: Vec::new() };
     let root = Node {
         schema,
         parsed,
@@ -55,10 +55,10 @@ pub(in crate::definition) fn check(
         expensive.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
         for (place, _) in expensive.into_iter().take(MOST_EXPENSIVE) {
             let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
-            found.push(Cause::forbidden(place, why));
+            found.push(FieldError::forbidden(place, why));
         }
         let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-        found.push(Cause::forbidden(path.to_string(), &too_much(what, total, SCHEMA_LIMIT)));
+        found.push(FieldError::forbidden(path.to_string(), &too_much(what, total, SCHEMA_LIMIT)));
     }
 }
 
@@ -89,8 +89,8 @@ struct Node<'a> {
 }
 
 struct Admission<'a> {
-    before: &'a Causes,
-    wrong: Causes,
+    before: &'a FieldErrors,
+    wrong: FieldErrors,
     total: u64,
     /// Rules of which each is a good part of what all may cost.
     expensive: Vec<(String, u64)>,
@@ -163,17 +163,17 @@ impl Admission<'_> {
         let Some(declared) = &node.declared else {
             let why =
                 "internal error: failed to retrieve type information for x-kubernetes-validations";
-            return self.wrong.push(Cause::invalid(field("rule"), text(rule, "rule"), why));
+            return self.wrong.push(FieldError::invalid(field("rule"), text(rule, "rule"), why));
         };
         let optional_old = flag(rule, "optionalOldSelf");
         let expression = match read(text(rule, "rule"), declared, optional_old, &Type::Bool) {
             Ok(expression) => expression,
             Err(why) => {
-                self.wrong.push(Cause::invalid_text(field("rule"), &shown::rule(rule), &why));
+                self.wrong.push(FieldError::invalid_shown(field("rule"), &shown::rule(rule), &why));
                 // What was never compiled is taken not to read the value before.
                 if let Some(said) = rule.get("optionalOldSelf").filter(|said| !said.is_null()) {
                     let why = "may not be set if oldSelf is not used in rule";
-                    self.wrong.push(Cause::invalid_json(field("optionalOldSelf"), said, why));
+                    self.wrong.push(FieldError::invalid_json(field("optionalOldSelf"), said, why));
                 }
                 return;
             }
@@ -182,7 +182,7 @@ impl Admission<'_> {
         let cost = expression.max_cost.saturating_mul(count);
         if cost > RULE_LIMIT {
             let why = too_much("estimated rule cost", cost, RULE_LIMIT);
-            self.wrong.push(Cause::forbidden(field("rule"), &why));
+            self.wrong.push(FieldError::forbidden(field("rule"), &why));
         }
         self.spend(field("rule"), cost);
         let says = text(rule, "messageExpression");
@@ -190,13 +190,13 @@ impl Admission<'_> {
             match read(says, declared, optional_old, &Type::String) {
                 Err(why) => {
                     let place = field("messageExpression");
-                    self.wrong.push(Cause::invalid_text(place, &shown::rule(rule), &why));
+                    self.wrong.push(FieldError::invalid_shown(place, &shown::rule(rule), &why));
                 }
                 Ok(says) => {
                     if says.max_cost > RULE_LIMIT {
                         let why =
                             too_much("estimated messageExpression cost", says.max_cost, RULE_LIMIT);
-                        self.wrong.push(Cause::forbidden(field("messageExpression"), &why));
+                        self.wrong.push(FieldError::forbidden(field("messageExpression"), &why));
                     }
                     self.spend(field("messageExpression"), says.max_cost);
                 }
@@ -208,11 +208,11 @@ impl Admission<'_> {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
                 );
-                self.wrong.push(Cause::invalid(field("rule"), text(rule, "rule"), &why));
+                self.wrong.push(FieldError::invalid(field("rule"), text(rule, "rule"), &why));
             }
             (false, _, Some(said)) => {
                 let why = "may not be set if oldSelf is not used in rule";
-                self.wrong.push(Cause::invalid_json(field("optionalOldSelf"), said, why));
+                self.wrong.push(FieldError::invalid_json(field("optionalOldSelf"), said, why));
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::builtin::{Builtin, Source, canonical_message, unserved};
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;
-use crate::status::{Causes, Status};
+use crate::status::{FieldErrors, Status};
 
 pub(super) fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
@@ -112,7 +112,7 @@ pub(crate) fn check_own_type(
     match said_types(kind, object) {
         (None, None) => Ok(()),
         (of, version) => {
-            let mut more = Causes::default();
+            let mut more = FieldErrors::default();
             if let Some(definition) = kind.definition() {
                 definition.check_beside_schema(kind, object, old, subresource, &mut more);
             }

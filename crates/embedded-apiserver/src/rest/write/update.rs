@@ -57,10 +57,10 @@ pub(in crate::rest) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> 
 }
 
 /// Only an apply can be forced.
-pub(in crate::rest) fn forbidden_force(query: &Query) -> Option<Cause> {
+pub(in crate::rest) fn forbidden_force(query: &Query) -> Option<FieldError> {
     query
         .get("force")
-        .map(|_| Cause::forbidden("force", "may not be specified for non-apply patch"))
+        .map(|_| FieldError::forbidden("force", "may not be specified for non-apply patch"))
 }
 
 /// What is to become of an object.
@@ -313,7 +313,7 @@ impl Edited<'_> {
         definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
         metadata::normalize(&mut new);
         decode::check_own_type(kind, &new, Some(old), self.target.subresource.as_deref())?;
-        let mut causes = Causes::default();
+        let mut causes = FieldErrors::default();
         managed.check(&mut causes);
         check_base(kind, &new, self.target.subresource.as_deref(), &mut causes);
         metadata::check(&new, &mut causes);
@@ -432,12 +432,12 @@ impl Edited<'_> {
         }
     }
 
-    fn check_metadata(&self, new: &Object, causes: &mut Causes) {
+    fn check_metadata(&self, new: &Object, causes: &mut FieldErrors) {
         let old = self.old;
         for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
             if metadata::get(new, member) != metadata::get(old, member) {
                 let value = metadata::get(new, member).cloned().unwrap_or_else(|| "".into());
-                causes.push(Cause::invalid_json(
+                causes.push(FieldError::invalid_json(
                     format!("metadata.{member}"),
                     &value,
                     "field is immutable",
@@ -445,7 +445,7 @@ impl Edited<'_> {
             }
         }
         if self.ends_at_zero() != metadata::ends_at_zero(old) {
-            causes.push(Cause::invalid_json(
+            causes.push(FieldError::invalid_json(
                 "metadata.deletionTimestamp",
                 &Value::Null,
                 "field is immutable",
@@ -461,7 +461,7 @@ impl Edited<'_> {
                     "no new finalizers can be added if the object is being deleted, found new finalizers \
                      []string{{{added}}}"
                 );
-                causes.push(Cause::forbidden("metadata.finalizers", &why));
+                causes.push(FieldError::forbidden("metadata.finalizers", &why));
             }
         }
     }

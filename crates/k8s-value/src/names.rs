@@ -1,5 +1,7 @@
-//! What a name, a label, an annotation key may look like: RFC 1123 and Kubernetes' qualified names.
-//! Each function returns why a text is wrong, or nothing.
+//! Names, labels and keys: RFC 1123, RFC 1035 and Kubernetes' qualified names. Each function returns
+//! why a text is wrong, in the words of the API server, and `None` if it is right.
+//!
+//! The rules are those of k8s.io/apimachinery/pkg/util/validation and pkg/api/validation.
 
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
@@ -8,16 +10,23 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
     start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-/// A DNS subdomain: most names.
-pub(crate) fn wrong_subdomain(name: &str) -> Option<&'static str> {
+/// A DNS subdomain: names of most objects.
+///
+/// ```
+/// assert_eq!(k8s_value::names::wrong_subdomain("shop.example"), None);
+/// assert!(k8s_value::names::wrong_subdomain("Shop").is_some());
+/// ```
+#[doc(alias = "IsDNS1123Subdomain")]
+pub fn wrong_subdomain(name: &str) -> Option<&'static str> {
     if name.len() > 253 {
         return Some("must be no more than 253 characters");
     }
     (!name.split('.').all(is_label)).then_some(SUBDOMAIN)
 }
 
-/// A DNS label: names of namespaces and services.
-pub(crate) fn wrong_label(name: &str) -> Option<&'static str> {
+/// A DNS label: names of namespaces.
+#[doc(alias = "IsDNS1123Label")]
+pub fn wrong_label(name: &str) -> Option<&'static str> {
     match name {
         _ if name.len() > 63 => Some("must be no more than 63 characters"),
         _ if is_label(name) => None,
@@ -26,8 +35,9 @@ pub(crate) fn wrong_label(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A DNS label that begins with a letter: names of resources, kinds and versions.
-pub(crate) fn wrong_dns_1035_label(name: &str) -> Option<&'static str> {
+/// A DNS label that begins with a letter: names of services, resources and versions.
+#[doc(alias = "IsDNS1035Label")]
+pub fn wrong_dns_1035_label(name: &str) -> Option<&'static str> {
     if name.len() > 63 {
         return Some("must be no more than 63 characters");
     }
@@ -47,7 +57,8 @@ fn is_label(part: &str) -> bool {
 }
 
 /// A name in a path, whatever the kind's own rule is.
-pub(crate) fn wrong_path_segment(name: &str) -> Option<&'static str> {
+#[doc(alias = "IsValidPathSegmentName")]
+pub fn wrong_path_segment(name: &str) -> Option<&'static str> {
     match name {
         "." => Some("may not be '.'"),
         ".." => Some("may not be '..'"),
@@ -56,8 +67,9 @@ pub(crate) fn wrong_path_segment(name: &str) -> Option<&'static str> {
     }
 }
 
-/// All that is wrong with the beginning of a name in a path (`IsValidPathSegmentPrefix`).
-pub(crate) fn wrongs_of_path_prefix(name: &str) -> impl Iterator<Item = &'static str> + use<> {
+/// All that is wrong with the beginning of a name in a path.
+#[doc(alias = "IsValidPathSegmentPrefix")]
+pub fn wrongs_of_path_prefix(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     let slash = name.contains('/').then_some("may not contain '/'");
     let percent = name.contains('%').then_some("may not contain '%'");
     slash.into_iter().chain(percent)
@@ -76,12 +88,13 @@ const QUALIFIED: &str = "a valid label key must consist of alphanumeric characte
 
 /// `[prefix/]name`: keys of labels and annotations, finalizers. The first thing that is wrong with
 /// it.
-pub(crate) fn wrong_qualified_name(name: &str) -> Option<&'static str> {
+pub fn wrong_qualified_name(name: &str) -> Option<&'static str> {
     wrongs_of_qualified_name(name).next()
 }
 
-/// All that is wrong with a `[prefix/]name` (`IsQualifiedName`).
-pub(crate) fn wrongs_of_qualified_name(name: &str) -> impl Iterator<Item = &'static str> + use<> {
+/// All that is wrong with a `[prefix/]name`.
+#[doc(alias = "IsQualifiedName")]
+pub fn wrongs_of_qualified_name(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     let (prefix, name) = match name.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, name),
@@ -101,7 +114,9 @@ pub(crate) fn wrongs_of_qualified_name(name: &str) -> impl Iterator<Item = &'sta
     [wrong_prefix, wrong_length, wrong_word].into_iter().flatten()
 }
 
-pub(crate) fn wrong_label_value(value: &str) -> Option<&'static str> {
+/// The value of a label.
+#[doc(alias = "IsValidLabelValue")]
+pub fn wrong_label_value(value: &str) -> Option<&'static str> {
     if value.len() > 63 {
         return Some("must be no more than 63 bytes");
     }
@@ -120,7 +135,8 @@ fn is_word(text: &str) -> bool {
 }
 
 /// The key of an entry of a ConfigMap or a Secret.
-pub(crate) fn wrong_data_key(key: &str) -> Option<&'static str> {
+#[doc(alias = "IsConfigMapKey")]
+pub fn wrong_data_key(key: &str) -> Option<&'static str> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     match key {
         "." => Some("must not be '.'"),
@@ -135,16 +151,49 @@ pub(crate) fn wrong_data_key(key: &str) -> Option<&'static str> {
     }
 }
 
-/// A finalizer without a domain that is none of Kubernetes' own, which were there before the rule.
-pub(crate) fn wrong_finalizer(name: &str) -> Option<&'static str> {
+/// A finalizer without a domain, except Kubernetes' own, which were there before the rule.
+#[doc(alias = "ValidateFinalizerName")]
+pub fn wrong_finalizer(name: &str) -> Option<&'static str> {
     (!name.contains('/') && !matches!(name, "orphan" | "foregroundDeletion" | "kubernetes"))
         .then_some("name is neither a standard finalizer name nor is it fully qualified")
 }
 
-/// The base of a generated name: the dash at its end is followed by more.
-pub(crate) fn without_dash(base: &str) -> String {
+/// Returns the base of a generated name as it is checked: more follows the dash at its end.
+#[doc(alias = "maskTrailingDash")]
+pub fn without_dash(base: &str) -> String {
     match base.strip_suffix('-') {
         Some(rest) if base.len() > 1 => format!("{rest}a"),
         _ => base.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_right_or_wrong() {
+        let (label, long) = ("a".repeat(63), "a".repeat(64));
+        let subdomain = [label.as_str(); 4].join(".");
+        type Wrong = fn(&str) -> Option<&'static str>;
+        let table: [(Wrong, &[&str], &[&str]); 7] = [
+            (wrong_subdomain, &["a", "a-b.c", &subdomain[2..]], &["", "A", "a.", "-a", &subdomain]),
+            (wrong_label, &["a", "0-b", &label], &["", "a.b", "a-", &long]),
+            (wrong_dns_1035_label, &["a", "a-0", &label], &["", "0a", "a.b", &long]),
+            (wrong_qualified_name, &["a", "A_b.c", "x.y/a"], &["", "/a", "a/", "a/b/c", "X/a"]),
+            (wrong_label_value, &["", "a", "A_b.c", &label], &["-", "a/b", "é", &long]),
+            (wrong_data_key, &["a", ".a", "A_b.c-"], &["", ".", "..", "..a", "a/b"]),
+            (wrong_finalizer, &["a/b", "orphan", "kubernetes"], &["", "a"]),
+        ];
+        for (wrong, right_names, wrong_names) in table {
+            for name in right_names {
+                assert_eq!(wrong(name), None, "{name}");
+            }
+            for name in wrong_names {
+                assert!(wrong(name).is_some(), "{name}");
+            }
+        }
+        assert_eq!(without_dash("a-"), "aa");
+        assert_eq!((without_dash("-"), without_dash("a")), ("-".to_owned(), "a".to_owned()));
     }
 }

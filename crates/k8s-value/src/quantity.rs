@@ -1,11 +1,15 @@
-//! Kubernetes quantities (`5Gi`, `500M`, `1e3`, `100m`): read, compared, and written in their one
-//! form.
+//! Quantities (`5Gi`, `500M`, `1e3`, `100m`): read, and written in their canonical form.
 //!
 //! The grammar and the form are those of k8s.io/apimachinery/pkg/api/resource/quantity.go.
 
-pub(crate) const WRONG: &str = "quantities must match the regular expression \
+use std::str::FromStr;
+
+use crate::ParseError;
+
+/// The error of a text that is no quantity, Go's `ErrFormatWrong`.
+pub const FORMAT: &str = "quantities must match the regular expression \
     '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
+const SUFFIX: &str = "unable to parse quantity's suffix";
 
 const NANO: u128 = 1_000_000_000;
 /// The largest binary one there is: what is more is cut to it.
@@ -24,20 +28,34 @@ enum Notation {
     Exponent,
 }
 
-/// An amount in billionths.
+/// An amount in billionths. One that needs more than 38 digits is the largest, `u128::MAX`.
+///
+/// ```
+/// use k8s_value::Quantity;
+///
+/// let size: Quantity = "1.5Gi".parse()?;
+/// assert_eq!(size.whole(), 1_610_612_736);
+/// # Ok::<(), k8s_value::ParseError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     negative: bool,
     nanos: u128,
     notation: Notation,
 }
 
-/// The one form of a quantity. Too large a one stays as it is.
+/// Returns the canonical form of a quantity. One with more than 38 digits stays as it is.
+///
+/// ```
+/// assert_eq!(k8s_value::quantity::canonical("1024Mi")?, "1Gi");
+/// # Ok::<(), k8s_value::ParseError>(())
+/// ```
 ///
 /// # Errors
 ///
-/// What Go's `ParseQuantity` says.
-pub(crate) fn canonical(text: &str) -> Result<String, String> {
+/// The text is no quantity.
+#[doc(alias = "CanonicalizeBytes")]
+pub fn canonical(text: &str) -> Result<String, ParseError> {
     let text = text.trim();
     let quantity = Quantity::parse(text)?;
     Ok(if stays(text) || quantity.nanos == u128::MAX {
@@ -47,13 +65,13 @@ pub(crate) fn canonical(text: &str) -> Result<String, String> {
     })
 }
 
-/// The same of an amount of resources, which is never finer than thousandths
-/// (`SetDefaults_ResourceList`).
+/// As [`canonical`], of an amount in a list of resources: rounded up to thousandths.
 ///
 /// # Errors
 ///
 /// As [`canonical`].
-pub(crate) fn canonical_resource(text: &str) -> Result<String, String> {
+#[doc(alias = "SetDefaults_ResourceList")]
+pub fn canonical_resource(text: &str) -> Result<String, ParseError> {
     const MILLI: u128 = NANO / 1000;
     let quantity = Quantity::parse(text.trim())?;
     if quantity.nanos.is_multiple_of(MILLI) || quantity.nanos == u128::MAX {
@@ -62,24 +80,35 @@ pub(crate) fn canonical_resource(text: &str) -> Result<String, String> {
     Ok(Quantity { nanos: quantity.nanos.next_multiple_of(MILLI), ..quantity }.to_text())
 }
 
-/// The amount in whole units, rounded up; `None` if the text is no quantity, or less than zero.
-pub(crate) fn bytes(text: &str) -> Option<u128> {
+/// Returns the amount in whole units, rounded up; `None` if the text is no quantity, or less than
+/// zero.
+pub fn bytes(text: &str) -> Option<u128> {
     let quantity =
         Quantity::parse(text).ok().filter(|quantity| !quantity.negative || quantity.nanos == 0)?;
     Some(quantity.nanos.div_ceil(NANO))
 }
 
 impl Quantity {
-    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+    /// Reads a quantity.
+    ///
+    /// # Errors
+    ///
+    /// The text is no quantity.
+    #[doc(alias = "ParseQuantity")]
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        Self::read(text).map_err(ParseError::new)
+    }
+
+    fn read(text: &str) -> Result<Self, &'static str> {
         let (negative, rest) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         let digits_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, suffix) = rest.split_at_checked(digits_end).ok_or(WRONG)?;
+        let (number, suffix) = rest.split_at_checked(digits_end).ok_or(FORMAT)?;
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-            return Err(WRONG);
+            return Err(FORMAT);
         }
         check_suffix(suffix)?;
         let places = |known: &[&str]| known.iter().position(|known| *known == suffix);
@@ -91,8 +120,8 @@ impl Quantity {
                 (Notation::Decimal, decimal(whole, fraction, exponent))
             }
             _ => {
-                let exponent = suffix.strip_prefix(['e', 'E']).ok_or(WRONG_SUFFIX)?;
-                let exponent: i64 = exponent.parse().map_err(|_| WRONG_SUFFIX)?;
+                let exponent = suffix.strip_prefix(['e', 'E']).ok_or(SUFFIX)?;
+                let exponent: i64 = exponent.parse().map_err(|_| SUFFIX)?;
                 (Notation::Exponent, decimal(whole, fraction, exponent))
             }
         };
@@ -100,22 +129,23 @@ impl Quantity {
         Ok(Self { negative, nanos, notation })
     }
 
-    pub(crate) const fn is_negative(self) -> bool {
+    /// Returns whether it is less than zero.
+    pub const fn is_negative(self) -> bool {
         self.negative && self.nanos > 0
     }
 
-    /// The amount, for comparing.
-    pub(crate) const fn nanos(self) -> u128 {
+    /// Returns the amount without its sign, in billionths.
+    pub const fn nanos(self) -> u128 {
         self.nanos
     }
 
-    /// The amount without its sign, as a whole number, rounded up.
-    pub(crate) const fn whole(self) -> u128 {
+    /// Returns the amount without its sign in whole units, rounded up.
+    pub const fn whole(self) -> u128 {
         self.nanos.div_ceil(NANO)
     }
 
-    /// Whether it is a whole number.
-    pub(crate) const fn is_whole(self) -> bool {
+    /// Returns whether it is a whole number.
+    pub const fn is_whole(self) -> bool {
         self.nanos.is_multiple_of(NANO)
     }
 
@@ -140,7 +170,15 @@ impl Quantity {
     }
 }
 
-/// Whether `ParseQuantity` takes the text for the one form already. It looks at it only roughly:
+impl FromStr for Quantity {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::parse(text)
+    }
+}
+
+/// Whether `ParseQuantity` takes the text for canonical already. It looks at it only roughly:
 /// `1E3` and `1.500` pass.
 fn stays(text: &str) -> bool {
     /// As many digits as an `int64` always holds.
@@ -190,7 +228,7 @@ fn divided(mut number: u128, by: u128, suffixes: usize) -> (u128, usize) {
 fn check_suffix(suffix: &str) -> Result<(), &'static str> {
     let rest = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
     let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
-    if rest.bytes().all(|byte| byte.is_ascii_digit()) { Ok(()) } else { Err(WRONG) }
+    if rest.bytes().all(|byte| byte.is_ascii_digit()) { Ok(()) } else { Err(FORMAT) }
 }
 
 /// `whole.fraction * 10^exponent` in billionths, rounded up.

@@ -1,6 +1,5 @@
-//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`.
-//! Characters that could end a script element are escaped. The store reads and writes objects here.
-//! Pure.
+//! JSON as Go's `encoding/json` writes it, and reads it without a type. A number is an `int64` or a
+//! `float64`. Characters that could end a script element are escaped.
 
 use std::io::{self, Write};
 
@@ -11,12 +10,12 @@ use serde_json::{Number, Value};
 /// The fewest digits of a whole number that an `int64` may not hold.
 const LONG: usize = 19;
 
-/// Reads JSON that was written here. A whole number that an `int64` does not hold is a float.
+/// Reads JSON. A whole number that an `int64` does not hold is a float.
 ///
 /// # Errors
 ///
-/// It is no JSON, or holds a number that a `float64` does not hold.
-pub(crate) fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
+/// The text is no JSON, or has a number that a `float64` does not hold.
+pub fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
     let mut value = serde_json::from_slice(json)?;
     if has_long_number(json) {
         widen(&mut value);
@@ -55,16 +54,14 @@ fn go_number(number: Number) -> Number {
     }
 }
 
-/// A `float64` as it is when its text has been read again: whole ones are an `int64`, if that holds
-/// them.
-pub(crate) fn stored_float(float: f64) -> Option<Number> {
+/// Returns a `float64` as it is after it was written and read: an `int64`, if that holds it.
+pub fn stored_float(float: f64) -> Option<Number> {
     let whole = float.to_string().parse::<i64>().map(Number::from);
     whole.ok().or_else(|| Number::from_f64(float))
 }
 
-/// Whether there is a float of zero that Go writes with a sign. An apply loses it when its YAML is
-/// read.
-pub(crate) fn has_sign_of_zero(value: &Value) -> bool {
+/// Returns whether the value has a negative zero, which Go writes with its sign.
+pub fn has_sign_of_zero(value: &Value) -> bool {
     match value {
         Value::Number(number) => {
             number.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative())
@@ -75,9 +72,9 @@ pub(crate) fn has_sign_of_zero(value: &Value) -> bool {
     }
 }
 
-/// Makes each number what it is after it was stored and read again. Go writes a whole float without
+/// Makes each number what it is after it was written and read. Go writes a whole float without
 /// a fraction; returns whether there was one.
-pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
+pub fn shorten_numbers(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
             *number = go_number(number.clone());
@@ -101,21 +98,27 @@ fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
 }
 
 /// Appends a value as Go's `json.Marshal` writes it.
-pub(crate) fn write(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+#[doc(alias = "Marshal")]
+pub fn write(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     // A vector takes everything, and JSON values have no keys but texts.
     let written = value.serialize(&mut Serializer::with_formatter(out, Go));
     debug_assert!(written.is_ok(), "JSON values can be written");
 }
 
-/// A value as Go's `json.Marshal` writes it.
-pub(crate) fn go_json(value: &(impl Serialize + ?Sized)) -> String {
+/// Returns a value as Go's `json.Marshal` writes it.
+///
+/// ```
+/// let value = serde_json::json!({"a": "<b>", "c": 1e21});
+/// assert_eq!(k8s_value::go_json::go_json(&value), r#"{"a":"\u003cb\u003e","c":1e+21}"#);
+/// ```
+pub fn go_json(value: &(impl Serialize + ?Sized)) -> String {
     let mut out = Vec::new();
     write(&mut out, value);
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// JSON with what Go escapes in texts escaped; it stands nowhere but in texts.
-pub(crate) fn escaped(json: &str) -> std::borrow::Cow<'_, str> {
+/// Returns JSON with the escapes that Go adds to texts.
+pub fn escaped(json: &str) -> std::borrow::Cow<'_, str> {
     if !json.contains(is_escaped) {
         return json.into();
     }

@@ -1,11 +1,11 @@
-//! Values of JSON as Go prints them, where its messages show them.
+//! Values of JSON as Go prints them, where its messages show them: the verbs of package `fmt`.
 
 use serde_json::{Number, Value};
 
-use crate::schema::number_text;
+use crate::go_json::go_json;
 
-/// As Go's `%T` has it.
-pub(crate) fn go_type(value: &Value) -> &'static str {
+/// Returns the value's type as `%T` prints it.
+pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
@@ -16,8 +16,8 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
-/// What it is in JSON, as Go's decoder says it.
-pub(crate) const fn json_type(value: &Value) -> &'static str {
+/// Returns the value's type as errors of Go's JSON decoder name it.
+pub const fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -28,8 +28,8 @@ pub(crate) const fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// A text as Go's `%q` has it.
-pub(crate) fn quoted(text: &str) -> String {
+/// Returns a text as `%q` prints it.
+pub fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         match c {
@@ -56,8 +56,8 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// As `quoted`, of bytes that may be no text.
-pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+/// As [`quoted`], of bytes that may be no text.
+pub fn quoted_bytes(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         let valid = quoted(chunk.valid());
@@ -71,8 +71,8 @@ fn number_type(number: &Number) -> &'static str {
     if number.is_f64() { "float64" } else { "int64" }
 }
 
-/// As Go's `%s` has it, which finds fault with all that is no text.
-pub(crate) fn go_string(value: &Value) -> String {
+/// Returns a value as `%s` prints it, which marks all that is no text.
+pub fn go_string(value: &Value) -> String {
     match value {
         Value::Null => "%!s(<nil>)".to_owned(),
         Value::Bool(_) | Value::Number(_) => format!("%!s({}={})", go_type(value), go_text(value)),
@@ -86,8 +86,8 @@ fn inner_string(value: &Value) -> String {
     if value.is_null() { go_text(value) } else { go_string(value) }
 }
 
-/// As Go's `%#v` has it.
-pub(crate) fn go_syntax(value: &Value) -> String {
+/// Returns a value as `%#v` prints it.
+pub fn go_syntax(value: &Value) -> String {
     let inner = |value: &Value| go_syntax(value);
     match value {
         Value::Null => "interface {}(nil)".to_owned(),
@@ -107,8 +107,13 @@ pub(crate) fn go_syntax(value: &Value) -> String {
     }
 }
 
-/// As Go's `%v` has it.
-pub(crate) fn go_text(value: &Value) -> String {
+/// Returns a value as `%v` prints it.
+///
+/// ```
+/// let value = serde_json::json!({"a": [1, null]});
+/// assert_eq!(k8s_value::go_value::go_text(&value), "map[a:[1 <nil>]]");
+/// ```
+pub fn go_text(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".to_owned(),
         Value::Bool(truth) => truth.to_string(),
@@ -128,4 +133,34 @@ fn nested(value: &Value, one: fn(&Value) -> String) -> String {
         }
         _ => one(value),
     }
+}
+
+/// Returns a value as field errors show it: a text in quotes, a number as `%v`, all else as JSON.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        Value::Number(number) => number_text(number),
+        other => go_json(other),
+    }
+}
+
+/// Returns a number as `%v` prints it.
+pub fn number_text(number: &Number) -> String {
+    match number.as_f64().filter(|_| number.is_f64()) {
+        Some(float) => float_text(float),
+        None => number.to_string(),
+    }
+}
+
+/// Returns a `float64` as `%v` prints it: the shortest text that reads back the same, with an exponent
+/// if that is below -4 or at least 21.
+pub fn float_text(float: f64) -> String {
+    let scientific = format!("{float:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let power: i32 = exponent.parse().unwrap_or(0);
+    if (-4..21).contains(&power) {
+        return format!("{float}");
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", power.unsigned_abs())
 }

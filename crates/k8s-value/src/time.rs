@@ -1,10 +1,11 @@
-//! `metav1.Time` and `metav1.MicroTime`: RFC 3339 as Go's `time.Parse` reads it, written in UTC
-//! with whole seconds, or with exactly six digits of one. The first moment of year 1 is Go's zero,
-//! which is written as null.
+//! Times (`metav1.Time`, `metav1.MicroTime`): RFC 3339 as Go's `time.Parse` reads it, written in UTC.
+//! The first moment of year 1 is Go's zero time, which is written as null.
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, ToSpan as _};
 use serde_json::Value;
+
+use crate::ParseError;
 
 /// Go's `time.RFC3339`.
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
@@ -15,35 +16,44 @@ const FRACTION: &str = ".000000";
 /// The years after which the calendar is the same again.
 const CYCLE: i16 = 400;
 
-/// A time in whole seconds: fractions are cut off.
+/// Returns a `metav1.Time` as it is written: in whole seconds, without fractions. Null for Go's zero
+/// time.
+///
+/// ```
+/// let time = k8s_value::time::seconds("2026-01-02T03:04:05.9+02:00")?;
+/// assert_eq!(time, "2026-01-02T01:04:05Z");
+/// # Ok::<(), k8s_value::ParseError>(())
+/// ```
 ///
 /// # Errors
 ///
-/// What Go's `time.Parse` says.
-pub(crate) fn seconds(text: &str) -> Result<Value, String> {
-    parse(text, Precision::Seconds)
+/// The text is no time.
+pub fn seconds(text: &str) -> Result<Value, ParseError> {
+    parse(text, Precision::Seconds).map_err(ParseError::new)
 }
 
-/// A time with six digits of a second.
+/// Returns a `metav1.MicroTime` as it is written: with six digits of a second. Null for Go's zero
+/// time.
 ///
 /// # Errors
 ///
-/// What Go's `time.Parse` says: it takes exactly six.
-pub(crate) fn micros(text: &str) -> Result<Value, String> {
-    parse(text, Precision::Micros)
+/// The text is no time, or has not exactly six digits of a second.
+pub fn micros(text: &str) -> Result<Value, ParseError> {
+    parse(text, Precision::Micros).map_err(ParseError::new)
 }
 
 /// How much of a second is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Precision {
-    /// `metav1.Time`
+pub enum Precision {
+    /// Whole seconds: `metav1.Time`.
     Seconds,
-    /// `metav1.MicroTime`
+    /// Six digits: `metav1.MicroTime`.
     Micros,
 }
 
-/// A time as protobuf says it; nothing if four digits cannot say its year.
-pub(crate) fn since_1970(seconds: i64, nanos: i32, precision: Precision) -> Option<String> {
+/// Returns a time of protobuf, since 1970, as it is written in JSON. `None` if its year has more
+/// than four digits.
+pub fn since_1970(seconds: i64, nanos: i32, precision: Precision) -> Option<String> {
     let time = DateTime::constant(1970, 1, 1, 0, 0, 0, 0)
         .checked_add(SignedDuration::new(seconds, nanos))
         .ok()?;
@@ -275,7 +285,6 @@ mod tests {
     use serde_json::Value;
 
     use super::{MICROS, micros, quoted, seconds};
-
     #[test]
     fn times_are_written_in_utc() {
         for (text, expected) in [
@@ -333,7 +342,7 @@ mod tests {
             ("2026-01-02T03:04:05é01:00", format!(r#"{layout} "\xc3\xa901:00" as "Z07:00""#)),
         ] {
             assert_eq!(
-                seconds(text),
+                seconds(text).map_err(String::from),
                 Err(format!("parsing time {} {why}", quoted(text.as_bytes())))
             );
         }
@@ -349,14 +358,17 @@ mod tests {
             ("2026-02-03T03:04:05+24:61", "time zone offset minute out of range"),
             ("2026-02-03T03:04:05Zx", r#"extra text: "x""#),
         ] {
-            assert_eq!(seconds(text), Err(format!("parsing time {text:?}: {why}")));
+            assert_eq!(
+                seconds(text).map_err(String::from),
+                Err(format!("parsing time {text:?}: {why}"))
+            );
         }
         let text = "2026-01-01T00:00:00Z";
         let why = format!(r#"parsing time "{text}" as "{MICROS}": cannot parse "Z" as ".000000""#);
-        assert_eq!(micros(text), Err(why));
+        assert_eq!(micros(text).map_err(String::from), Err(why));
         let text = "2026-01-01T00:00:00.-00001Z";
         assert_eq!(
-            micros(text),
+            micros(text).map_err(String::from),
             Err(format!("parsing time {text:?}: fractional second out of range"))
         );
         for text in ["2026-01-02T03:04:05.0000060Z", "2026-01-02T03:04:05.00000Z", "é026-01-02"] {
