@@ -5,6 +5,7 @@ mod check;
 mod defaults;
 mod field_path;
 mod openapi;
+
 mod registered;
 mod rules;
 mod served;
@@ -12,6 +13,7 @@ mod settle;
 mod shown;
 mod status;
 mod structural;
+mod version_paths;
 #[cfg(test)]
 mod tests;
 

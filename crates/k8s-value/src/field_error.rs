@@ -1,5 +1,5 @@
-//! `FieldError` and `FieldErrors`: what is wrong with the fields of an object, as an `Invalid` status
-//! lists it in its causes.
+//! `FieldError` and `FieldErrors`: what is wrong with the fields of an object, as an `Invalid`
+//! status lists it in its causes.
 //!
 //! The words are those of k8s.io/apimachinery/pkg/util/validation/field.
 

@@ -152,8 +152,8 @@ pub fn number_text(number: &Number) -> String {
     }
 }
 
-/// Returns a `float64` as `%v` prints it: the shortest text that reads back the same, with an exponent
-/// if that is below -4 or at least 21.
+/// Returns a `float64` as `%v` prints it: the shortest text that reads back the same, with an
+/// exponent if that is below -4 or at least 21.
 pub fn float_text(float: f64) -> String {
     let scientific = format!("{float:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };

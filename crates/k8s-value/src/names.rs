@@ -1,5 +1,5 @@
-//! Names, labels and keys: RFC 1123, RFC 1035 and Kubernetes' qualified names. Each function returns
-//! why a text is wrong, in the words of the API server, and `None` if it is right.
+//! Names, labels and keys: RFC 1123, RFC 1035 and Kubernetes' qualified names. Each function
+//! returns why a text is wrong, in the words of the API server, and `None` if it is right.
 //!
 //! The rules are those of k8s.io/apimachinery/pkg/util/validation and pkg/api/validation.
 

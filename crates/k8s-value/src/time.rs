@@ -1,5 +1,5 @@
-//! Times (`metav1.Time`, `metav1.MicroTime`): RFC 3339 as Go's `time.Parse` reads it, written in UTC.
-//! The first moment of year 1 is Go's zero time, which is written as null.
+//! Times (`metav1.Time`, `metav1.MicroTime`): RFC 3339 as Go's `time.Parse` reads it, written in
+//! UTC. The first moment of year 1 is Go's zero time, which is written as null.
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, ToSpan as _};
@@ -16,8 +16,7 @@ const FRACTION: &str = ".000000";
 /// The years after which the calendar is the same again.
 const CYCLE: i16 = 400;
 
-/// Returns a `metav1.Time` as it is written: in whole seconds, without fractions. Null for Go's zero
-/// time.
+/// Returns a `metav1.Time` as it is written: in whole seconds. Null for Go's zero time.
 ///
 /// ```
 /// let time = k8s_value::time::seconds("2026-01-02T03:04:05.9+02:00")?;
