@@ -22,7 +22,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wq-prometheus", &["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"]),
     ("lease-election", &[]),
     ("k8s-value", &[]),
-    ("embedded-apiserver", &["k8s-value"]),
+    ("k8s-cel", &["k8s-value"]),
+    ("embedded-apiserver", &["k8s-cel", "k8s-value"]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
 ];
 
@@ -39,6 +40,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("wq-priority", &["tokio", "kube", "k8s-openapi"]),
     ("wq-prometheus", &["tokio", "kube", "k8s-openapi"]),
     ("k8s-value", &["tokio", "kube", "k8s-openapi"]),
+    ("k8s-cel", &["tokio", "kube", "k8s-openapi"]),
     ("control-plane", &["tokio", "kube", "k8s-openapi"]),
     ("xtask", &["tokio", "kube", "k8s-openapi"]),
 ];

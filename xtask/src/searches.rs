@@ -80,7 +80,7 @@ pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 /// objects at full size; models and histories of the controller runtime.
 pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let mut command =
-        workspace.cargo(&["test", "--package", "embedded-apiserver", "--all-features"]);
+        workspace.cargo(&["test", "-p", "embedded-apiserver", "-p", "k8s-cel", "--all-features"]);
     command.args(["--lib", "--test", "it", "--test", "history", "--test", "memory"]);
     for program in schedules::compiled(workspace, command, &[], deadline)?.iter() {
         let mut command = program.call();

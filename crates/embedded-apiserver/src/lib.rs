@@ -33,7 +33,6 @@ mod body;
 mod kind;
 mod definition;
 mod schema;
-mod cel;
 mod json_path;
 mod json_syntax;
 mod registry;

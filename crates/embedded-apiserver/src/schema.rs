@@ -4,12 +4,12 @@
 
 mod check;
 mod correlation;
+mod declared;
 mod embedded;
 mod fill;
 mod formats;
 mod lists;
 mod path;
-mod pattern;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,6 @@ pub(crate) use crate::schema::fill::fill;
 pub(crate) use crate::schema::formats::Format;
 pub(crate) use crate::schema::lists::check_lists;
 pub(crate) use crate::schema::path::Path;
-pub(crate) use crate::schema::pattern::Pattern;
 pub(crate) use crate::schema::prune::{prune, prune_nulls, prune_value};
 
 /// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what
@@ -126,7 +125,7 @@ pub(crate) struct Schema {
     pub(crate) required: Vec<String>,
     pub(crate) allowed: Vec<Value>,
     pub(crate) limits: Limits,
-    pub(crate) pattern: Option<Pattern>,
+    pub(crate) pattern: Option<k8s_cel::Pattern>,
     pub(crate) all_of: Vec<Self>,
     pub(crate) any_of: Vec<Self>,
     pub(crate) one_of: Vec<Self>,
@@ -227,7 +226,9 @@ impl Schema {
                 max_properties: count("maxProperties"),
                 min_properties: count("minProperties"),
             },
-            pattern: Some(text("pattern")).filter(|pattern| !pattern.is_empty()).map(Pattern::new),
+            pattern: Some(text("pattern"))
+                .filter(|pattern| !pattern.is_empty())
+                .map(k8s_cel::Pattern::new),
             all_of: several("allOf")?,
             any_of: several("anyOf")?,
             one_of: several("oneOf")?,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::cel::{self, Declared, Expression, Failure};
 use crate::definition::field_path::{self, Step};
 use crate::definition::structural::{flag, list, text};
 use crate::schema::{ListType, Path, Schema};
 use crate::status::{FieldError, FieldErrors};
+use k8s_cel::{self as cel, CompileError, Declared, EvalError, Evaluation, Expression};
 use k8s_value::go_value::shown;
 
 pub(super) use crate::definition::rules::admit::{check, missing};
@@ -39,7 +39,7 @@ pub(super) struct Rules {
 struct Rule {
     /// What it is called when it is broken or fails.
     name: String,
-    expression: Result<Expression, String>,
+    expression: Result<Expression, CompileError>,
     /// What is said if it is broken, and what makes it, if something does.
     message: String,
     says: Option<Expression>,
@@ -51,7 +51,7 @@ struct Rule {
 impl Rules {
     /// Reads the rules of the schema of a version; nothing: it has none.
     pub(super) fn read(schema: &Value, parsed: &Schema) -> Option<Self> {
-        let declared = Declared::of(parsed, true);
+        let declared = parsed.declared(true);
         Self::read_at(schema, parsed, declared.as_ref())
     }
 
@@ -66,7 +66,7 @@ impl Rules {
             let inner = schema.get("properties").and_then(|all| all.get(name));
             let known = match cel::escaped(name) {
                 Some(name) => declared.member(&name).cloned(),
-                None => Declared::of(member, member.embedded),
+                None => member.declared(member.embedded),
             };
             if let Some(found) =
                 inner.and_then(|inner| Self::read_at(inner, member, known.as_ref()))
@@ -119,11 +119,11 @@ impl Rule {
         let name = if message.is_empty() { source.trim() } else { message };
         let says = match text(rule, "messageExpression") {
             "" => None,
-            says => Expression::read(says, declared, optional_old).ok(),
+            says => Expression::compile(says, declared, optional_old).ok(),
         };
         Some(Self {
             name: name.to_owned(),
-            expression: Expression::read(source, declared, optional_old),
+            expression: Expression::compile(source, declared, optional_old),
             message: if message.is_empty() {
                 format!("failed rule: {name}")
             } else {
@@ -313,24 +313,24 @@ impl Run<'_> {
                 return Ok(());
             }
         };
-        if expression.uses_old && old.is_none() && !rule.optional_old {
+        if expression.uses_old() && old.is_none() && !rule.optional_old {
             return Ok(());
         }
         let optional = rule.optional_old.then(|| cel::Value::Optional(old.cloned().map(Arc::new)));
         let old = optional.as_ref().or(old);
-        let (value, cost) = expression.evaluate(itself, old);
+        let Evaluation { value, cost } = expression.evaluate(itself, old);
         let why = "validation failed due to running out of cost budget, no further validation rules will be run";
         self.spend(cost, at, schema, why)?;
         let name = &rule.name;
         match value {
             Ok(cel::Value::Bool(true)) => return Ok(()),
             Ok(_) => {}
-            Err(failure @ Failure::NoSuchOverload) => {
+            Err(failure @ EvalError::NoSuchOverload) => {
                 let why = "call arguments did not match a supported operator, function or macro signature for rule";
                 self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
                 return Ok(());
             }
-            Err(failure @ Failure::TooExpensive) => {
+            Err(failure @ EvalError::TooExpensive) => {
                 let why = "no further validation rules will be run due to call cost exceeds limit for rule";
                 self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
                 return Err(Spent);
@@ -347,7 +347,7 @@ impl Run<'_> {
             (path, below) => format!("{path}.{below}"),
         };
         let cause = broken(&rule.reason, field, at.value, &message);
-        if !expression.uses_old && at.ratchet.holds() {
+        if !expression.uses_old() && at.ratchet.holds() {
             self.warnings.push(cause.to_string());
         } else {
             self.causes.push(cause);
@@ -359,7 +359,7 @@ impl Run<'_> {
     fn message(&mut self, rule: &Rule, subject: Subject<'_>) -> Result<String, Spent> {
         let Subject { schema, at, itself, old } = subject;
         let Some(says) = &rule.says else { return Ok(rule.message.clone()) };
-        let (value, cost) = says.evaluate(itself, old);
+        let Evaluation { value, cost } = says.evaluate(itself, old);
         let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules \
                    will be run";
         self.spend(cost, at, schema, why)?;

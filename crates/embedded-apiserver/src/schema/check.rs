@@ -259,8 +259,8 @@ impl Checker<'_> {
         let pattern = schema.pattern.as_ref()?;
         let what = match pattern.matches(text) {
             Ok(true) => return None,
-            Ok(false) => format!("should match '{}'", pattern.text),
-            Err(why) => format!("should match '{}, but pattern is invalid: {why}'", pattern.text),
+            Ok(false) => format!("should match '{}'", pattern.text()),
+            Err(why) => format!("should match '{}, but pattern is invalid: {why}'", pattern.text()),
         };
         Some(self.wrong(path, &format!("{text:?}"), &what))
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::cel::{Declared, Expression, Type, escaped};
 use crate::definition::shown;
 use crate::definition::structural::{flag, list, text};
 use crate::schema::{Path, Schema};
 use crate::status::{FieldError, FieldErrors};
+use k8s_cel::{Declared, Expression, Type, escaped};
 
 /// As much one rule may cost.
 const RULE_LIMIT: u64 = 10_000_000;
@@ -23,7 +23,7 @@ const MOST_EXPENSIVE: usize = 4;
 pub(in crate::definition) fn missing(schema: &Value) -> Option<String> {
     let sources = list(schema, "x-kubernetes-validations").iter();
     let sources = sources.flat_map(|rule| [text(rule, "rule"), text(rule, "messageExpression")]);
-    let mut found = sources.filter(|source| !source.is_empty()).find_map(Expression::missing);
+    let mut found = sources.filter(|source| !source.is_empty()).find_map(Expression::unsupported);
     crate::definition::structural::each_child(schema, &mut |child| {
         if found.is_none() {
             found = missing(child);
@@ -44,7 +44,7 @@ pub(in crate::definition) fn check(
     let root = Node {
         schema,
         parsed,
-        declared: Declared::of(parsed, true),
+        declared: parsed.declared(true),
         count: Some(1),
         uncorrelated: None,
     };
@@ -105,7 +105,7 @@ impl Admission<'_> {
         };
         let declared = |name: Option<String>, of: &Schema| match (&node.declared, name) {
             (Some(declared), Some(name)) => declared.member(&name).cloned(),
-            _ => Declared::of(of, of.embedded),
+            _ => of.declared(of.embedded),
         };
         if let (Some(inner), Some(values)) =
             (schema.get("additionalProperties"), parsed.additional.schema())
@@ -179,7 +179,7 @@ impl Admission<'_> {
             }
         };
         let count = node.count.unwrap_or_else(|| declared.max_cardinality());
-        let cost = expression.max_cost.saturating_mul(count);
+        let cost = expression.max_cost().saturating_mul(count);
         if cost > RULE_LIMIT {
             let why = too_much("estimated rule cost", cost, RULE_LIMIT);
             self.wrong.push(FieldError::forbidden(field("rule"), &why));
@@ -193,17 +193,20 @@ impl Admission<'_> {
                     self.wrong.push(FieldError::invalid_shown(place, &shown::rule(rule), &why));
                 }
                 Ok(says) => {
-                    if says.max_cost > RULE_LIMIT {
-                        let why =
-                            too_much("estimated messageExpression cost", says.max_cost, RULE_LIMIT);
+                    if says.max_cost() > RULE_LIMIT {
+                        let why = too_much(
+                            "estimated messageExpression cost",
+                            says.max_cost(),
+                            RULE_LIMIT,
+                        );
                         self.wrong.push(FieldError::forbidden(field("messageExpression"), &why));
                     }
-                    self.spend(field("messageExpression"), says.max_cost);
+                    self.spend(field("messageExpression"), says.max_cost());
                 }
             }
         }
         let said = rule.get("optionalOldSelf").filter(|said| !said.is_null());
-        match (expression.uses_old, &node.uncorrelated, said) {
+        match (expression.uses_old(), &node.uncorrelated, said) {
             (true, Some(list), _) => {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
@@ -230,7 +233,7 @@ fn read(
         Type::Bool => ("", "cel expression must evaluate to a bool"),
         _ => ("messageExpression ", "messageExpression must evaluate to a string"),
     };
-    let expression = Expression::read(source, declared, optional_old)
+    let expression = Expression::compile(source, declared, optional_old)
         .map_err(|why| format!("{of_message}compilation failed: {why}"))?;
     if expression.result() != wanted {
         return Err(must.to_owned());

@@ -1,15 +1,15 @@
 //! `'...'.format([...])` (cel-go's `ext/formatting.go`), but for `%e`.
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::convert::shown;
-use crate::cel::types::Type;
-use crate::cel::value::{Key, Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::convert::shown;
+use crate::types::Type;
+use crate::value::{Key, Value, Value as V};
 
 /// Digits behind the point, if nothing is said.
 const PRECISION: usize = 6;
 
 /// The letters of the clauses of a text.
-pub(in crate::cel) fn clauses(text: &str) -> Vec<char> {
+pub(crate) fn clauses(text: &str) -> Vec<char> {
     let mut letters = Vec::new();
     let mut chars = text.chars();
     while chars.any(|c| c == '%') {
@@ -21,10 +21,7 @@ pub(in crate::cel) fn clauses(text: &str) -> Vec<char> {
 }
 
 /// Whether a clause does not take values of a type: what it is called, and what it takes.
-pub(in crate::cel) const fn refuses(
-    clause: char,
-    of: &Type,
-) -> Option<(&'static str, &'static str)> {
+pub(crate) const fn refuses(clause: char, of: &Type) -> Option<(&'static str, &'static str)> {
     let number = matches!(of, Type::Int | Type::Uint | Type::Dyn | Type::Error);
     match clause {
         'd' if !number => Some(("decimal", "integers")),
@@ -40,7 +37,7 @@ pub(in crate::cel) const fn refuses(
 }
 
 /// Fills values into a text.
-pub(super) fn format(text: &str, args: &[Value]) -> Result<String, Failure> {
+pub(super) fn format(text: &str, args: &[Value]) -> Result<String, EvalError> {
     let mut out = String::new();
     let mut chars = text.chars().peekable();
     let mut args = args.iter().enumerate();
@@ -71,7 +68,7 @@ pub(super) fn format(text: &str, args: &[Value]) -> Result<String, Failure> {
         }
         let clause = chars.next().ok_or_else(|| unreadable("unexpected end of string"))?;
         let Some((at, value)) = args.next() else {
-            return Err(Failure::said(format!("index {used} out of range")));
+            return Err(EvalError::said(format!("index {used} out of range")));
         };
         used = at + 1;
         out.push_str(&clause_of(clause, precision, value)?);
@@ -79,14 +76,14 @@ pub(super) fn format(text: &str, args: &[Value]) -> Result<String, Failure> {
     Ok(out)
 }
 
-fn unreadable(why: &str) -> Failure {
-    Failure::said(format!("could not parse formatting clause: {why}"))
+fn unreadable(why: &str) -> EvalError {
+    EvalError::said(format!("could not parse formatting clause: {why}"))
 }
 
-fn clause_of(clause: char, precision: usize, value: &Value) -> Result<String, Failure> {
+fn clause_of(clause: char, precision: usize, value: &Value) -> Result<String, EvalError> {
     let wrong = |what: &str, takes: &str| {
         let given = value.type_name();
-        Failure::said(format!(
+        EvalError::said(format!(
             "error during formatting: {what} clause can only be used on {takes}, was given {given}"
         ))
     };
@@ -143,7 +140,7 @@ fn grouped(number: &str) -> String {
 }
 
 /// `%s`.
-fn plain(value: &Value) -> Result<String, Failure> {
+fn plain(value: &Value) -> Result<String, EvalError> {
     Ok(match value {
         V::List(list) => {
             let items = list.items.iter().map(inner).collect::<Result<Vec<_>, _>>()?;
@@ -163,14 +160,14 @@ fn plain(value: &Value) -> Result<String, Failure> {
         V::Object(_) | V::Optional(_) | V::Quantity(_) | V::Ip(_) | V::Cidr(..) | V::Broken(_) => {
             let why = "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, \
                        maps, lists, types, durations, and timestamps, was given ";
-            return Err(Failure::said(format!("{why}{}", value.type_name())));
+            return Err(EvalError::said(format!("{why}{}", value.type_name())));
         }
         value => shown(value),
     })
 }
 
 /// A value inside of a list or a map.
-fn inner(value: &Value) -> Result<String, Failure> {
+fn inner(value: &Value) -> Result<String, EvalError> {
     Ok(match value {
         V::Text(text) => format!("{text:?}"),
         V::Bytes(_) => format!("b{:?}", shown(value)),

@@ -1,15 +1,14 @@
-//! `pattern`: a regular expression in the syntax of Go's `regexp`, which is nearly that of the
+//! `Pattern`: a regular expression in the syntax of Go's `regexp`, which is nearly that of the
 //! crate `regex`.
 
 use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-/// A pattern, compiled when a value first meets it.
+/// A regular expression in the syntax of Go's `regexp`. It is compiled when it is first used.
 #[derive(Debug)]
-pub(crate) struct Pattern {
-    /// As the schema has it.
-    pub(crate) text: String,
+pub struct Pattern {
+    text: String,
     compiled: OnceLock<Result<Regex, String>>,
 }
 
@@ -19,25 +18,31 @@ const MAX_COMPILED: usize = 1 << 20;
 const MAX_REPEAT: u32 = 1000;
 
 impl Pattern {
-    pub(crate) fn new(text: &str) -> Self {
+    /// Keeps a pattern.
+    pub fn new(text: &str) -> Self {
         Self { text: text.to_owned(), compiled: OnceLock::new() }
     }
 
-    /// Whether some part of a text matches.
+    /// Returns the pattern as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether some part of a text matches.
     ///
     /// # Errors
     ///
     /// Says why the pattern cannot be compiled.
-    pub(super) fn matches(&self, text: &str) -> Result<bool, &str> {
+    pub fn matches(&self, text: &str) -> Result<bool, &str> {
         self.compiled().map(|regex| regex.is_match(text))
     }
 
-    /// As many parts of a text that match, at most.
+    /// Returns the parts of a text that match, at most so many.
     ///
     /// # Errors
     ///
     /// Says why the pattern cannot be compiled.
-    pub(crate) fn find_all(&self, text: &str, most: usize) -> Result<Vec<String>, &str> {
+    pub fn find_all(&self, text: &str, most: usize) -> Result<Vec<String>, &str> {
         let regex = self.compiled()?;
         Ok(regex.find_iter(text).take(most).map(|found| found.as_str().to_owned()).collect())
     }
@@ -52,9 +57,9 @@ impl Pattern {
         compiled.as_ref().map_err(String::as_str)
     }
 
-    /// Why Go would not compile it, as Go says it where that is known. It is only parsed: what is
-    /// large is compiled when it is needed, and only then.
-    pub(crate) fn problem(text: &str) -> Option<String> {
+    /// Returns why Go would not compile a pattern, in Go's words where these are known. The pattern
+    /// is only parsed.
+    pub fn problem(text: &str) -> Option<String> {
         use regex_syntax::ast::ErrorKind as Kind;
         let mut parser = regex_syntax::ast::parse::Parser::new();
         let ast = match parser.parse(&translated(text)) {

@@ -9,66 +9,89 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value as Json;
 
-use crate::cel::ast::Literal;
-use crate::cel::failure::Failure;
+use crate::ast::Literal;
+use crate::eval_error::EvalError;
 
+/// A value of an expression. Clones are cheap.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
+    /// `null`.
     Null,
+    /// A `bool`.
     Bool(bool),
+    /// An `int`.
     Int(i64),
+    /// A `uint`.
     Uint(u64),
+    /// A `double`.
     Double(f64),
+    /// A `string`.
     Text(Arc<str>),
+    /// `bytes`.
     Bytes(Arc<[u8]>),
-    /// In nanoseconds, as Go's `time.Duration`.
+    /// A duration in nanoseconds, as Go's `time.Duration`.
     Duration(i64),
+    /// A timestamp.
     Timestamp(Timestamp),
+    /// A list.
     List(List),
+    /// A map.
     Map(Arc<BTreeMap<Key, Self>>),
+    /// An object with known members.
     Object(Arc<Object>),
+    /// An optional value.
     Optional(Option<Arc<Self>>),
     /// A type, by its name.
     Type(&'static str),
-    /// In nanos (10^-9).
+    /// A quantity, in nanos (10^-9).
     Quantity(i128),
+    /// An IP address.
     Ip(IpAddr),
+    /// A network: its address and the length of its prefix.
     Cidr(IpAddr, u8),
-    /// What is not as its schema says: reading it fails.
+    /// A value that is not as its schema says. Reading it fails with this text.
     Broken(Arc<str>),
 }
 
-/// A list, and what of the order of its elements counts.
+/// A list, and how it is compared.
 #[derive(Debug, Clone)]
-pub(crate) struct List {
-    pub(crate) items: Arc<Vec<Value>>,
-    pub(crate) order: Order,
+pub struct List {
+    /// The elements.
+    pub items: Arc<Vec<Value>>,
+    /// What of the order of the elements counts.
+    pub order: Order,
 }
 
+/// What of the order of a list's elements counts.
 #[derive(Debug, Clone)]
-pub(crate) enum Order {
+pub enum Order {
+    /// All of it.
     Counts,
-    /// `x-kubernetes-list-type: set`.
+    /// Nothing: `x-kubernetes-list-type: set`.
     Set,
-    /// `x-kubernetes-list-type: map`, by these members of the elements.
+    /// Nothing: `x-kubernetes-list-type: map`. These members identify an element.
     Keyed(Arc<[String]>),
 }
 
 /// An object whose schema names its members.
 #[derive(Debug, Default)]
-pub(crate) struct Object {
-    /// By the names that expressions use.
-    pub(crate) members: BTreeMap<String, Value>,
-    /// What the schema does not name: it can only be compared.
-    pub(crate) rest: BTreeMap<String, Json>,
+pub struct Object {
+    /// The members, by the names that expressions use.
+    pub members: BTreeMap<String, Value>,
+    /// Members that the schema does not name. They are only compared.
+    pub rest: BTreeMap<String, Json>,
 }
 
 /// A key of a map.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Key {
+pub enum Key {
+    /// A `bool`.
     Bool(bool),
+    /// An `int`.
     Int(i64),
+    /// A `uint`.
     Uint(u64),
+    /// A `string`.
     Text(Arc<str>),
 }
 
@@ -84,7 +107,8 @@ impl Key {
 }
 
 impl List {
-    pub(crate) fn of(items: Vec<Value>) -> Value {
+    /// A list whose order counts.
+    pub fn of(items: Vec<Value>) -> Value {
         Value::List(Self { items: Arc::new(items), order: Order::Counts })
     }
 }
@@ -102,7 +126,8 @@ impl Value {
         }
     }
 
-    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
+    /// A text.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(text.into())
     }
 
@@ -178,10 +203,10 @@ impl Value {
     /// # Errors
     ///
     /// One of them is not as its schema says.
-    pub(super) fn equals(&self, other: &Self) -> Result<bool, Failure> {
+    pub(super) fn equals(&self, other: &Self) -> Result<bool, EvalError> {
         Ok(match (self, other) {
             (Self::Broken(why), _) | (_, Self::Broken(why)) => {
-                return Err(Failure::said(why.to_string()));
+                return Err(EvalError::said(why.to_string()));
             }
             (Self::Null, Self::Null) => true,
             (Self::Bool(a), Self::Bool(b)) => a == b,
@@ -267,7 +292,7 @@ impl List {
         Some(keys.iter().map(|key| object.members.get(key).and_then(Value::key)).collect())
     }
 
-    fn equals(&self, other: &Self) -> Result<bool, Failure> {
+    fn equals(&self, other: &Self) -> Result<bool, EvalError> {
         if self.items.len() != other.items.len() {
             return Ok(false);
         }
@@ -294,7 +319,7 @@ impl List {
 
     /// Both together: a set stays one, and of a keyed list the later element of a key stays, where
     /// the first one was.
-    pub(super) fn plus(&self, other: &Self) -> Result<Self, Failure> {
+    pub(super) fn plus(&self, other: &Self) -> Result<Self, EvalError> {
         let mut items = Vec::clone(&self.items);
         for item in other.items.iter() {
             let place = match &self.order {
@@ -324,7 +349,7 @@ impl List {
     }
 
     /// Whether a value is among the elements.
-    pub(super) fn contains(&self, value: &Value) -> Result<bool, Failure> {
+    pub(super) fn contains(&self, value: &Value) -> Result<bool, EvalError> {
         let mut failed = None;
         for item in self.items.iter() {
             match item.equals(value) {

@@ -1,10 +1,10 @@
 //! Functions of texts (cel-go's `ext/strings.go`, and `find` of Kubernetes). Places in texts count
 //! characters.
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::{Called, format, text_list};
-use crate::cel::value::{Value, Value as V};
-use crate::schema::Pattern;
+use crate::eval_error::EvalError;
+use crate::functions::{Called, format, text_list};
+use crate::pattern::Pattern;
+use crate::value::{Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let yes = |is: bool| Ok(V::Bool(is));
@@ -17,7 +17,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
         ("matches", [V::Text(text), V::Text(pattern)]) => Pattern::new(pattern)
             .find_all(text, 1)
             .map(|found| V::Bool(!found.is_empty()))
-            .map_err(Failure::said),
+            .map_err(EvalError::said),
         ("find", [V::Text(text), V::Text(pattern)]) => found(text, pattern, 1)
             .map(|found| V::text(found.into_iter().next().unwrap_or_default())),
         ("findAll", [V::Text(text), V::Text(pattern)]) => {
@@ -73,15 +73,15 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     })
 }
 
-fn out_of_range(at: i64) -> Failure {
-    Failure::said(format!("index out of range: {at}"))
+fn out_of_range(at: i64) -> EvalError {
+    EvalError::said(format!("index out of range: {at}"))
 }
 
-fn found(text: &str, pattern: &str, most: usize) -> Result<Vec<String>, Failure> {
+fn found(text: &str, pattern: &str, most: usize) -> Result<Vec<String>, EvalError> {
     if let Some(why) = Pattern::problem(pattern) {
-        return Err(Failure::said(format!("Illegal regex: {why}")));
+        return Err(EvalError::said(format!("Illegal regex: {why}")));
     }
-    Pattern::new(pattern).find_all(text, most).map_err(Failure::said)
+    Pattern::new(pattern).find_all(text, most).map_err(EvalError::said)
 }
 
 fn char_at(text: &str, at: i64) -> Called {
@@ -140,7 +140,7 @@ fn split(text: &str, by: &str, most: i64) -> Value {
 
 fn substring(text: &str, from: i64, to: i64) -> Called {
     if from > to {
-        return Err(Failure::said(format!("invalid substring range. start: {from}, end: {to}")));
+        return Err(EvalError::said(format!("invalid substring range. start: {from}, end: {to}")));
     }
     let length = text.chars().count();
     let inside = |at: i64| {

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::Called;
-use crate::cel::value::{Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::Called;
+use crate::value::{Value, Value as V};
 
 pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Option<Called> {
     Some(match (function, args) {
@@ -39,28 +39,30 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Option<Ca
     })
 }
 
-fn address(text: &str) -> Result<IpAddr, Failure> {
+fn address(text: &str) -> Result<IpAddr, EvalError> {
     let ip: IpAddr = text.parse().map_err(|_| {
-        Failure::said(format!(
+        EvalError::said(format!(
             "IP Address {text:?} parse error during conversion from string: ParseAddr({text:?}): unable to parse IP"
         ))
     })?;
     not_mapped(ip, text)
 }
 
-fn not_mapped(ip: IpAddr, text: &str) -> Result<IpAddr, Failure> {
+fn not_mapped(ip: IpAddr, text: &str) -> Result<IpAddr, EvalError> {
     match ip {
         IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some() => {
-            Err(Failure::said(format!("IPv4-mapped IPv6 address {text:?} is not allowed")))
+            Err(EvalError::said(format!("IPv4-mapped IPv6 address {text:?} is not allowed")))
         }
         ip => Ok(ip),
     }
 }
 
-fn network(text: &str) -> Result<(IpAddr, u8), Failure> {
+fn network(text: &str) -> Result<(IpAddr, u8), EvalError> {
     let wrong = |why: &str| {
         let shown = format!("netip.ParsePrefix({text:?}): {why}");
-        Failure::said(format!("network address parse error during conversion from string: {shown}"))
+        EvalError::said(format!(
+            "network address parse error during conversion from string: {shown}"
+        ))
     };
     let (ip, bits) = text.rsplit_once('/').ok_or_else(|| wrong("no '/'"))?;
     let parsed: IpAddr =

@@ -3,17 +3,17 @@
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::Called;
-use crate::cel::value::{Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::Called;
+use crate::value::{Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let length = |nanos: Option<i64>| {
-        nanos.map(V::Duration).ok_or_else(|| Failure::said("integer overflow"))
+        nanos.map(V::Duration).ok_or_else(|| EvalError::said("integer overflow"))
     };
     let moved = |time: &Timestamp, nanos: Option<i64>| {
         let time = nanos.and_then(|nanos| time.checked_add(SignedDuration::from_nanos(nanos)).ok());
-        time.map(V::Timestamp).ok_or_else(|| Failure::said("timestamp overflow"))
+        time.map(V::Timestamp).ok_or_else(|| EvalError::said("timestamp overflow"))
     };
     Some(match (function, args) {
         ("_+_", [V::Duration(a), V::Duration(b)]) => length(a.checked_add(*b)),
@@ -35,7 +35,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
 }
 
 /// Whether a time zone is known here: by its distance from UTC, not by a place.
-pub(in crate::cel) fn is_known_zone(zone: &str) -> bool {
+pub(crate) fn is_known_zone(zone: &str) -> bool {
     offset(zone).is_some()
 }
 
@@ -58,7 +58,7 @@ fn offset(zone: &str) -> Option<Offset> {
 
 fn part(function: &str, time: Timestamp, zone: &str) -> Option<Called> {
     let Some(offset) = offset(zone) else {
-        return Some(Err(Failure::said(format!("unknown time zone {zone}"))));
+        return Some(Err(EvalError::said(format!("unknown time zone {zone}"))));
     };
     let time = time.to_zoned(TimeZone::fixed(offset));
     let number = match function {
@@ -99,7 +99,7 @@ fn is_rfc3339(text: &str) -> bool {
 const YEAR_ONE: i64 = -62_135_596_800;
 
 /// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds.
-pub(crate) fn duration(text: &str) -> Option<i64> {
+pub fn duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

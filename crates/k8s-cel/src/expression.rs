@@ -1,33 +1,14 @@
-//! The Common Expression Language as the rules of definitions use it: read, checked against the
-//! types of a schema, estimated, evaluated. Functions that are not here are named, so that a
-//! definition with them can be refused as not implemented. Pure.
+//! `Expression`: compiled, with its type and its cost, and evaluated.
 
-mod ast;
-mod check;
-mod cost;
-mod declarations;
-mod declared;
-mod eval;
-mod failure;
-mod functions;
-mod names;
-mod parser;
-#[cfg(test)]
-mod tests;
-mod tokens;
-mod types;
-mod value;
-
+use std::fmt;
 use std::sync::Arc;
 
-use crate::cel::ast::{Expr, ExprKind};
-
-pub(crate) use crate::cel::declared::Declared;
-pub(crate) use crate::cel::failure::Failure;
-pub(crate) use crate::cel::functions::duration;
-pub(crate) use crate::cel::names::escaped;
-pub(crate) use crate::cel::types::Type;
-pub(crate) use crate::cel::value::{Key, List, Object, Order, Value};
+use crate::ast::{Expr, ExprKind};
+use crate::declared::Declared;
+use crate::eval_error::EvalError;
+use crate::types::Type;
+use crate::value::Value;
+use crate::{check, cost, eval, parser};
 
 /// One thing that is wrong in an expression; `at`: where, in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,11 +18,11 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    fn new(at: usize, why: impl Into<String>) -> Self {
+    pub(crate) fn new(at: usize, why: impl Into<String>) -> Self {
         Self { at, why: why.into() }
     }
 
-    const fn at(&self) -> usize {
+    pub(crate) const fn at(&self) -> usize {
         self.at
     }
 
@@ -56,31 +37,52 @@ impl Wrong {
     }
 }
 
-/// An expression that was read and checked.
+/// Why an expression does not compile: all that is wrong with it, in cel-go's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompileError(String);
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// The result of an evaluation, and what it cost.
+#[derive(Debug, Clone)]
+pub struct Evaluation {
+    /// The value, or why there is none.
+    pub value: Result<Value, EvalError>,
+    /// In the units of Kubernetes' cost model.
+    pub cost: u64,
+}
+
+/// A compiled expression about `self`, and perhaps `oldSelf`.
 #[derive(Debug)]
-pub(crate) struct Expression {
+pub struct Expression {
     expr: Expr,
     result: Type,
-    /// What it costs at most.
-    pub(crate) max_cost: u64,
-    /// It reads the value before the update.
-    pub(crate) uses_old: bool,
+    max_cost: u64,
+    uses_old: bool,
 }
 
 impl Expression {
-    /// Reads an expression about `self`, and perhaps `oldSelf`.
+    /// Parses an expression and checks its types. `of` is the type of `self` and `oldSelf`. With
+    /// `optional_old` the value before is an optional, as there is none at a creation.
     ///
     /// # Errors
     ///
-    /// All that is wrong with it, in cel-go's words.
-    pub(crate) fn read(
+    /// The expression is wrong, or has what this crate does not have: see
+    /// [`unsupported`](Self::unsupported).
+    pub fn compile(
         source: &str,
         of: &Arc<Declared>,
         optional_old: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CompileError> {
         let failed = |wrong: &[Wrong]| {
             let wrong: Vec<String> = wrong.iter().map(|wrong| wrong.shown(source)).collect();
-            wrong.join("\n")
+            CompileError(wrong.join("\n"))
         };
         let (mut expr, nodes) = parser::parse(source).map_err(|wrong| failed(&[wrong]))?;
         let itself = of.named("selfType");
@@ -96,9 +98,9 @@ impl Expression {
         Ok(Self { uses_old: checked.variables.contains("oldSelf"), expr, result, max_cost })
     }
 
-    /// What of an expression the real server has and this one has not: the first of its functions,
-    /// how deep it nests, or how it is written.
-    pub(crate) fn missing(source: &str) -> Option<String> {
+    /// Returns what of an expression Kubernetes has and this crate does not have: the first of its
+    /// functions, its nesting, or its syntax. `None` for a wrong expression too.
+    pub fn unsupported(source: &str) -> Option<String> {
         match parser::parse(source) {
             Ok((expr, _)) => {
                 check::missing(&expr).map(|function| format!("the function {function}"))
@@ -113,31 +115,38 @@ impl Expression {
         }
     }
 
-    /// The type of its value.
-    pub(crate) const fn result(&self) -> &Type {
+    /// Returns the type of its value.
+    pub const fn result(&self) -> &Type {
         &self.result
     }
 
-    /// Evaluates it. Also returns what that cost.
-    pub(crate) fn evaluate(
-        &self,
-        itself: &Value,
-        old: Option<&Value>,
-    ) -> (Result<Value, Failure>, u64) {
-        let mut variables = vec![("self".to_owned(), itself.clone())];
-        variables.extend(old.map(|old| ("oldSelf".to_owned(), old.clone())));
-        eval::evaluate(&self.expr, variables)
+    /// Returns an upper bound of its cost, for values within the bounds of their declaration.
+    pub const fn max_cost(&self) -> u64 {
+        self.max_cost
     }
 
-    /// What goes wrong when conversions of what is written in it are made at once, as the real
-    /// server does.
-    pub(crate) fn wrong_constant(&self) -> Option<Failure> {
+    /// Returns whether it reads `oldSelf`.
+    pub const fn uses_old(&self) -> bool {
+        self.uses_old
+    }
+
+    /// Evaluates it for these values of `self` and `oldSelf`.
+    pub fn evaluate(&self, itself: &Value, old: Option<&Value>) -> Evaluation {
+        let mut variables = vec![("self".to_owned(), itself.clone())];
+        variables.extend(old.map(|old| ("oldSelf".to_owned(), old.clone())));
+        let (value, cost) = eval::evaluate(&self.expr, variables);
+        Evaluation { value, cost }
+    }
+
+    /// Returns the failure of the first conversion of a literal, such as `int("x")`. Kubernetes
+    /// makes these conversions when it compiles.
+    pub fn wrong_constant(&self) -> Option<EvalError> {
         constants(&self.expr)
     }
 }
 
 /// The failure of the first conversion of a literal that fails.
-fn constants(expr: &Expr) -> Option<Failure> {
+fn constants(expr: &Expr) -> Option<EvalError> {
     let mut failed = None;
     check::each(expr, &mut |expr| {
         if let ExprKind::Call { function, is_method: false, args } = &expr.kind

@@ -11,14 +11,15 @@ mod times;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::cel::failure::Failure;
-use crate::cel::value::{Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::value::{Value, Value as V};
 
-pub(super) use crate::cel::functions::format::{clauses, refuses};
-pub(super) use crate::cel::functions::times::is_known_zone;
-pub(crate) use crate::cel::functions::times::{duration, timestamp};
+pub(super) use crate::functions::format::{clauses, refuses};
+pub use crate::functions::times::duration;
+pub(super) use crate::functions::times::is_known_zone;
+pub(crate) use crate::functions::times::timestamp;
 
-type Called = Result<Value, Failure>;
+type Called = Result<Value, EvalError>;
 
 /// Calls a function, or a method with its target as the first argument.
 ///
@@ -38,7 +39,7 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
         ("_[?_]", [of, index]) => match indexed(of, index) {
             Ok(V::Optional(found)) if matches!(of, V::Optional(_)) => Ok(V::Optional(found)),
             Ok(found) => Ok(V::some(found)),
-            Err(Failure::NoSuchOverload) => Err(Failure::NoSuchOverload),
+            Err(EvalError::NoSuchOverload) => Err(EvalError::NoSuchOverload),
             Err(_) => Ok(V::Optional(None)),
         },
         ("@in", [value, V::List(list)]) => list.contains(value).map(V::Bool),
@@ -57,7 +58,7 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
         }
         ("hasValue", [V::Optional(value)]) => Ok(V::Bool(value.is_some())),
         ("value", [V::Optional(value)]) => {
-            value.as_deref().cloned().ok_or_else(|| Failure::said("optional.none() dereference"))
+            value.as_deref().cloned().ok_or_else(|| EvalError::said("optional.none() dereference"))
         }
         ("or", [V::Optional(value), other]) => {
             Ok(if value.is_some() { V::Optional(value.clone()) } else { other.clone() })
@@ -74,33 +75,33 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
             .or_else(|| text::call(function, args))
             .or_else(|| lists::call(function, args))
             .or_else(|| network::call(function, is_method, args))
-            .unwrap_or(Err(Failure::NoSuchOverload)),
+            .unwrap_or(Err(EvalError::NoSuchOverload)),
     }
 }
 
 fn ordered(a: &Value, b: &Value, wanted: fn(Ordering) -> bool) -> Called {
-    a.compare(b).map(|order| V::Bool(wanted(order))).ok_or(Failure::NoSuchOverload)
+    a.compare(b).map(|order| V::Bool(wanted(order))).ok_or(EvalError::NoSuchOverload)
 }
 
 fn indexed(of: &Value, index: &Value) -> Called {
     match (of, index) {
         (V::List(list), V::Int(at)) => {
             let found = usize::try_from(*at).ok().and_then(|at| list.items.get(at));
-            found.cloned().ok_or_else(|| Failure::said(format!("index out of bounds: {at}")))
+            found.cloned().ok_or_else(|| EvalError::said(format!("index out of bounds: {at}")))
         }
         (V::Map(map), key) => {
             let found = key.key().and_then(|key| map.get(&key));
             found
                 .cloned()
-                .ok_or_else(|| Failure::said(format!("no such key: {}", convert::shown(key))))
+                .ok_or_else(|| EvalError::said(format!("no such key: {}", convert::shown(key))))
         }
         (V::Optional(None), _) => Ok(V::Optional(None)),
         (V::Optional(Some(of)), index) => match indexed(of, index) {
             Ok(found) => Ok(V::some(found)),
-            Err(Failure::NoSuchOverload) => Err(Failure::NoSuchOverload),
+            Err(EvalError::NoSuchOverload) => Err(EvalError::NoSuchOverload),
             Err(_) => Ok(V::Optional(None)),
         },
-        _ => Err(Failure::NoSuchOverload),
+        _ => Err(EvalError::NoSuchOverload),
     }
 }
 
@@ -198,5 +199,5 @@ fn leaves(value: &Value, of: fn(&Value) -> u64) -> u64 {
 }
 
 fn text_list(all: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Value {
-    crate::cel::value::List::of(all.into_iter().map(Value::text).collect())
+    crate::value::List::of(all.into_iter().map(Value::text).collect())
 }

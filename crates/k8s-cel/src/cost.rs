@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
-use crate::cel::declared::Declared;
-use crate::cel::types::Type;
+use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::declared::Declared;
+use crate::types::Type;
 
 /// Between what and what a size is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::cel::Wrong;
-use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
-use crate::cel::names;
-use crate::cel::tokens::{self, Token, Word};
+use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::expression::Wrong;
+use crate::names;
+use crate::tokens::{self, Token, Word};
 
 /// What an expression begins with.
 const EXPRESSION: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::{Called, amounts, times};
-use crate::cel::value::{List, Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::{Called, amounts, times};
+use crate::value::{List, Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let number = |at: Option<usize>| V::Int(at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1));
@@ -32,7 +32,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
         ("flatten", [V::List(list)]) => Ok(List::of(flatten(list, 1))),
         ("flatten", [V::List(list), V::Int(depth)]) => match usize::try_from(*depth) {
             Ok(depth) => Ok(List::of(flatten(list, depth))),
-            Err(_) => Err(Failure::said("level must be non-negative")),
+            Err(_) => Err(EvalError::said("level must be non-negative")),
         },
         ("sort", [V::List(list)]) => {
             let mut items = Vec::clone(&list.items);
@@ -49,7 +49,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
         }
         ("lists.range", [V::Int(end)]) => {
             if *end > 1_000_000 {
-                return Some(Err(Failure::TooExpensive));
+                return Some(Err(EvalError::TooExpensive));
             }
             Ok(List::of((0..*end).map(V::Int).collect()))
         }
@@ -72,7 +72,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
 fn join(list: &List, by: &str) -> Called {
     let texts = list.items.iter().map(|item| match item {
         V::Text(text) => Ok(&**text),
-        _ => Err(Failure::NoSuchOverload),
+        _ => Err(EvalError::NoSuchOverload),
     });
     Ok(V::text(texts.collect::<Result<Vec<_>, _>>()?.join(by)))
 }
@@ -84,20 +84,21 @@ fn sum(list: &List) -> Called {
         let pair = [sum, item.clone()];
         amounts::call("_+_", &pair)
             .or_else(|| times::call("_+_", &pair))
-            .unwrap_or(Err(Failure::NoSuchOverload))
+            .unwrap_or(Err(EvalError::NoSuchOverload))
     })
 }
 
 fn extreme(list: &List, name: &str, better: fn(Ordering) -> bool) -> Called {
     let mut all = list.items.iter();
-    let first = all.next().ok_or_else(|| Failure::said(format!("{name} called on empty list")))?;
+    let first =
+        all.next().ok_or_else(|| EvalError::said(format!("{name} called on empty list")))?;
     let best = all
         .fold(first, |best, item| if item.compare(best).is_some_and(better) { item } else { best });
     Ok(best.clone())
 }
 
 /// Where a value is in a list.
-fn places(list: &List, wanted: &Value) -> Result<Vec<usize>, Failure> {
+fn places(list: &List, wanted: &Value) -> Result<Vec<usize>, EvalError> {
     let mut found = Vec::new();
     for (at, item) in list.items.iter().enumerate() {
         if item.equals(wanted)? {
@@ -119,7 +120,7 @@ fn slice(list: &List, from: i64, to: i64) -> Called {
         (Ok(_), Ok(_)) => format!("list is length {length}"),
         _ => "negative indexes not supported".to_owned(),
     };
-    Err(Failure::said(format!("cannot slice({from}, {to}), {why}")))
+    Err(EvalError::said(format!("cannot slice({from}, {to}), {why}")))
 }
 
 fn flatten(list: &List, depth: usize) -> Vec<Value> {
@@ -143,7 +144,7 @@ fn distinct(list: &List) -> Called {
     Ok(List::of(Vec::clone(&kept.items)))
 }
 
-fn contains_all(list: &List, of: &List) -> Result<bool, Failure> {
+fn contains_all(list: &List, of: &List) -> Result<bool, EvalError> {
     for item in of.items.iter() {
         if !list.contains(item)? {
             return Ok(false);

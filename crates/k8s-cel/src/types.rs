@@ -5,38 +5,54 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// What an expression is of.
+/// The type of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Type {
-    /// Of an expression that is wrong already: fits everywhere.
+pub enum Type {
+    /// Of a wrong expression: fits everywhere.
     Error,
+    /// Any type, checked at the evaluation.
     Dyn,
+    /// `null`.
     Null,
+    /// `bool`.
     Bool,
+    /// `int`: 64 bits with a sign.
     Int,
+    /// `uint`: 64 bits.
     Uint,
+    /// `double`.
     Double,
+    /// `string`.
     String,
+    /// `bytes`.
     Bytes,
+    /// `google.protobuf.Duration`.
     Duration,
+    /// `google.protobuf.Timestamp`.
     Timestamp,
+    /// A list of elements of a type.
     List(Arc<Self>),
+    /// A map from keys to values.
     Map(Arc<Self>, Arc<Self>),
+    /// `optional_type`.
     Optional(Arc<Self>),
     /// A type as a value.
     Meta(Arc<Self>),
-    /// A type of Kubernetes' own, by its name.
+    /// A type of Kubernetes' library, by its name.
     Opaque(&'static str),
+    /// An object with known members.
     Object(Arc<ObjectType>),
-    /// Not known yet.
+    /// A type parameter that is not bound yet.
     Param(usize),
 }
 
 /// An object with the members that its schema names.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ObjectType {
-    pub(crate) name: String,
-    pub(crate) members: BTreeMap<String, Type>,
+pub struct ObjectType {
+    /// The place of its schema, such as `selfType.spec`.
+    pub name: String,
+    /// The types of its members, by the names that expressions use.
+    pub members: BTreeMap<String, Type>,
 }
 
 impl Type {

@@ -1,14 +1,14 @@
 //! Arithmetic, and quantities (k8s.io/apiserver/pkg/cel/library/quantity.go).
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::Called;
-use crate::cel::value::{Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::Called;
+use crate::value::{Value, Value as V};
 use k8s_value::quantity::Quantity;
 
 const NANO: i128 = 1_000_000_000;
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
-    let said = |why: &str| Failure::said(why);
+    let said = |why: &str| EvalError::said(why);
     let whole = |value: Option<i64>| value.map(V::Int).ok_or_else(|| said("integer overflow"));
     let unsigned =
         |value: Option<u64>| value.map(V::Uint).ok_or_else(|| said("unsigned integer overflow"));
@@ -52,8 +52,8 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     })
 }
 
-fn quantity(text: &str) -> Result<i128, Failure> {
-    let read = Quantity::parse(text).map_err(Failure::said)?;
+fn quantity(text: &str) -> Result<i128, EvalError> {
+    let read = Quantity::parse(text).map_err(EvalError::said)?;
     let amount = i128::try_from(read.nanos()).unwrap_or(i128::MAX);
     Ok(if read.is_negative() { -amount } else { amount })
 }
@@ -62,10 +62,10 @@ fn integer(nanos: i128) -> Option<i64> {
     (nanos % NANO == 0).then(|| i64::try_from(nanos / NANO).ok()).flatten()
 }
 
-fn operand(value: &Value) -> Result<i128, Failure> {
+fn operand(value: &Value) -> Result<i128, EvalError> {
     match value {
         V::Quantity(nanos) => Ok(*nanos),
         V::Int(number) => Ok(i128::from(*number) * NANO),
-        _ => Err(Failure::NoSuchOverload),
+        _ => Err(EvalError::NoSuchOverload),
     }
 }

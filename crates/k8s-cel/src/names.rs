@@ -35,8 +35,15 @@ pub(super) fn member<T>(name: &str, get: impl Fn(&str) -> Option<T>) -> Option<T
     get(name).or_else(|| RESERVED.contains(&name).then(|| get(&format!("__{name}__"))).flatten())
 }
 
-/// A name of JSON as an identifier; nothing: expressions cannot name it.
-pub(crate) fn escaped(name: &str) -> Option<String> {
+/// Returns a member's name as expressions write it. `None` if they cannot name it.
+///
+/// ```
+/// assert_eq!(k8s_cel::escaped("a.b-c").as_deref(), Some("a__dot__b__dash__c"));
+/// assert_eq!(k8s_cel::escaped("if").as_deref(), Some("__if__"));
+/// assert_eq!(k8s_cel::escaped("0a"), None);
+/// ```
+#[doc(alias = "Escape")]
+pub fn escaped(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::cel::Wrong;
-use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
-use crate::cel::declarations;
-use crate::cel::functions;
-use crate::cel::names;
-use crate::cel::types::{Known, Type, most_general};
-use crate::schema::Pattern;
+use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::declarations;
+use crate::expression::Wrong;
+use crate::functions;
+use crate::names;
+use crate::pattern::Pattern;
+use crate::types::{Known, Type, most_general};
 
 /// What was found of an expression.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use crate::cel::types::{Known, Type};
+use crate::types::{Known, Type};
 
 /// One way to call a function.
 #[derive(Debug)]

@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 
-use crate::cel::failure::Failure;
-use crate::cel::functions::{Called, times};
-use crate::cel::value::{Value, Value as V};
+use crate::eval_error::EvalError;
+use crate::functions::{Called, times};
+use crate::value::{Value, Value as V};
 
 /// A value as one of the type of this name.
 pub(super) fn convert(to: &str, value: &Value) -> Called {
-    let said = |why: &str| Failure::said(why);
+    let said = |why: &str| EvalError::said(why);
     let wrong =
-        || Failure::said(format!("type conversion error from '{}' to '{to}'", value.type_name()));
+        || EvalError::said(format!("type conversion error from '{}' to '{to}'", value.type_name()));
     let overflow = || said("integer overflow");
     match (to, value) {
         ("bool", V::Bool(_))
@@ -67,7 +67,7 @@ pub(super) fn convert(to: &str, value: &Value) -> Called {
             | V::Ip(_)
             | V::Cidr(..),
         ) => Ok(V::text(shown(value))),
-        _ => Err(Failure::NoSuchOverload),
+        _ => Err(EvalError::NoSuchOverload),
     }
 }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind};
-use crate::cel::failure::Failure;
-use crate::cel::functions;
-use crate::cel::names;
-use crate::cel::value::{Key, List, Value};
+use crate::ast::{Expr, ExprKind, Fold, FoldKind};
+use crate::eval_error::EvalError;
+use crate::functions;
+use crate::names;
+use crate::value::{Key, List, Value};
 
 /// As much one evaluation may cost (`PerCallLimit` of k8s.io/apiserver/pkg/apis/cel).
 const PER_CALL_LIMIT: u64 = 1_000_000;
@@ -17,10 +17,10 @@ const PER_CALL_LIMIT: u64 = 1_000_000;
 pub(super) fn evaluate(
     expr: &Expr,
     variables: Vec<(String, Value)>,
-) -> (Result<Value, Failure>, u64) {
+) -> (Result<Value, EvalError>, u64) {
     let mut run = Run { scope: variables, spent: 0 };
     let value = run.expr(expr);
-    let value = if run.spent > PER_CALL_LIMIT { Err(Failure::TooExpensive) } else { value };
+    let value = if run.spent > PER_CALL_LIMIT { Err(EvalError::TooExpensive) } else { value };
     (value, run.spent)
 }
 
@@ -54,12 +54,12 @@ struct Run {
     spent: u64,
 }
 
-type Evaluated = Result<Value, Failure>;
+type Evaluated = Result<Value, EvalError>;
 
 impl Run {
-    fn spend(&mut self, cost: u64) -> Result<(), Failure> {
+    fn spend(&mut self, cost: u64) -> Result<(), EvalError> {
         self.spent = self.spent.saturating_add(cost);
-        if self.spent > PER_CALL_LIMIT { Err(Failure::TooExpensive) } else { Ok(()) }
+        if self.spent > PER_CALL_LIMIT { Err(EvalError::TooExpensive) } else { Ok(()) }
     }
 
     fn expr(&mut self, expr: &Expr) -> Evaluated {
@@ -77,7 +77,7 @@ impl Run {
             ExprKind::Has { of, member } => {
                 let of = self.expr(of)?;
                 match find(&of, member)? {
-                    Some(Value::Broken(why)) => Err(Failure::said(why.to_string())),
+                    Some(Value::Broken(why)) => Err(EvalError::said(why.to_string())),
                     found => Ok(Value::Bool(found.is_some())),
                 }
             }
@@ -99,7 +99,7 @@ impl Run {
             ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
         match named.into_iter().find(|known| *known == name) {
             Some(known) => Ok(Value::Type(known)),
-            None => Err(Failure::said(format!("no such attribute(s): {name}"))),
+            None => Err(EvalError::said(format!("no such attribute(s): {name}"))),
         }
     }
 
@@ -109,7 +109,7 @@ impl Run {
         for (key, value) in entries {
             let key = self.expr(key)?;
             let Some(key) = key.key() else {
-                return Err(Failure::said(format!("unsupported key type: {}", key.type_name())));
+                return Err(EvalError::said(format!("unsupported key type: {}", key.type_name())));
             };
             map.insert(key, self.expr(value)?);
         }
@@ -124,7 +124,7 @@ impl Run {
                 return match self.expr(condition)? {
                     Value::Bool(true) => self.expr(then),
                     Value::Bool(false) => self.expr(otherwise),
-                    _ => Err(Failure::NoSuchOverload),
+                    _ => Err(EvalError::NoSuchOverload),
                 };
             }
             _ => {}
@@ -138,15 +138,15 @@ impl Run {
     fn either(&mut self, left: &Expr, right: &Expr, decides: bool) -> Evaluated {
         let as_bool = |value: Evaluated| match value {
             Ok(Value::Bool(value)) => Ok(value),
-            Ok(_) => Err(Failure::NoSuchOverload),
+            Ok(_) => Err(EvalError::NoSuchOverload),
             Err(failure) => Err(failure),
         };
         let left = as_bool(self.expr(left));
-        if left == Ok(decides) || left == Err(Failure::TooExpensive) {
+        if left == Ok(decides) || left == Err(EvalError::TooExpensive) {
             return left.map(Value::Bool);
         }
         let right = as_bool(self.expr(right));
-        if right == Ok(decides) || right == Err(Failure::TooExpensive) {
+        if right == Ok(decides) || right == Err(EvalError::TooExpensive) {
             return right.map(Value::Bool);
         }
         left.and(right).map(Value::Bool)
@@ -172,7 +172,7 @@ impl Run {
                 None => Ok(true),
                 Some(condition) => match self.expr(condition) {
                     Ok(Value::Bool(counts)) => Ok(counts),
-                    Ok(_) => Err(Failure::NoSuchOverload),
+                    Ok(_) => Err(EvalError::NoSuchOverload),
                     Err(failure) => Err(failure),
                 },
             };
@@ -182,7 +182,7 @@ impl Run {
             };
             self.scope.truncate(before);
             match (fold.kind, counts) {
-                (_, Err(Failure::TooExpensive)) => return Err(Failure::TooExpensive),
+                (_, Err(EvalError::TooExpensive)) => return Err(EvalError::TooExpensive),
                 (FoldKind::All, Ok(false)) => return Ok(Value::Bool(false)),
                 (FoldKind::Exists, Ok(true)) => return Ok(Value::Bool(true)),
                 // Another element may still decide.
@@ -213,14 +213,14 @@ impl Run {
 /// A value that may be read.
 fn sound(value: Value) -> Evaluated {
     match value {
-        Value::Broken(why) => Err(Failure::said(why.to_string())),
+        Value::Broken(why) => Err(EvalError::said(why.to_string())),
         value => Ok(value),
     }
 }
 
 /// What a walk goes over: indices or keys, and elements or values. One at a time, as a walk that
 /// ends early must not pay for what it has not seen.
-fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, Failure> {
+fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, EvalError> {
     Ok(match range {
         Value::List(list) => Box::new(
             list.items.iter().zip(0_i64..).map(|(item, at)| (Value::Int(at), item.clone())),
@@ -229,17 +229,17 @@ fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '
         Value::Object(object) => Box::new(
             object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())),
         ),
-        _ => return Err(Failure::NoSuchOverload),
+        _ => return Err(EvalError::NoSuchOverload),
     })
 }
 
-fn find(of: &Value, member: &str) -> Result<Option<Value>, Failure> {
+fn find(of: &Value, member: &str) -> Result<Option<Value>, EvalError> {
     Ok(match of {
         Value::Object(object) => names::member(member, |name| object.members.get(name)).cloned(),
         Value::Map(map) => map.get(&Key::Text(member.into())).cloned(),
         Value::Optional(Some(of)) => find(of, member)?,
         Value::Optional(None) => None,
-        _ => return Err(Failure::NoSuchOverload),
+        _ => return Err(EvalError::NoSuchOverload),
     })
 }
 
@@ -248,5 +248,5 @@ fn select(of: &Value, member: &str, optional: bool) -> Evaluated {
     if optional || matches!(of, Value::Optional(_)) {
         return Ok(Value::Optional(found.map(Arc::new)));
     }
-    sound(found.ok_or_else(|| Failure::said(format!("no such key: {member}")))?)
+    sound(found.ok_or_else(|| EvalError::said(format!("no such key: {member}")))?)
 }

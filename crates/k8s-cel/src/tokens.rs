@@ -1,6 +1,6 @@
 //! The words of an expression: names, numbers, texts, signs (the lexer of cel-go's `CEL.g4`).
 
-use crate::cel::Wrong;
+use crate::expression::Wrong;
 
 /// A word and where it begins, in characters.
 #[derive(Debug, Clone, PartialEq)]

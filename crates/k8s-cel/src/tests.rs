@@ -2,29 +2,22 @@
 
 use std::sync::Arc;
 
+use crate::{Declared, EvalError, Expression, Type, Value};
 use proptest::prelude::*;
-use serde_json::json;
 
-use crate::cel::{Declared, Expression, Failure, Type, Value};
-use crate::schema::Schema;
-
+/// `{n: integer, l: at most ten texts of at most ten characters}`.
 fn declared() -> Arc<Declared> {
-    let schema = json!({
-        "type": "object",
-        "properties": {
-            "n": { "type": "integer" },
-            "l": { "type": "array", "maxItems": 10, "items": { "type": "string", "maxLength": 10 } },
-        },
-    });
-    Declared::of(&Schema::read(&schema).unwrap(), false).unwrap()
+    let texts = Declared::list(Declared::plain(Type::String, 40, 2), Some(10));
+    let members = [("n", Declared::plain(Type::Int, 0, 1)), ("l", texts)];
+    Declared::object(members.map(|(name, of)| (name.to_owned(), of)).into(), 2)
 }
 
 fn read(source: &str) -> Result<Expression, String> {
-    Expression::read(source, &declared(), false)
+    Expression::compile(source, &declared(), false).map_err(|error| error.to_string())
 }
 
-fn value(source: &str) -> Result<Value, Failure> {
-    read(source).unwrap().evaluate(&Value::Null, None).0
+fn value(source: &str) -> Result<Value, EvalError> {
+    read(source).unwrap().evaluate(&Value::Null, None).value
 }
 
 #[test]
@@ -42,7 +35,7 @@ fn nesting_has_an_end_and_overflows_no_stack() {
         format!("self.l{}", "[0]".repeat(9_000)),
         format!("{}true", "true ? 1 : ".repeat(9_000)),
     ] {
-        let what = Expression::missing(&source);
+        let what = Expression::unsupported(&source);
         let begins = source.get(..20).unwrap_or_default();
         assert_eq!(what.as_deref(), Some("nesting of more than 64 levels"), "{begins}");
     }
@@ -59,13 +52,12 @@ fn nesting_has_an_end_and_overflows_no_stack() {
 #[test]
 fn what_takes_long_is_too_expensive_and_what_ends_early_is_not_paid_for() {
     let many = (0..20_000).map(Value::Int).collect();
-    let list = crate::cel::List::of(many);
-    let schema = json!({ "type": "array", "items": { "type": "integer" } });
-    let declared = Declared::of(&Schema::read(&schema).unwrap(), false).unwrap();
+    let list = crate::List::of(many);
+    let declared = Declared::list(Declared::plain(Type::Int, 0, 1), None);
     let cost = |source: &str| {
-        let (value, cost) =
-            Expression::read(source, &declared, false).unwrap().evaluate(&list, None);
-        value.map(|_| cost)
+        let expression = Expression::compile(source, &declared, false).unwrap();
+        let evaluation = expression.evaluate(&list, None);
+        evaluation.value.map(|_| evaluation.cost)
     };
     for source in [
         "self.all(x, (self + self).size() > 0)",
@@ -85,7 +77,7 @@ fn what_takes_long_is_too_expensive_and_what_ends_early_is_not_paid_for() {
         &format!("['a']{}.join('').size() > 0", ".map(a, a + a)".repeat(30)),
         "['aaaaaaaaaa'.replace('a', 'bbbbbbbbbb')].map(a, a.replace('b', a)).map(a, a.replace('b', a)).map(a, a.replace('b', a)).size() > 0",
     ] {
-        assert_eq!(cost(source), Err(Failure::TooExpensive), "{source}");
+        assert_eq!(cost(source), Err(EvalError::TooExpensive), "{source}");
     }
     // One element of 20,000 is looked at, 20,000 times.
     assert!(cost("self.all(x, self.exists(y, y == 0))").unwrap() < 20_000 * 12);
@@ -143,8 +135,8 @@ mod long {
 #[test]
 fn what_takes_too_long_is_stopped() {
     let rule = "lists.range(1000).all(x, lists.range(1000).all(y, lists.range(1000).all(z, true)))";
-    assert_eq!(value(rule).unwrap_err(), Failure::TooExpensive);
-    assert_eq!(value("lists.range(1000000000).size() == 1").unwrap_err(), Failure::TooExpensive);
+    assert_eq!(value(rule).unwrap_err(), EvalError::TooExpensive);
+    assert_eq!(value("lists.range(1000000000).size() == 1").unwrap_err(), EvalError::TooExpensive);
 }
 
 #[test]
@@ -176,16 +168,20 @@ fn what_is_missing_is_named() {
         ("'%e'.format([1.0]) == ''", "format with %e"),
         ("self.l.sortBy(x, x) == []", "sortBy"),
     ] {
-        assert_eq!(Expression::missing(source), Some(format!("the function {name}")), "{source}");
+        assert_eq!(
+            Expression::unsupported(source),
+            Some(format!("the function {name}")),
+            "{source}"
+        );
     }
     for (source, what) in [
         ("[?optional.of(1)] == [1]", "optional elements of lists and maps"),
         ("{?'a': optional.of(1)} == {'a': 1}", "optional elements of lists and maps"),
         (".self.n == 1", "names that begin with a dot"),
     ] {
-        assert_eq!(Expression::missing(source).as_deref(), Some(what), "{source}");
+        assert_eq!(Expression::unsupported(source).as_deref(), Some(what), "{source}");
     }
-    assert_eq!(Expression::missing("self.l.all(x, x == '') && nope()"), None);
+    assert_eq!(Expression::unsupported("self.l.all(x, x == '') && nope()"), None);
 }
 
 proptest! {

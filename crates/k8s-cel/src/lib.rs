@@ -1,0 +1,28 @@
+#![doc = include_str!("../README.md")]
+
+mod ast;
+mod check;
+mod cost;
+mod declarations;
+mod declared;
+mod eval;
+mod eval_error;
+mod expression;
+mod functions;
+mod names;
+mod parser;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod tokens;
+mod types;
+mod value;
+
+pub use crate::declared::Declared;
+pub use crate::eval_error::EvalError;
+pub use crate::expression::{CompileError, Evaluation, Expression};
+pub use crate::functions::duration;
+pub use crate::names::escaped;
+pub use crate::pattern::Pattern;
+pub use crate::types::{ObjectType, Type};
+pub use crate::value::{Key, List, Object, Order, Value};
