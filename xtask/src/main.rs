@@ -31,6 +31,8 @@ mod record_openapi;
 #[cfg(test)]
 mod arrows;
 #[cfg(test)]
+mod circles;
+#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod map;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::compile_error::Issue;
 use crate::declarations;
-use crate::expression::Wrong;
 use crate::functions;
 use crate::names;
 use crate::pattern::Pattern;
@@ -29,7 +29,7 @@ pub(super) fn check(
     expr: &mut Expr,
     nodes: usize,
     variables: &[(&str, Type)],
-) -> Result<Checked, Vec<Wrong>> {
+) -> Result<Checked, Vec<Issue>> {
     let scope = variables.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect();
     let mut checker = Checker {
         known: Known::default(),
@@ -41,7 +41,7 @@ pub(super) fn check(
     };
     checker.expr(expr);
     if !checker.wrong.is_empty() {
-        checker.wrong.sort_by_key(Wrong::at);
+        checker.wrong.sort_by_key(|issue| issue.at);
         return Err(checker.wrong);
     }
     let known = checker.known;
@@ -56,12 +56,12 @@ struct Checker {
     scope: Vec<(String, Type)>,
     types: Vec<Type>,
     variables: BTreeSet<String>,
-    wrong: Vec<Wrong>,
+    wrong: Vec<Issue>,
 }
 
 impl Checker {
     fn wrong(&mut self, at: usize, why: String) {
-        self.wrong.push(Wrong::new(at, why));
+        self.wrong.push(Issue::new(at, why));
     }
 
     fn undeclared(&mut self, at: usize, name: &str) -> Type {
@@ -327,7 +327,7 @@ pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
 /// What fits by its types and cannot be all the same (cel-go's validators): texts that stand where
 /// a pattern, a duration or a point in time is wanted and are none; lists and maps of several
 /// types; values that a clause of a format does not take.
-pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Wrong> {
+pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Issue> {
     let mut wrong = Vec::new();
     let mut within_formats = BTreeSet::new();
     each(expr, &mut |expr| match &expr.kind {
@@ -355,14 +355,14 @@ fn ids(expr: &Expr) -> Vec<usize> {
     ids
 }
 
-fn of_two_types<'a>(all: impl Iterator<Item = &'a Expr>, types: &[Type]) -> Option<Wrong> {
+fn of_two_types<'a>(all: impl Iterator<Item = &'a Expr>, types: &[Type]) -> Option<Issue> {
     let mut all = all.filter_map(|expr| Some((expr.at, types.get(expr.id)?)));
     let (_, first) = all.next()?;
     let (at, other) = all.find(|(_, of)| *of != first)?;
-    Some(Wrong::new(at, format!("expected type '{first}' but found '{other}'")))
+    Some(Issue::new(at, format!("expected type '{first}' but found '{other}'")))
 }
 
-fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
+fn wrong_literal(function: &str, args: &[Expr]) -> Option<Issue> {
     let at = usize::from(function == "matches" && args.len() > 1);
     let Expr { at, kind: ExprKind::Literal(Literal::Text(text)), .. } = args.get(at)? else {
         return None;
@@ -373,11 +373,11 @@ fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
         "timestamp" => functions::timestamp(text).is_some(),
         _ => true,
     };
-    (!fits).then(|| Wrong::new(*at, format!("invalid {function} argument")))
+    (!fits).then(|| Issue::new(*at, format!("invalid {function} argument")))
 }
 
 /// The first value of a format that is written out, which its clause does not take.
-fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Wrong> {
+fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Issue> {
     let [
         Expr { kind: ExprKind::Literal(Literal::Text(text)), .. },
         Expr { kind: ExprKind::List(items), .. },
@@ -391,7 +391,7 @@ fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Wrong> {
         let why = format!(
             "error during formatting: {clause} clause can only be used on {takes}, was given {of}"
         );
-        Some(Wrong::new(item.at, why))
+        Some(Issue::new(item.at, why))
     })
 }
 

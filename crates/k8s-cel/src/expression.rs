@@ -1,53 +1,14 @@
 //! `Expression`: compiled, with its type and its cost, and evaluated.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::ast::{Expr, ExprKind};
+use crate::compile_error::{CompileError, Issue};
 use crate::declared::Declared;
 use crate::eval_error::EvalError;
 use crate::types::Type;
 use crate::value::Value;
 use crate::{check, cost, eval, parser};
-
-/// One thing that is wrong in an expression; `at`: where, in characters.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
-    at: usize,
-    why: String,
-}
-
-impl Wrong {
-    pub(crate) fn new(at: usize, why: impl Into<String>) -> Self {
-        Self { at, why: why.into() }
-    }
-
-    pub(crate) const fn at(&self) -> usize {
-        self.at
-    }
-
-    /// In cel-go's words, with the line that it is in.
-    fn shown(&self, source: &str) -> String {
-        let before: Vec<char> = source.chars().take(self.at).collect();
-        let line = before.iter().filter(|c| **c == '\n').count();
-        let column = before.iter().rev().take_while(|c| **c != '\n').count();
-        let text = source.split('\n').nth(line).unwrap_or_default();
-        let dots = ".".repeat(column);
-        format!("ERROR: <input>:{}:{}: {}\n | {text}\n | {dots}^", line + 1, column + 1, self.why)
-    }
-}
-
-/// Why an expression does not compile: all that is wrong with it, in cel-go's words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CompileError(String);
-
-impl fmt::Display for CompileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for CompileError {}
 
 /// The result of an evaluation, and what it cost.
 #[derive(Debug, Clone)]
@@ -80,10 +41,7 @@ impl Expression {
         of: &Arc<Declared>,
         optional_old: bool,
     ) -> Result<Self, CompileError> {
-        let failed = |wrong: &[Wrong]| {
-            let wrong: Vec<String> = wrong.iter().map(|wrong| wrong.shown(source)).collect();
-            CompileError(wrong.join("\n"))
-        };
+        let failed = |issues: &[Issue]| CompileError::new(source, issues);
         let (mut expr, nodes) = parser::parse(source).map_err(|wrong| failed(&[wrong]))?;
         let itself = of.named("selfType");
         let old = if optional_old { Type::optional(itself.clone()) } else { itself.clone() };

@@ -9,17 +9,14 @@ mod text;
 mod times;
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use crate::eval_error::EvalError;
-use crate::value::{Value, Value as V};
+use crate::value::{Called, Value, Value as V};
 
 pub(super) use crate::functions::format::{clauses, refuses};
 pub use crate::functions::times::duration;
 pub(super) use crate::functions::times::is_known_zone;
 pub(crate) use crate::functions::times::timestamp;
-
-type Called = Result<Value, EvalError>;
 
 /// Calls a function, or a method with its target as the first argument.
 ///
@@ -196,8 +193,4 @@ fn leaves(value: &Value, of: fn(&Value) -> u64) -> u64 {
     let mut met = 0;
     let sum = sum(value, of, &mut met);
     if met > MOST { u64::MAX } else { sum }
-}
-
-fn text_list(all: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Value {
-    crate::value::List::of(all.into_iter().map(Value::text).collect())
 }

@@ -2,6 +2,7 @@
 
 mod ast;
 mod check;
+mod compile_error;
 mod cost;
 mod declarations;
 mod declared;
@@ -18,9 +19,10 @@ mod tokens;
 mod types;
 mod value;
 
+pub use crate::compile_error::CompileError;
 pub use crate::declared::Declared;
 pub use crate::eval_error::EvalError;
-pub use crate::expression::{CompileError, Evaluation, Expression};
+pub use crate::expression::{Evaluation, Expression};
 pub use crate::functions::duration;
 pub use crate::names::escaped;
 pub use crate::pattern::Pattern;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
-use crate::expression::Wrong;
+use crate::compile_error::Issue;
 use crate::names;
 use crate::tokens::{self, Token, Word};
 
@@ -28,12 +28,12 @@ const LEADING_DOT: &str = "names that begin with a dot";
 /// # Errors
 ///
 /// Says what of it cannot be read.
-pub(super) fn parse(source: &str) -> Result<(Expr, usize), Wrong> {
+pub(super) fn parse(source: &str) -> Result<(Expr, usize), Issue> {
     let size = source.chars().count();
     if size > MAX_SIZE {
         let why =
             format!("expression code point size exceeds limit: size: {size}, limit {MAX_SIZE}");
-        return Err(Wrong::new(0, why));
+        return Err(Issue::new(0, why));
     }
     let mut parser = Parser { tokens: tokens::read(source)?, next: 0, nodes: 0, depth: 0 };
     let expr = parser.expression()?;
@@ -92,13 +92,13 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
+    fn expect(&mut self, sign: &str) -> Result<(), Issue> {
         if self.accept(sign) {
             return Ok(());
         }
         // At the end nothing else can be meant.
         if *self.word() == Word::End {
-            return Err(Wrong::new(
+            return Err(Issue::new(
                 self.at(),
                 format!("Syntax error: missing '{sign}' at '<EOF>'"),
             ));
@@ -106,7 +106,7 @@ impl Parser {
         Err(self.unexpected(&format!("'{sign}'")))
     }
 
-    fn unexpected(&self, wanted: &str) -> Wrong {
+    fn unexpected(&self, wanted: &str) -> Issue {
         let found = match self.word() {
             Word::Name(name) => name.clone(),
             Word::Int(digits, _) => digits.clone(),
@@ -117,7 +117,7 @@ impl Parser {
             Word::Sign(sign) => (*sign).to_owned(),
             Word::End => "<EOF>".to_owned(),
         };
-        Wrong::new(
+        Issue::new(
             self.at(),
             format!("Syntax error: mismatched input '{found}' expecting {wanted}"),
         )
@@ -133,15 +133,15 @@ impl Parser {
     }
 
     /// One level deeper: what nests without end would overflow the stack.
-    fn deeper(&mut self) -> Result<(), Wrong> {
+    fn deeper(&mut self) -> Result<(), Issue> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return Err(Wrong::new(self.at(), TOO_DEEP));
+            return Err(Issue::new(self.at(), TOO_DEEP));
         }
         Ok(())
     }
 
-    fn expression(&mut self) -> Result<Expr, Wrong> {
+    fn expression(&mut self) -> Result<Expr, Issue> {
         self.deeper()?;
         let begun = self.depth;
         let condition = self.binary(1)?;
@@ -167,7 +167,7 @@ impl Parser {
         BINARY.iter().find(|(sign, ..)| *sign == found).map(|(_, level, name)| (*level, *name))
     }
 
-    fn binary(&mut self, least: u8) -> Result<Expr, Wrong> {
+    fn binary(&mut self, least: u8) -> Result<Expr, Issue> {
         let mut left = self.unary()?;
         let begun = self.depth;
         while let Some((level, name)) = self.operator().filter(|(level, _)| *level >= least) {
@@ -187,7 +187,7 @@ impl Parser {
     }
 
     /// All that one operator joins, as a tree that is as flat as can be, as cel-go makes it.
-    fn logic(&mut self, first: Expr, level: u8, name: &str) -> Result<Expr, Wrong> {
+    fn logic(&mut self, first: Expr, level: u8, name: &str) -> Result<Expr, Issue> {
         let mut terms = VecDeque::from([(first.at, first)]);
         while self.operator().is_some_and(|(_, found)| found == name) {
             let at = self.at();
@@ -210,7 +210,7 @@ impl Parser {
         self.call(at, name, vec![left, right])
     }
 
-    fn unary(&mut self) -> Result<Expr, Wrong> {
+    fn unary(&mut self) -> Result<Expr, Issue> {
         let at = self.at();
         let negative_number = self.is("-")
             && matches!(
@@ -240,7 +240,7 @@ impl Parser {
         self.member()
     }
 
-    fn member(&mut self) -> Result<Expr, Wrong> {
+    fn member(&mut self) -> Result<Expr, Issue> {
         let mut of = self.primary()?;
         let begun = self.depth;
         loop {
@@ -271,9 +271,9 @@ impl Parser {
     }
 
     /// The name of a member, which is none of the words of the grammar.
-    fn selected(&self) -> Result<String, Wrong> {
+    fn selected(&self) -> Result<String, Issue> {
         let no_way = |found: &str| {
-            Wrong::new(
+            Issue::new(
                 self.at(),
                 format!("Syntax error: no viable alternative at input '.{found}'"),
             )
@@ -290,14 +290,14 @@ impl Parser {
     }
 
     /// Expressions up to a closing sign, which is taken.
-    fn arguments(&mut self, closing: &str) -> Result<Vec<Expr>, Wrong> {
+    fn arguments(&mut self, closing: &str) -> Result<Vec<Expr>, Issue> {
         let mut args = Vec::new();
         if self.accept(closing) {
             return Ok(args);
         }
         loop {
             if closing == "]" && self.is("?") {
-                return Err(Wrong::new(self.at(), OPTIONAL_ELEMENTS));
+                return Err(Issue::new(self.at(), OPTIONAL_ELEMENTS));
             }
             args.push(self.expression()?);
             if !self.accept(",") {
@@ -314,7 +314,7 @@ impl Parser {
         }
     }
 
-    fn primary(&mut self) -> Result<Expr, Wrong> {
+    fn primary(&mut self) -> Result<Expr, Issue> {
         let at = self.at();
         let negative = self.accept("-");
         let word = self.word().clone();
@@ -323,14 +323,14 @@ impl Parser {
             Word::Int(digits, base) => {
                 let signed = if negative { format!("-{digits}") } else { digits };
                 let number = i64::from_str_radix(&signed, base);
-                Literal::Int(number.map_err(|_| Wrong::new(at, "invalid int literal"))?)
+                Literal::Int(number.map_err(|_| Issue::new(at, "invalid int literal"))?)
             }
             Word::Uint(digits, base) => {
                 let number = u64::from_str_radix(&digits, base);
-                Literal::Uint(number.map_err(|_| Wrong::new(at, "invalid uint literal"))?)
+                Literal::Uint(number.map_err(|_| Issue::new(at, "invalid uint literal"))?)
             }
             Word::Double(number) if number.is_infinite() => {
-                return Err(Wrong::new(at, "invalid double literal"));
+                return Err(Issue::new(at, "invalid double literal"));
             }
             Word::Double(number) => Literal::Double(if negative { -number } else { number }),
             Word::Text(text) => Literal::Text(text),
@@ -351,7 +351,7 @@ impl Parser {
             }
             Word::Sign("{") => return self.map(at),
             Word::Sign(".") if matches!(self.word(), Word::Name(_)) => {
-                return Err(Wrong::new(at, LEADING_DOT));
+                return Err(Issue::new(at, LEADING_DOT));
             }
             _ => {
                 self.next -= 1;
@@ -361,11 +361,11 @@ impl Parser {
         Ok(self.node(at, ExprKind::Literal(literal)))
     }
 
-    fn map(&mut self, at: usize) -> Result<Expr, Wrong> {
+    fn map(&mut self, at: usize) -> Result<Expr, Issue> {
         let mut entries = Vec::new();
         while !self.accept("}") {
             if self.is("?") {
-                return Err(Wrong::new(self.at(), OPTIONAL_ELEMENTS));
+                return Err(Issue::new(self.at(), OPTIONAL_ELEMENTS));
             }
             let key = self.expression()?;
             self.expect(":")?;
@@ -381,9 +381,9 @@ impl Parser {
         Ok(self.node(at, ExprKind::Map(entries)))
     }
 
-    fn name(&mut self, at: usize, name: String) -> Result<Expr, Wrong> {
+    fn name(&mut self, at: usize, name: String) -> Result<Expr, Issue> {
         if names::is_reserved(&name) {
-            return Err(Wrong::new(at, format!("reserved identifier: {name}")));
+            return Err(Issue::new(at, format!("reserved identifier: {name}")));
         }
         let call = self.at();
         if !self.accept("(") {
@@ -395,7 +395,7 @@ impl Parser {
                 Some(ExprKind::Select { of, member, optional: false }) => {
                     Ok(self.node(call, ExprKind::Has { of, member }))
                 }
-                _ => Err(Wrong::new(call, "invalid argument to has() macro")),
+                _ => Err(Issue::new(call, "invalid argument to has() macro")),
             };
         }
         Ok(self.node(call, ExprKind::Call { function: name, is_method: false, args }))
@@ -408,7 +408,7 @@ impl Parser {
         of: Expr,
         name: String,
         mut args: Vec<Expr>,
-    ) -> Result<Expr, Wrong> {
+    ) -> Result<Expr, Issue> {
         let kind = match (name.as_str(), args.len()) {
             ("all", 2 | 3) => Some(FoldKind::All),
             ("exists", 2 | 3) => Some(FoldKind::Exists),
@@ -426,7 +426,7 @@ impl Parser {
             Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
             other => {
                 let at = other.map_or(at, |other| other.at);
-                Err(Wrong::new(at, "argument must be a simple name"))
+                Err(Issue::new(at, "argument must be a simple name"))
             }
         };
         let first = variable()?;
@@ -438,10 +438,10 @@ impl Parser {
         Ok(self.node(at, ExprKind::Fold(Box::new(fold))))
     }
 
-    fn second(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, Wrong> {
+    fn second(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, Issue> {
         match args.next() {
             Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
-            other => Err(Wrong::new(
+            other => Err(Issue::new(
                 other.map_or(at, |other| other.at),
                 "argument must be a simple name",
             )),

@@ -1,6 +1,6 @@
 //! The words of an expression: names, numbers, texts, signs (the lexer of cel-go's `CEL.g4`).
 
-use crate::expression::Wrong;
+use crate::compile_error::Issue;
 
 /// A word and where it begins, in characters.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ const SIGNS: [&str; 25] = [
 /// # Errors
 ///
 /// Says what is no word.
-pub(super) fn read(source: &str) -> Result<Vec<Token>, Wrong> {
+pub(super) fn read(source: &str) -> Result<Vec<Token>, Issue> {
     let mut reader = Reader { chars: source.chars().collect(), at: 0 };
     let mut tokens = Vec::new();
     while let Some(token) = reader.next()? {
@@ -62,13 +62,13 @@ impl Reader {
         taken
     }
 
-    fn unknown(&self, at: usize) -> Wrong {
+    fn unknown(&self, at: usize) -> Issue {
         let text: String =
             self.chars.get(at..=self.at.min(self.chars.len() - 1)).into_iter().flatten().collect();
-        Wrong::new(at, format!("Syntax error: token recognition error at: '{text}'"))
+        Issue::new(at, format!("Syntax error: token recognition error at: '{text}'"))
     }
 
-    fn next(&mut self) -> Result<Option<Token>, Wrong> {
+    fn next(&mut self) -> Result<Option<Token>, Issue> {
         loop {
             self.take_while(|c| matches!(c, ' ' | '\t' | '\r' | '\n' | '\u{c}'));
             if self.peek(0) != Some('/') || self.peek(1) != Some('/') {
@@ -115,7 +115,7 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, raw: bool, bytes: bool, at: usize) -> Result<Vec<u8>, Wrong> {
+    fn text(&mut self, raw: bool, bytes: bool, at: usize) -> Result<Vec<u8>, Issue> {
         let Some(quote) = self.peek(0) else { return Err(self.unknown(at)) };
         let triple = self.peek(1) == Some(quote) && self.peek(2) == Some(quote);
         let length = if triple { 3 } else { 1 };
@@ -139,7 +139,7 @@ impl Reader {
         }
     }
 
-    fn escape(&mut self, bytes: bool, at: usize, out: &mut Vec<u8>) -> Result<(), Wrong> {
+    fn escape(&mut self, bytes: bool, at: usize, out: &mut Vec<u8>) -> Result<(), Issue> {
         let Some(c) = self.peek(0) else { return Err(self.unknown(at)) };
         self.at += 1;
         let (digits, base) = match c {
@@ -167,7 +167,7 @@ impl Reader {
             }
         };
         if bytes && matches!(c, 'u' | 'U') {
-            return Err(Wrong::new(at, "unable to unescape string"));
+            return Err(Issue::new(at, "unable to unescape string"));
         }
         let mut value = 0;
         for _ in 0..digits {
@@ -182,12 +182,12 @@ impl Reader {
                 out.push(u8::try_from(value).unwrap_or(0))
             }
             Some(c) => push(out, c),
-            None => return Err(Wrong::new(at, "invalid unicode code point")),
+            None => return Err(Issue::new(at, "invalid unicode code point")),
         }
         Ok(())
     }
 
-    fn number(&mut self, at: usize) -> Result<Word, Wrong> {
+    fn number(&mut self, at: usize) -> Result<Word, Issue> {
         let unsigned = |reader: &mut Self, digits: String, base| {
             if matches!(reader.peek(0), Some('u' | 'U')) {
                 reader.at += 1;
@@ -222,7 +222,7 @@ impl Reader {
         if text == whole {
             return Ok(unsigned(self, whole, 10));
         }
-        text.parse().map(Word::Double).map_err(|_| Wrong::new(at, "invalid double literal"))
+        text.parse().map(Word::Double).map_err(|_| Issue::new(at, "invalid double literal"))
     }
 }
 
@@ -230,6 +230,6 @@ fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-fn into_text(bytes: Vec<u8>, at: usize) -> Result<String, Wrong> {
-    String::from_utf8(bytes).map_err(|_| Wrong::new(at, "Syntax error: invalid string literal"))
+fn into_text(bytes: Vec<u8>, at: usize) -> Result<String, Issue> {
+    String::from_utf8(bytes).map_err(|_| Issue::new(at, "Syntax error: invalid string literal"))
 }

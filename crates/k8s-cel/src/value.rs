@@ -12,6 +12,9 @@ use serde_json::Value as Json;
 use crate::ast::Literal;
 use crate::eval_error::EvalError;
 
+/// The result of a call.
+pub(crate) type Called = Result<Value, EvalError>;
+
 /// A value of an expression. Clones are cheap.
 #[derive(Debug, Clone)]
 pub enum Value {

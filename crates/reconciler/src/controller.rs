@@ -64,7 +64,9 @@ pub struct Controller<R: Reconciler> {
     writes: Option<Arc<Writes<R::Key>>>,
     /// Of a controller of objects.
     writer: Option<Arc<Writer>>,
-    left: Arc<term::Left>,
+    /// What the last term left: the keys of dropped runs as shown by `Debug`, and how many keys had
+    /// not started.
+    left: Arc<Mutex<(Vec<String>, usize)>>,
     broken: Broken,
 }
 

@@ -9,6 +9,7 @@ mod builder;
 mod lead;
 #[cfg(feature = "election")]
 mod leftover;
+mod settings;
 pub(crate) mod view;
 
 use std::collections::HashSet;
@@ -37,7 +38,7 @@ use crate::requests::Requests;
 use crate::{
     BoxError, Cache, CacheConfig, Controller, Kind, ManagerError, Reconciler, Report, SyncTimeout,
 };
-use builder::Settings;
+use settings::Settings;
 
 /// Runs the controllers of a program.
 ///
@@ -114,22 +115,6 @@ impl<K: Kind> Watched for OneWatch<K> {
 }
 
 impl Manager {
-    /// Returns a builder with the defaults: no limit for the caches, 10 s of grace, no election.
-    #[doc(alias = "NewManager")]
-    pub fn builder() -> ManagerBuilder {
-        ManagerBuilder::new()
-    }
-
-    /// As [`ManagerBuilder::connect`] with the defaults: one call for a program in a cluster.
-    ///
-    /// # Errors
-    ///
-    /// As [`ManagerBuilder::connect`].
-    #[cfg(feature = "election")]
-    pub async fn connect(name: &str) -> Result<(Self, kube::Client), ManagerError> {
-        Self::builder().connect(name).await
-    }
-
     fn new(settings: Settings) -> Self {
         Self {
             settings,

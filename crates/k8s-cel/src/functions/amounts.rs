@@ -1,8 +1,7 @@
 //! Arithmetic, and quantities (k8s.io/apiserver/pkg/cel/library/quantity.go).
 
 use crate::eval_error::EvalError;
-use crate::functions::Called;
-use crate::value::{Value, Value as V};
+use crate::value::{Called, Value, Value as V};
 use k8s_value::quantity::Quantity;
 
 const NANO: i128 = 1_000_000_000;

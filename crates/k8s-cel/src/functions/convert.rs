@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use crate::eval_error::EvalError;
-use crate::functions::{Called, times};
-use crate::value::{Value, Value as V};
+use crate::functions::times;
+use crate::value::{Called, Value, Value as V};
 
 /// A value as one of the type of this name.
 pub(super) fn convert(to: &str, value: &Value) -> Called {

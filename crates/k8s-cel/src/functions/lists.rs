@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use crate::eval_error::EvalError;
-use crate::functions::{Called, amounts, times};
-use crate::value::{List, Value, Value as V};
+use crate::functions::{amounts, times};
+use crate::value::{Called, List, Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let number = |at: Option<usize>| V::Int(at.and_then(|at| i64::try_from(at).ok()).unwrap_or(-1));

@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use crate::eval_error::EvalError;
-use crate::functions::Called;
-use crate::value::{Value, Value as V};
+use crate::value::{Called, Value, Value as V};
 
 pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Option<Called> {
     Some(match (function, args) {

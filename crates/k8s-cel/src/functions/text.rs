@@ -1,10 +1,12 @@
 //! Functions of texts (cel-go's `ext/strings.go`, and `find` of Kubernetes). Places in texts count
 //! characters.
 
+use std::sync::Arc;
+
 use crate::eval_error::EvalError;
-use crate::functions::{Called, format, text_list};
+use crate::functions::format;
 use crate::pattern::Pattern;
-use crate::value::{Value, Value as V};
+use crate::value::{Called, List, Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let yes = |is: bool| Ok(V::Bool(is));
@@ -168,4 +170,8 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+fn text_list(all: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Value {
+    List::of(all.into_iter().map(Value::text).collect())
 }

@@ -4,8 +4,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::eval_error::EvalError;
-use crate::functions::Called;
-use crate::value::{Value, Value as V};
+use crate::value::{Called, Value, Value as V};
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let length = |nanos: Option<i64>| {

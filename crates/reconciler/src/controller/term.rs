@@ -23,10 +23,6 @@ use crate::run::worker::{Work, work};
 use crate::source::{Feed, Intake};
 use crate::{ManagerError, Reconciler};
 
-/// What the last term of a controller left: the keys of dropped runs as shown by `Debug`, and how
-/// many keys had not started.
-pub(crate) type Left = Mutex<(Vec<String>, usize)>;
-
 /// The manager's view of a controller.
 pub(crate) trait Managed: InTerm {
     fn name(&self) -> &str;

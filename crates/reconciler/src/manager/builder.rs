@@ -1,20 +1,9 @@
-//! `ManagerBuilder`: the settings of a manager.
+//! `ManagerBuilder`: makes a manager of its settings.
 
 use std::time::Duration;
 
+use super::settings::Settings;
 use crate::{Manager, ManagerError};
-
-/// The settings of a manager.
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) synced_within: Option<Duration>,
-    pub(crate) grace: Duration,
-    pub(crate) loss_grace: Duration,
-    #[cfg(feature = "election")]
-    pub(crate) elector: Option<lease_election::LeaderElector>,
-    #[cfg(feature = "admin")]
-    pub(crate) admin: Option<crate::admin::AdminServer>,
-}
 
 /// Makes a [`Manager`].
 #[derive(Debug)]
@@ -23,21 +12,25 @@ pub struct ManagerBuilder {
     settings: Settings,
 }
 
-impl ManagerBuilder {
-    pub(super) fn new() -> Self {
-        Self {
-            settings: Settings {
-                synced_within: None,
-                grace: Duration::from_secs(10),
-                loss_grace: Duration::from_millis(100),
-                #[cfg(feature = "election")]
-                elector: None,
-                #[cfg(feature = "admin")]
-                admin: None,
-            },
-        }
+impl Manager {
+    /// Returns a builder with the defaults: no limit for the caches, 10 s of grace, no election.
+    #[doc(alias = "NewManager")]
+    pub fn builder() -> ManagerBuilder {
+        ManagerBuilder { settings: Settings::default() }
     }
 
+    /// As [`ManagerBuilder::connect`] with the defaults: one call for a program in a cluster.
+    ///
+    /// # Errors
+    ///
+    /// As [`ManagerBuilder::connect`].
+    #[cfg(feature = "election")]
+    pub async fn connect(name: &str) -> Result<(Self, kube::Client), ManagerError> {
+        Self::builder().connect(name).await
+    }
+}
+
+impl ManagerBuilder {
     /// Ends the manager with [`ManagerError::CacheSync`] if a cache is not complete in this time.
     /// By default the controllers that need it wait for it, and the others run.
     #[doc(alias = "CacheSyncTimeout")]
