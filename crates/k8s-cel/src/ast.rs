@@ -58,7 +58,7 @@ pub(super) struct Fold {
     pub(super) second: Option<String>,
     /// Which elements count.
     pub(super) condition: Option<Expr>,
-    /// What is made of them.
+    /// The value that the walk makes of each.
     pub(super) step: Option<Expr>,
 }
 

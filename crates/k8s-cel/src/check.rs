@@ -11,7 +11,7 @@ use crate::names;
 use crate::pattern::Pattern;
 use crate::types::{Known, Type, most_general};
 
-/// What was found of an expression.
+/// The types and variables of an expression.
 #[derive(Debug)]
 pub(super) struct Checked {
     /// Of each node, by its number.
@@ -20,7 +20,7 @@ pub(super) struct Checked {
     pub(super) variables: BTreeSet<String>,
 }
 
-/// Checks a tree of so many nodes, with these variables.
+/// Checks a tree with this number of nodes and these variables.
 ///
 /// # Errors
 ///
@@ -324,9 +324,9 @@ pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     }
 }
 
-/// What fits by its types and cannot be all the same (cel-go's validators): texts that stand where
-/// a pattern, a duration or a point in time is wanted and are none; lists and maps of several
-/// types; values that a clause of a format does not take.
+/// The findings of cel-go's validators in an expression whose types fit: literals that are no
+/// pattern, duration or time where one is expected; lists and maps of several types; values that
+/// a clause of a format does not take.
 pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Issue> {
     let mut wrong = Vec::new();
     let mut within_formats = BTreeSet::new();
@@ -419,7 +419,7 @@ pub(super) fn missing(expr: &Expr) -> Option<String> {
     found
 }
 
-/// What is missing of a function that is there for other arguments.
+/// The missing part of a function that exists for other arguments.
 fn missing_of(function: &str, args: &[Expr]) -> Option<String> {
     let text = |at: usize| match args.get(at).map(|arg| &arg.kind) {
         Some(ExprKind::Literal(Literal::Text(text))) => Some(text.as_str()),

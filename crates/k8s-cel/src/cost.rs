@@ -82,7 +82,7 @@ impl Origin {
     }
 }
 
-/// What is known of the value of a node.
+/// The size and the origin of a node's value, as far as they are known.
 #[derive(Debug, Clone, Default)]
 struct Node {
     from: Origin,
@@ -135,7 +135,7 @@ impl Coster<'_> {
                 let cost = self.cost(of);
                 let from = match self.node(of).from {
                     _ if *optional => Origin::Made,
-                    // To cel-go a member of what has no place is one of the root.
+                    // cel-go takes a member of a value without a place for one of the root.
                     Origin::Made => Origin::Made,
                     from => from.part(|from| from.member(member)),
                 };
@@ -209,7 +209,7 @@ impl Coster<'_> {
         let step_size = fold.step.as_ref().map(|step| self.size(step));
         self.locals.truncate(before);
         // What the macro becomes around the condition and the step: reading, testing and growing
-        // what is gathered.
+        // the result.
         let (start, each) = match fold.kind {
             FoldKind::All => (0, condition.saturating_add(3)),
             FoldKind::Exists => (0, condition.saturating_add(4)),

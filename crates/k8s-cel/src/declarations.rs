@@ -1,6 +1,5 @@
-//! Which functions there are, and of which types: what the environment of rules in definitions has
-//! in Kubernetes 1.36 (k8s.io/apiserver/pkg/cel/environment/base.go), but for what is listed as
-//! missing.
+//! The functions and their types: the environment of rules in definitions of Kubernetes 1.36
+//! (k8s.io/apiserver/pkg/cel/environment/base.go), except those listed as missing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

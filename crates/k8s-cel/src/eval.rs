@@ -1,5 +1,5 @@
-//! Evaluates a checked expression. What it costs is counted as cel-go's `runtimecost.go` counts it,
-//! so that nothing runs for long.
+//! Evaluates a checked expression. The cost is counted as in cel-go's `runtimecost.go`, so that
+//! nothing runs for long.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,8 +218,8 @@ fn sound(value: Value) -> Evaluated {
     }
 }
 
-/// What a walk goes over: indices or keys, and elements or values. One at a time, as a walk that
-/// ends early must not pay for what it has not seen.
+/// The elements of a walk: indices or keys, and elements or values. They come one at a time: a walk
+/// that ends early pays only for those that it has seen.
 fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, EvalError> {
     Ok(match range {
         Value::List(list) => Box::new(

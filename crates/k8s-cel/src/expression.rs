@@ -13,7 +13,7 @@ use crate::{check, cost, eval, parser};
 /// The result of an evaluation, and what it cost.
 #[derive(Debug, Clone)]
 pub struct Evaluation {
-    /// The value, or why there is none.
+    /// The value, or why the expression has no value.
     pub value: Result<Value, EvalError>,
     /// In the units of Kubernetes' cost model.
     pub cost: u64,
@@ -30,7 +30,7 @@ pub struct Expression {
 
 impl Expression {
     /// Parses an expression and checks its types. `of` is the type of `self` and `oldSelf`. With
-    /// `optional_old` the value before is an optional, as there is none at a creation.
+    /// `optional_old` the value before is an optional: a creation has no value before.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ pub(crate) use crate::functions::times::timestamp;
 ///
 /// # Errors
 ///
-/// There is none for such values, or it fails for these.
+/// No such function takes values of these types, or it fails for these values.
 pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
     match (function, args) {
         ("_==_", [a, b]) => a.equals(b).map(V::Bool),

@@ -30,7 +30,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name) || name == "in"
 }
 
-/// What stands behind a dot: a member by its escaped name, or by a reserved word as it is.
+/// The member after a dot, by its escaped name or by a reserved word.
 pub(super) fn member<T>(name: &str, get: impl Fn(&str) -> Option<T>) -> Option<T> {
     get(name).or_else(|| RESERVED.contains(&name).then(|| get(&format!("__{name}__"))).flatten())
 }

@@ -13,9 +13,9 @@ const EXPRESSION: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null'
 /// How many characters an expression has (`expressionSizeCodePointLimit` of cel-go's parser).
 const MAX_SIZE: usize = 100_000;
 /// How deep expressions nest. cel-go takes 250 levels, for which a thread's stack of 2 MiB is too
-/// small here; what is deeper is answered as not implemented.
+/// small here. A deeper expression is unsupported.
 pub(super) const MAX_DEPTH: usize = 64;
-/// What is wrong with an expression that nests deeper.
+/// The error of an expression that nests deeper.
 pub(super) const TOO_DEEP: &str = "expression recursion limit exceeded";
 
 /// What cel-go reads and this parser does not: a definition with it is answered as not implemented.
@@ -198,7 +198,7 @@ impl Parser {
         Ok(self.joined(&mut terms, count, name))
     }
 
-    /// A tree of so many terms; each has the place of the operator before it.
+    /// A tree of `count` terms; each has the place of the operator before it.
     fn joined(&mut self, terms: &mut VecDeque<(usize, Expr)>, count: usize, name: &str) -> Expr {
         if count <= 1 {
             let nothing = ExprKind::Literal(Literal::Null);
@@ -270,7 +270,7 @@ impl Parser {
         }
     }
 
-    /// The name of a member, which is none of the words of the grammar.
+    /// The name of a member, which is no word of the grammar.
     fn selected(&self) -> Result<String, Issue> {
         let no_way = |found: &str| {
             Issue::new(

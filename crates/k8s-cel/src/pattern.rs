@@ -37,7 +37,7 @@ impl Pattern {
         self.compiled().map(|regex| regex.is_match(text))
     }
 
-    /// Returns the parts of a text that match, at most so many.
+    /// Returns the parts of a text that match, at most `most` of them.
     ///
     /// # Errors
     ///

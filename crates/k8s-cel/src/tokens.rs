@@ -92,7 +92,7 @@ impl Reader {
                 .into_iter()
                 .find(|sign| sign.chars().enumerate().all(|(n, c)| self.peek(n) == Some(c)));
             let Some(sign) = found.filter(|sign| *sign != "=") else {
-                // What could begin a sign of two characters is told with the one that ends it.
+                // The error names both characters of a sign that should have two.
                 self.at += usize::from(matches!(first, '=' | '|' | '&'));
                 return Err(self.unknown(at));
             };

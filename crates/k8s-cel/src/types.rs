@@ -120,7 +120,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// What is known of the types that were not known.
+/// The types that type parameters stand for, as far as they are known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     types: Vec<Option<Type>>,
@@ -142,7 +142,7 @@ impl Known {
         }
     }
 
-    /// The type with what is known of its parts; what is not known becomes `dyn` if `finally`.
+    /// The type with its parameters replaced. Unknown ones become `dyn` if `finally`.
     pub(super) fn resolve(&self, of: &Type, finally: bool) -> Type {
         let inner = |of: &Type| Arc::new(self.resolve(of, finally));
         match of {
@@ -232,7 +232,7 @@ impl Known {
     }
 }
 
-/// Of two types that fit, the one that says less.
+/// The more general of two types that fit.
 pub(super) fn most_general<'a>(a: &'a Type, b: &'a Type) -> &'a Type {
     if says_no_more(a, b) { a } else { b }
 }

@@ -1,5 +1,4 @@
-//! Values of expressions: what is equal, what is less, and how they are made of what a schema
-//! describes.
+//! Values of expressions: equality, order, and sums.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -171,7 +170,7 @@ impl Value {
         })
     }
 
-    /// What `size()` says: characters, bytes, elements, entries; 1 for what has none.
+    /// The result of `size()`: characters, bytes, elements or entries; 1 for any other value.
     pub(super) fn size(&self) -> u64 {
         let size = match self {
             Self::Text(text) => text.chars().count(),

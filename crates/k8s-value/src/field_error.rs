@@ -1,5 +1,5 @@
-//! `FieldError` and `FieldErrors`: what is wrong with the fields of an object, as an `Invalid`
-//! status lists it in its causes.
+//! `FieldError` and `FieldErrors`: the errors of an object's fields, as an `Invalid` status lists
+//! them in its causes.
 //!
 //! The words are those of k8s.io/apimachinery/pkg/util/validation/field.
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::go_json::go_json;
 use crate::go_value::quoted;
 
-/// What is wrong with one field.
+/// The error of one field.
 ///
 /// ```
 /// let error = k8s_value::FieldError::invalid("spec.replicas", "-1", "must not be negative");

@@ -12,7 +12,7 @@ pub const FORMAT: &str = "quantities must match the regular expression \
 const SUFFIX: &str = "unable to parse quantity's suffix";
 
 const NANO: u128 = 1_000_000_000;
-/// The largest binary one there is: what is more is cut to it.
+/// The largest quantity with a binary suffix. A larger one is cut to it.
 const MOST: u128 = (i64::MAX as u128) * NANO;
 /// Decimal ones may have as many digits, billionths included; larger ones are not told apart.
 const MOST_DIGITS: i64 = 38;
@@ -28,7 +28,7 @@ enum Notation {
     Exponent,
 }
 
-/// An amount in billionths. One that needs more than 38 digits is the largest, `u128::MAX`.
+/// An amount in billionths. An amount of more than 38 digits is `u128::MAX`, the largest.
 ///
 /// ```
 /// use k8s_value::Quantity;

@@ -20,7 +20,7 @@ pub(crate) fn clauses(text: &str) -> Vec<char> {
     letters
 }
 
-/// Whether a clause does not take values of a type: what it is called, and what it takes.
+/// The name of a clause and the types that it takes, if it does not take this type.
 pub(crate) const fn refuses(clause: char, of: &Type) -> Option<(&'static str, &'static str)> {
     let number = matches!(of, Type::Int | Type::Uint | Type::Dyn | Type::Error);
     match clause {

@@ -81,8 +81,8 @@ pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
     text.parse().ok().filter(|time: &Timestamp| is_rfc3339(text) && time.as_second() >= YEAR_ONE)
 }
 
-/// Whether a text is `2026-01-02T03:04:05.678Z`, or has an offset as `+01:00` at its end. What it
-/// says may be impossible still; a leap second is, for Go.
+/// Whether a text is `2026-01-02T03:04:05.678Z`, or has an offset as `+01:00` at its end. The time
+/// may still be impossible; a leap second is, for Go.
 fn is_rfc3339(text: &str) -> bool {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let Some(rest) = shape.strip_prefix("0000-00-00T00:00:00") else { return false };
