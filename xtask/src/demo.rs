@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -62,12 +61,8 @@ pub(crate) fn sabotage(workspace: &Workspace, deadline: Deadline) -> Result<()> 
 /// The built demo with `args`, told where the provisioner is.
 pub(crate) fn command(workspace: &Workspace, args: &[OsString]) -> Command {
     let mut command = Command::new(workspace.debug_dir().join("demo"));
-    command.args(args).arg("--provisioner-bin").arg(provisioner(workspace));
+    command.args(args).arg("--provisioner-bin").arg(suite::provisioner(workspace));
     command
-}
-
-pub(crate) fn provisioner(workspace: &Workspace) -> PathBuf {
-    workspace.debug_dir().join("hostpath-provisioner")
 }
 
 /// Replaces this process, so that Ctrl-C and the exit status are the demo's own.

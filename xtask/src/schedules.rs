@@ -14,7 +14,6 @@ use anyhow::{Context as _, Result};
 
 use crate::process::Deadline;
 use crate::programs::Programs;
-use crate::searches::crates_with;
 use crate::workspace::Workspace;
 
 /// The crate whose table it is.
@@ -23,6 +22,22 @@ pub(crate) const CORE: &str = "wq-core";
 pub(crate) const QUEUES: [&str; 4] = [CORE, "wq-delay", "wq-ratelimit", "wq-priority"];
 
 pub(crate) const ELECTION: &str = "lease-election";
+
+/// Test targets, and the crates whose target of that name a stage of `--full` plays.
+pub(crate) const TARGETS: [(&str, &[&str]); 7] = [
+    ("model", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
+    ("loom", &[CORE, "wq-delay", "wq-ratelimit", ELECTION]),
+    ("shuttle", &QUEUES),
+    ("histories", &[CORE]),
+    ("simulation", &[ELECTION]),
+    ("planted", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
+    ("processes", &["demo"]),
+];
+
+/// The crates whose target of this name a stage plays.
+pub(crate) fn crates_with(target: &str) -> &'static [&'static str] {
+    TARGETS.iter().find(|(known, _)| *known == target).map_or(&[], |(_, crates)| crates)
+}
 
 /// The test target that lists a crate's planted bugs.
 pub(crate) const PLANTED: &str = "planted";

@@ -5,19 +5,8 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, TESTS, Table};
+use crate::schedules::{self, BY_HAND, CORE, Platform, QUEUES, TESTS, Table, crates_with};
 use crate::workspace::Workspace;
-
-/// Test targets, and the crates whose target of that name a stage of `--full` plays.
-const TARGETS: [(&str, &[&str]); 7] = [
-    ("model", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
-    ("loom", &[CORE, "wq-delay", "wq-ratelimit", ELECTION]),
-    ("shuttle", &QUEUES),
-    ("histories", &[CORE]),
-    ("simulation", &[ELECTION]),
-    ("planted", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
-    ("processes", &["demo"]),
-];
 
 /// Tests in modules of this name take long: `test` leaves them out, too. [`long`] plays them, and
 /// so do `properties` and `planted`, which play all tests of their programs.
@@ -158,14 +147,9 @@ pub(crate) fn processes(workspace: &Workspace, deadline: Deadline) -> Result<()>
     process::run(command, deadline)
 }
 
-/// The crates whose target of this name a stage plays.
-pub(crate) fn crates_with(target: &str) -> &'static [&'static str] {
-    TARGETS.iter().find(|(known, _)| *known == target).map_or(&[], |(_, crates)| crates)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{TARGETS, crates_with};
+    use crate::schedules::{TARGETS, crates_with};
     use crate::workspace::Workspace;
 
     /// Otherwise nobody plays it: cargo is told names of targets, and builds those of all crates.

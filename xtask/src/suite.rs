@@ -2,12 +2,12 @@
 //! tests and the examples.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 
-use crate::demo;
 use crate::process::{Again, Deadline, now, output_in_time, run, seconds};
 use crate::programs::{Kind, Program, Programs, each};
 use crate::searches;
@@ -53,6 +53,11 @@ pub(crate) fn build(workspace: &Workspace, deadline: Deadline) -> Result<Program
     )
 }
 
+/// The built provisioner, which the demo and tests start.
+pub(crate) fn provisioner(workspace: &Workspace) -> PathBuf {
+    workspace.debug_dir().join("hostpath-provisioner")
+}
+
 /// Runs the programs, each to its end even when another failed; how many tests passed.
 fn play(workspace: &Workspace, programs: &[&Program], deadline: Deadline) -> Result<u64> {
     let all = Mutex::new((0, Vec::new()));
@@ -62,7 +67,7 @@ fn play(workspace: &Workspace, programs: &[&Program], deadline: Deadline) -> Res
         command
             .args(["--skip", searches::LONG])
             .env("PROPTEST_CASES", PROPERTY_CASES)
-            .env("PROVISIONER_BIN", demo::provisioner(workspace));
+            .env("PROVISIONER_BIN", provisioner(workspace));
         let (status, output) = output_in_time(command, deadline)?;
         let (report, took) = (Report::read(&output), start.elapsed());
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,7 @@ mod toolchain;
 mod plane;
 mod user;
 mod program;
+mod settings;
 mod keeper;
 mod port;
 mod etcd;

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::assets::Assets;
-use crate::builder::Builder;
 use crate::component::Component;
 use crate::error::Error;
 use crate::etcd;
 use crate::keeper::Keeper;
 use crate::port;
 use crate::program::{self, Program};
+use crate::settings::Settings;
 use crate::user::{self, ADMIN, User};
 
 /// How often a program that starts is asked whether it is ready.
@@ -56,15 +56,9 @@ impl Drop for Paused<'_> {
 }
 
 impl ControlPlane {
-    /// Sets one up.
-    #[doc(alias = "envtest")]
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    pub(crate) fn start(builder: Builder, assets: &Assets) -> Result<Self, Error> {
-        let Builder { mut users, controller_manager, port, api_server_flags, ready_within } =
-            builder;
+    pub(crate) fn start(settings: Settings, assets: &Assets) -> Result<Self, Error> {
+        let Settings { mut users, controller_manager, port, api_server_flags, ready_within } =
+            settings;
         users.insert(0, User::admin()?);
         let tokens: String = users.iter().map(User::line).collect::<Result<_, _>>()?;
         let any_port = port == 0;
