@@ -3,6 +3,7 @@
 
 mod check;
 mod defaults;
+mod embedded;
 mod field_path;
 mod openapi;
 

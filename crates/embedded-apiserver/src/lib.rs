@@ -32,7 +32,6 @@ mod admission;
 mod body;
 mod kind;
 mod definition;
-mod schema;
 mod json_path;
 mod json_syntax;
 mod registry;

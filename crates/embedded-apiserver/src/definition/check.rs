@@ -9,8 +9,8 @@ use crate::definition::structural::{flag, has, list, text};
 use crate::definition::version_paths::{check_column, check_scale, check_selectable};
 use crate::definition::{defaults, openapi, rules, shown, structural};
 use crate::metadata::{self, Object};
-use crate::schema::{Path, Schema};
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::{Path, Schema};
 use k8s_value::names;
 
 /// As many selectable fields a version may have.

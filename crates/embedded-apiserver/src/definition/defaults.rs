@@ -1,8 +1,8 @@
 //! Defaults in a schema must be what the schema itself allows
 //! (pkg/apiserver/schema/defaulting/validation.go of k8s.io/apiextensions-apiserver).
 
-use crate::schema::{Old, Path, Schema, check_at, prune_value};
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::{Old, Path, Schema, prune_value, validate_member};
 use k8s_value::go_value::shown;
 
 /// Checks every default in a schema, but for those below `additionalProperties`, which stand
@@ -16,7 +16,7 @@ pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut FieldErrors) 
         let mut pruned = default.clone();
         prune_value(&mut pruned, schema);
         if pruned == *default {
-            check_at(schema, default, Old(None), &place, causes);
+            validate_member(schema, default, Old(None), &place, causes);
         } else {
             causes.push(FieldError::invalid_shown(
                 place,

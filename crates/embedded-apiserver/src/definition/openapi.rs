@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use crate::definition::structural::{flag, has, list, members, text};
-use crate::schema::Path;
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::Path;
 use k8s_value::go_value::shown;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 
 use crate::definition::field_path::{self, Step};
 use crate::definition::structural::{flag, list, text};
-use crate::schema::{ListType, Path, Schema};
 use crate::status::{FieldError, FieldErrors};
 use k8s_cel::{self as cel, CompileError, Declared, EvalError, Evaluation, Expression};
+use k8s_schema::{ListType, Path, Schema};
 use k8s_value::go_value::shown;
 
 pub(super) use crate::definition::rules::admit::{check, missing};
@@ -287,7 +287,7 @@ impl Run<'_> {
 
     fn refuse(&mut self, at: At<'_>, schema: &Schema, why: &str) {
         let named = shown(&schema.types.name().into());
-        let named = if schema.types == crate::schema::Type::IntOrString { "\"\"" } else { &named };
+        let named = if schema.types == k8s_schema::Type::IntOrString { "\"\"" } else { &named };
         self.causes.push(FieldError::invalid_shown(at.path.to_string(), named, why));
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::definition::check::schema_of;
+use crate::definition::embedded::{check_embedded, coerce};
 use crate::definition::rules::Rules;
 use crate::definition::status::is_true;
 use crate::definition::structural::{flag, list, text};
@@ -12,11 +13,11 @@ use crate::json_path::JsonPath;
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::rest::scale;
-use crate::schema::{
-    Old, Schema, check, check_at, check_embedded, check_lists, coerce, fill, prune, prune_nulls,
-};
 use crate::signal::Follower;
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::{
+    Old, Schema, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
+};
 
 /// What a definition says of one of its versions.
 #[derive(Debug)]
@@ -162,7 +163,7 @@ impl Served {
             let mut below = Vec::new();
             coerce(object, &self.schema, &mut below)?;
             below.sort_unstable();
-            fill(object, &self.schema);
+            set_defaults(object, &self.schema);
             unknown.iter_mut().for_each(|path| *path = format!("unknown field \"{path}\""));
             unknown.append(&mut below);
             Ok(unknown)
@@ -174,7 +175,7 @@ impl Served {
     pub(crate) fn applied(&self, object: &mut Object) -> bool {
         without_metadata(object, |object| {
             let unknown = prune(object, &self.schema, 1);
-            fill(object, &self.schema);
+            set_defaults(object, &self.schema);
             !unknown.is_empty()
         })
     }
@@ -187,7 +188,7 @@ impl Served {
         without_metadata(object, |object| {
             prune(object, &self.stored, 0);
             prune_nulls(object, Some(&self.stored));
-            fill(object, &self.stored);
+            set_defaults(object, &self.stored);
             if !Arc::ptr_eq(&self.stored, &self.schema) {
                 prune(object, &self.schema, 0);
                 prune_nulls(object, Some(&self.schema));
@@ -227,11 +228,11 @@ impl Served {
                 (self.schema.properties.get("status"), object.get("status"))
             {
                 let was = Old(old.and_then(|old| old.get("status")));
-                check_at(schema, status, was, "status", causes);
+                validate_member(schema, status, was, "status", causes);
             }
         } else {
             let before = old.map(|old| with_type(kind, old));
-            check(&self.schema, &with_type(kind, object), Old(before.as_ref()), causes);
+            validate(&self.schema, &with_type(kind, object), Old(before.as_ref()), causes);
         }
         if let Some(paths) = kind.scale_paths() {
             scale::check(paths, object, of_status, causes);
@@ -252,7 +253,7 @@ impl Served {
         if subresource != Some("status") {
             check_embedded(&self.schema, object, causes);
         }
-        self.check_lists(object, old, causes);
+        self.validate_lists(object, old, causes);
         if self.rules.is_some() && causes.block_rules() {
             let why = "some validation rules were not checked because the object was invalid; correct the existing \
                        errors to complete validation";
@@ -285,15 +286,15 @@ impl Served {
     }
 
     /// An object that was wrong before may stay so.
-    fn check_lists(&self, object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
+    fn validate_lists(&self, object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
         let mut found = FieldErrors::default();
-        check_lists(&self.schema, object, &mut found);
+        validate_lists(&self.schema, object, &mut found);
         if found.is_empty() {
             return;
         }
         let mut before = FieldErrors::default();
         if let Some(old) = old {
-            check_lists(&self.schema, old, &mut before);
+            validate_lists(&self.schema, old, &mut before);
         }
         if before.is_empty() {
             causes.append(found);

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::Path;
 use crate::status::{FieldError, FieldErrors};
 use k8s_cel::Pattern;
+use k8s_schema::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {

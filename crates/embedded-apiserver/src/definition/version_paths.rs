@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::definition::field_path;
 use crate::definition::structural::text;
-use crate::schema::Path;
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::Path;
 
 const MAX_SELECTABLE: usize = 8;
 

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::definition::shown;
 use crate::definition::structural::{flag, list, text};
-use crate::schema::{Path, Schema};
 use crate::status::{FieldError, FieldErrors};
 use k8s_cel::{Declared, Expression, Type, escaped};
+use k8s_schema::{Path, Schema};
 
 /// As much one rule may cost.
 const RULE_LIMIT: u64 = 10_000_000;

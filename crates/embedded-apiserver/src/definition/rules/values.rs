@@ -8,8 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
-use crate::schema::{ListType, Schema, Type};
 use k8s_cel::{self as cel, Key, List, Object, Order, Value};
+use k8s_schema::{ListType, Schema, Type};
 
 /// A value of a schema; `is_root`: it is a whole object, which has a kind and metadata whatever its
 /// schema says.

@@ -2,22 +2,28 @@
 //! k8s.io/kube-openapi/pkg/validation/validate, and of the ratcheting around it in
 //! k8s.io/apiextensions-apiserver.
 
+mod alternatives;
+mod number;
+
 use serde_json::{Map, Value};
 
-use crate::schema::correlation::Old;
-use crate::schema::path::Path;
-use crate::schema::{Additional, Schema, Type};
-use crate::status::{FieldError, FieldErrors};
-use k8s_value::go_value::{float_text, shown};
+use crate::numbers::{is_the_same, is_whole};
+use crate::old::Old;
+use crate::path::Path;
+use crate::schema::{Additional, Schema};
+use crate::types::Type;
+use k8s_value::go_value::shown;
+use k8s_value::{FieldError, FieldErrors};
 
-/// Checks a whole object. What was wrong before an update and has not changed since may stay.
-pub(crate) fn check(schema: &Schema, object: &Value, old: Old<'_>, causes: &mut FieldErrors) {
-    check_at(schema, object, old, "", causes);
+/// Validates an object. An error that was there before the update, in a value that has not changed
+/// since, is left out: ratcheting.
+pub fn validate(schema: &Schema, object: &Value, old: Old<'_>, causes: &mut FieldErrors) {
+    validate_member(schema, object, old, "", causes);
 }
 
-/// Checks the value of a member of the object; messages name what is inside of it without the
+/// Validates the value of a member of the object. Messages name places inside of it without the
 /// member's own name.
-pub(crate) fn check_at(
+pub fn validate_member(
     schema: &Schema,
     value: &Value,
     old: Old<'_>,
@@ -121,7 +127,7 @@ impl Checker<'_> {
         self.problem("", FieldError::invalid_shown, "\"\"", message)
     }
 
-    /// What is wrong with a value, unless it was the same before.
+    /// The errors of a value, unless it was the same before.
     fn ratcheted(&self, schema: &Schema, value: &Value, old: Old<'_>, path: &Path<'_>) -> Found {
         let mut found = self.value(schema, value, old, path);
         if !found.is_valid() && old.is(value) {
@@ -265,108 +271,6 @@ impl Checker<'_> {
         Some(self.wrong(path, &format!("{text:?}"), &what))
     }
 
-    fn number(&self, schema: &Schema, value: &Value, path: &Path<'_>, found: &mut Found) {
-        let limits = &schema.limits;
-        let float = value.as_f64().unwrap_or_default();
-        let native = value.as_i64();
-        if let Some(problem) = self.range(schema, native, float, "Checked", path) {
-            found.add(problem);
-        }
-        if let Some(factor) = limits.multiple_of {
-            let unfit = self.range(schema, None, factor, "MultipleOf", path);
-            let of_integers = native.filter(|_| unfit.is_none());
-            unfit.into_iter().for_each(|problem| found.add(problem));
-            if let Some(problem) = self.multiple(value, of_integers, float, factor, path) {
-                found.add(problem);
-            }
-        }
-        let bounds = [
-            (limits.minimum, limits.exclusive_minimum, "Minimum", "greater", false),
-            (limits.maximum, limits.exclusive_maximum, "Maximum", "less", true),
-        ];
-        for (bound, exclusive, name, word, above) in bounds {
-            let Some(bound) = bound else { continue };
-            let unfit = self.range(schema, None, bound, &format!("{name} boundary"), path);
-            let of_integers = native.filter(|_| unfit.is_none());
-            unfit.into_iter().for_each(|problem| found.add(problem));
-            let (order, text) = match of_integers {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "as Go's int64(bound): an integer meets a bound cut to one"
-                )]
-                Some(integer) => (integer.cmp(&(bound as i64)), (bound as i64).to_string()),
-                None => (float.total_cmp(&bound), float_text(bound)),
-            };
-            let beyond = if above { order.is_gt() } else { order.is_lt() };
-            if beyond || (exclusive && order.is_eq()) {
-                let or_equal = if exclusive { "" } else { " or equal to" };
-                let what = format!("should be {word} than{or_equal} {text}");
-                found.add(self.wrong(path, &shown(value), &what));
-            }
-        }
-    }
-
-    /// Whether a number, or a bound of it, is one of the schema's type and format at all.
-    fn range(
-        &self,
-        schema: &Schema,
-        native: Option<i64>,
-        float: f64,
-        what: &str,
-        path: &Path<'_>,
-    ) -> Option<Problem> {
-        let format = schema.format.map_or("", |format| format.name());
-        let fits = match (schema.types, format) {
-            (Type::Integer, "int32") => match native {
-                Some(integer) => i32::try_from(integer).is_ok(),
-                None => float.fract() == 0.0 && float.abs() <= f64::from(i32::MAX),
-            },
-            (Type::Integer, _) => native.is_some() || (float.fract() == 0.0 && float.abs() < 1e19),
-            (Type::Number, "float") => float.abs() <= f64::from(f32::MAX),
-            _ => true,
-        };
-        (!fits).then(|| {
-            let with = if format.is_empty() {
-                "(default format)".to_owned()
-            } else {
-                format!("with format {format}")
-            };
-            self.loose(format!(
-                "{what} value must be of type {} {with} in {}",
-                schema.types.name(),
-                plain(path)
-            ))
-        })
-    }
-
-    fn multiple(
-        &self,
-        value: &Value,
-        native: Option<i64>,
-        float: f64,
-        factor: f64,
-        path: &Path<'_>,
-    ) -> Option<Problem> {
-        #[expect(clippy::cast_possible_truncation, reason = "as Go's int64(multipleOf)")]
-        let (positive, multiple, text) = match native {
-            Some(integer) => {
-                let factor = factor as i64;
-                (factor > 0, integer.checked_rem(factor) == Some(0), factor.to_string())
-            }
-            None => {
-                let times = if factor < 1.0 { 1.0 / factor * float } else { float / factor };
-                (factor > 0.0, is_whole(times), float_text(factor))
-            }
-        };
-        if !positive {
-            let path = plain(path);
-            let message = format!("factor MultipleOf declared for {path} must be positive: {text}");
-            return Some(self.problem(&path, FieldError::invalid_shown, &text, message));
-        }
-        (!multiple)
-            .then(|| self.wrong(path, &shown(value), &format!("should be a multiple of {text}")))
-    }
-
     fn items(
         &self,
         schema: &Schema,
@@ -473,119 +377,5 @@ impl Checker<'_> {
             let cause = FieldError::required(self.field(&path), "");
             found.add(Problem { message: format!("{path} in body is required"), cause });
         }
-    }
-
-    /// `anyOf`, `oneOf`, `allOf`, `not`.
-    fn alternatives(
-        &self,
-        schema: &Schema,
-        value: &Value,
-        old: Old<'_>,
-        path: &Path<'_>,
-        found: &mut Found,
-    ) {
-        let place = || format!("{:?}", plain(path));
-        if !schema.any_of.is_empty() {
-            let mut best: Option<Found> = None;
-            let mut valid = None;
-            for one in &schema.any_of {
-                let result = self.value(one, value, old, path);
-                if result.is_valid() {
-                    valid = Some(result);
-                    break;
-                }
-                if best.as_ref().is_none_or(|best| result.passed > best.passed) {
-                    best = Some(result);
-                }
-            }
-            if valid.is_none() {
-                found.add(
-                    self.loose(format!("{} must validate at least one schema (anyOf)", place())),
-                );
-            }
-            valid.or(best).into_iter().for_each(|result| found.merge(result));
-        }
-        if !schema.one_of.is_empty() {
-            let mut best: Option<Found> = None;
-            let mut first_valid = None;
-            let mut valid = 0_u32;
-            for one in &schema.one_of {
-                let result = self.value(one, value, old, path);
-                if result.is_valid() {
-                    valid += 1;
-                    best = None;
-                    first_valid.get_or_insert(result);
-                } else if valid == 0 && best.as_ref().is_none_or(|best| result.passed > best.passed)
-                {
-                    best = Some(result);
-                }
-            }
-            if valid == 1 {
-                first_valid.into_iter().for_each(|result| found.merge(result));
-            } else {
-                let why = match valid {
-                    0 => "Found none valid".to_owned(),
-                    several => format!("Found {several} valid alternatives"),
-                };
-                found.add(self.loose(format!(
-                    "{} must validate one and only one schema (oneOf). {why}",
-                    place()
-                )));
-                best.into_iter().for_each(|result| found.merge(result));
-            }
-        }
-        if !schema.all_of.is_empty() {
-            let mut valid = 0;
-            for one in &schema.all_of {
-                let result = self.value(one, value, old, path);
-                valid += usize::from(result.is_valid());
-                found.merge(result);
-            }
-            if valid != schema.all_of.len() {
-                let none = if valid == 0 { ". None validated" } else { "" };
-                found.add(
-                    self.loose(format!("{} must validate all the schemas (allOf){none}", place())),
-                );
-            }
-        }
-        if let Some(not) = &schema.not
-            && self.value(not, value, old, path).is_valid()
-        {
-            found.add(self.loose(format!("{} must not validate the schema (not)", place())));
-        }
-        found.pass();
-    }
-}
-
-/// `IsFloat64AJSONInteger` of go-openapi's swag, with its tolerance.
-fn is_whole(float: f64) -> bool {
-    const EXACT: f64 = 9_007_199_254_740_991.0;
-    const TOLERANCE: f64 = 1e-9;
-    if !float.is_finite() || float.abs() > EXACT {
-        return false;
-    }
-    let cut = float.trunc();
-    let difference = (float - cut).abs();
-    difference == 0.0 || (cut != 0.0 && difference / (float.abs() + cut.abs()) < TOLERANCE)
-}
-
-/// Whether Go finds a value equal to an allowed one, after converting it to the type of that.
-fn is_the_same(value: &Value, allowed: &Value) -> bool {
-    match (value, allowed) {
-        (Value::Null, _) | (_, Value::Null) => false,
-        (Value::Number(number), Value::Number(wanted)) if number != wanted => {
-            match (wanted.as_i64(), number.as_f64()) {
-                (Some(wanted), Some(float)) if number.is_f64() => {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        reason = "as Go's conversion to int64"
-                    )]
-                    let cut = float as i64;
-                    cut == wanted
-                }
-                _ => number.as_f64() == wanted.as_f64(),
-            }
-        }
-        (value, allowed) => value == allowed,
     }
 }

@@ -1,12 +1,12 @@
-//! Defaults: what is missing, or null where null is no value, is filled in.
+//! Defaults: set where a member is missing, or null where null is no value.
 
 use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
-/// Fills in the defaults of a schema, as `structuraldefaulting.Default` of
+/// Sets the defaults of a schema, as `structuraldefaulting.Default` of
 /// k8s.io/apiextensions-apiserver.
-pub(crate) fn fill(members: &mut Map<String, Value>, schema: &Schema) {
+pub fn set_defaults(members: &mut Map<String, Value>, schema: &Schema) {
     for (name, member) in &schema.properties {
         let Some(default) = &member.default else { continue };
         let missing = members.get(name).is_none_or(|value| value.is_null() && !member.nullable);
@@ -35,7 +35,7 @@ fn fill_null(value: &mut Value, schema: &Schema) {
 
 fn fill_value(value: &mut Value, schema: &Schema) {
     match value {
-        Value::Object(members) => fill(members, schema),
+        Value::Object(members) => set_defaults(members, schema),
         Value::Array(items) => {
             if let Some(of_items) = schema.items.as_deref() {
                 for item in items {

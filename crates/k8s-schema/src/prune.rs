@@ -2,23 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::path::Path;
+use crate::path::Path;
 use crate::schema::{Additional, Schema};
 
 /// Members that every resource has, whatever its schema says.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Drops what the schema does not know; returns the paths of what was dropped, in order, at most
-/// `most` of them.
-pub(crate) fn prune(object: &mut Map<String, Value>, schema: &Schema, most: usize) -> Vec<String> {
+/// Drops members that the schema does not know. Returns the paths of dropped members in order, at
+/// most `most` of them.
+pub fn prune(object: &mut Map<String, Value>, schema: &Schema, most: usize) -> Vec<String> {
     let mut pruner = Pruner { unknown: Vec::new(), most };
     pruner.members(object, Some(schema), true, schema.preserve, &Path::Root);
     pruner.unknown.sort_unstable();
     pruner.unknown
 }
 
-/// Drops what the schema of a part of an object does not know.
-pub(crate) fn prune_value(value: &mut Value, schema: &Schema) {
+/// As [`prune`], for a part of an object.
+pub fn prune_value(value: &mut Value, schema: &Schema) {
     Pruner { unknown: Vec::new(), most: 0 }.value(value, Some(schema), &Path::Root);
 }
 
@@ -77,7 +77,7 @@ impl Pruner {
         }
     }
 
-    /// Items of a list that is preserved: what is known inside of them is pruned all the same.
+    /// Items of a preserved list: members with a schema are pruned all the same.
     fn preserved(&mut self, value: &mut Value, schema: Option<&Schema>, path: &Path<'_>) {
         let Some(schema) = schema else { return };
         match value {
@@ -97,7 +97,7 @@ impl Pruner {
 
 /// Drops members that are null where the schema neither allows that nor has a default; items of
 /// lists stay.
-pub(crate) fn prune_nulls(members: &mut Map<String, Value>, schema: Option<&Schema>) {
+pub fn prune_nulls(members: &mut Map<String, Value>, schema: Option<&Schema>) {
     let of_member = |name: &str| schema.and_then(|schema| schema.member(name));
     members.retain(|name, value| {
         !(value.is_null()

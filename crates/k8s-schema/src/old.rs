@@ -1,5 +1,5 @@
-//! Which value of an object before an update a value after it comes from: members by their names,
-//! items of a list of type map by their keys, others not at all (k8s.io/apiserver/pkg/cel/common,
+//! `Old`: the value before an update that a value after it comes from. Members correlate by name,
+//! items of a list of type map by keys, others not at all (k8s.io/apiserver/pkg/cel/common,
 //! `CorrelatedObject`).
 
 use std::collections::BTreeMap;
@@ -8,22 +8,22 @@ use serde_json::{Map, Value};
 
 use crate::schema::{ListType, Schema};
 
-/// What a value was before, if that can be told.
+/// The value before an update; `None` without a value that correlates.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Old<'a>(pub(crate) Option<&'a Value>);
+pub struct Old<'a>(pub Option<&'a Value>);
 
 impl<'a> Old<'a> {
     /// What a member of the value was before.
-    pub(super) fn member(self, name: &str) -> Self {
+    pub(crate) fn member(self, name: &str) -> Self {
         Self(self.0.and_then(|value| value.get(name)))
     }
 
-    pub(super) fn is(self, value: &Value) -> bool {
+    pub(crate) fn is(self, value: &Value) -> bool {
         self.0 == Some(value)
     }
 
     /// The items of the value before, by their keys.
-    pub(super) fn items(self, schema: &'a Schema) -> OldItems<'a> {
+    pub(crate) fn items(self, schema: &'a Schema) -> OldItems<'a> {
         let mut items = OldItems { keys: &schema.list_keys, by_key: BTreeMap::new() };
         if let Some(Value::Array(old)) = self.0.filter(|_| schema.list_type == ListType::Map) {
             for item in old {
@@ -38,14 +38,14 @@ impl<'a> Old<'a> {
 
 /// Items of a list before an update.
 #[derive(Debug)]
-pub(super) struct OldItems<'a> {
+pub(crate) struct OldItems<'a> {
     keys: &'a [String],
     by_key: BTreeMap<String, &'a Value>,
 }
 
 impl<'a> OldItems<'a> {
     /// What an item was before.
-    pub(super) fn of(&self, item: &Value) -> Old<'a> {
+    pub(crate) fn of(&self, item: &Value) -> Old<'a> {
         match item {
             Value::Object(members) if !self.by_key.is_empty() => {
                 Old(self.by_key.get(&key_of(members, self.keys)).copied())
@@ -56,7 +56,7 @@ impl<'a> OldItems<'a> {
 }
 
 /// The keys of an item as one text; a key that is not there differs from every value.
-pub(super) fn key_of(members: &Map<String, Value>, keys: &[String]) -> String {
+pub(crate) fn key_of(members: &Map<String, Value>, keys: &[String]) -> String {
     let mut text = String::new();
     for key in keys {
         if let Some(value) = members.get(key) {

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{MAX_DEPTH, Old, Schema, Type, check, fill, prune};
-use crate::status::FieldErrors;
+use crate::schema::MAX_DEPTH;
+use crate::{Old, Schema, Type, prune, set_defaults, validate};
+use k8s_value::FieldErrors;
 
 fn schema(of: &Value) -> Schema {
     Schema::read(of).expect("a schema")
@@ -53,10 +54,10 @@ fn usual() -> Value {
 fn defaults_are_filled_in_where_their_parent_is() {
     let schema = schema(&usual());
     let mut members = object(json!({ "c": [{}, { "a": "y" }] }));
-    fill(&mut members, &schema);
+    set_defaults(&mut members, &schema);
     assert_eq!(Value::Object(members), json!({ "b": 3, "c": [{ "a": "x" }, { "a": "y" }] }));
     let mut members = object(json!({ "b": null }));
-    fill(&mut members, &schema);
+    set_defaults(&mut members, &schema);
     assert_eq!(members.get("b"), Some(&json!(3)), "a null that may not be counts as absent");
 }
 
@@ -73,10 +74,10 @@ fn what_no_schema_names_is_pruned_and_told() {
     assert_eq!(pruned.len(), 2, "{pruned:?}");
 }
 
-/// What is wrong with a value, as it was before or anew.
+/// The number of errors of a value, after an update or anew.
 fn wrong(schema: &Schema, value: &Value, old: Old<'_>) -> usize {
     let mut causes = FieldErrors::default();
-    check(schema, value, old, &mut causes);
+    validate(schema, value, old, &mut causes);
     usize::from(!causes.is_empty())
 }
 
@@ -101,10 +102,10 @@ proptest! {
     fn filled_in_and_pruned_once_is_enough(value in prop::collection::btree_map("[a-ez]", values(), 0..6)) {
         let schema = schema(&usual());
         let mut members: Map<String, Value> = value.into_iter().collect();
-        fill(&mut members, &schema);
+        set_defaults(&mut members, &schema);
         prune(&mut members, &schema, 64);
         let once = members.clone();
-        fill(&mut members, &schema);
+        set_defaults(&mut members, &schema);
         prop_assert!(prune(&mut members, &schema, 64).is_empty());
         prop_assert_eq!(members, once);
     }

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::schema::path::Path;
+use crate::path::Path;
 use crate::schema::{ListType, Schema};
-use crate::status::{FieldError, FieldErrors};
+use k8s_value::{FieldError, FieldErrors};
 
-/// Finds the second of each pair that is the same.
-pub(crate) fn check_lists(schema: &Schema, object: &Map<String, Value>, causes: &mut FieldErrors) {
+/// Validates lists of type set and map: an error for the second of each pair of equal items or
+/// keys.
+pub fn validate_lists(schema: &Schema, object: &Map<String, Value>, causes: &mut FieldErrors) {
     members(schema, object, &Path::Root, causes);
 }
 
@@ -73,7 +74,7 @@ fn keys(schema: &Schema, list: &[Value], path: &Path<'_>, causes: &mut FieldErro
     }
 }
 
-/// What is there a second time, and where; a third time is not told.
+/// The items that are there a second time, with their places. A third time is left out.
 fn twice(items: &[Value]) -> Vec<(usize, &Value)> {
     let mut seen: HashMap<String, u32> = HashMap::new();
     let mut found = Vec::new();

@@ -1,97 +1,32 @@
-//! The schema of a custom kind, read once from its definition: what values look like, which members
-//! are kept, which are filled in. Pure: values in, values and causes out. Whether a definition may
-//! say what it says is another room: `definition/`.
-
-mod check;
-mod correlation;
-mod declared;
-mod embedded;
-mod fill;
-mod formats;
-mod lists;
-mod path;
-mod prune;
-#[cfg(test)]
-mod tests;
+//! `Schema`: a structural schema, read once from a definition.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(crate) use crate::schema::check::{check, check_at};
-pub(crate) use crate::schema::correlation::Old;
-pub(crate) use crate::schema::embedded::{check_embedded, coerce};
-pub(crate) use crate::schema::fill::fill;
-pub(crate) use crate::schema::formats::Format;
-pub(crate) use crate::schema::lists::check_lists;
-pub(crate) use crate::schema::path::Path;
-pub(crate) use crate::schema::prune::{prune, prune_nulls, prune_value};
+use crate::formats::Format;
+use crate::types::Type;
 
-/// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what
-/// is built by hand could.
-const MAX_DEPTH: usize = 128;
+/// How deep schemas nest: as deep as serde_json reads.
+pub(crate) const MAX_DEPTH: usize = 128;
 
-/// The type that a schema names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Type {
-    /// None: any value.
-    #[default]
-    Any,
-    Object,
-    Array,
-    String,
-    Integer,
-    Number,
-    Boolean,
-    /// `x-kubernetes-int-or-string`.
-    IntOrString,
-}
-
-impl Type {
-    fn read(name: &str) -> Option<Self> {
-        Some(match name {
-            "" => Self::Any,
-            "object" => Self::Object,
-            "array" => Self::Array,
-            "string" => Self::String,
-            "integer" => Self::Integer,
-            "number" => Self::Number,
-            "boolean" => Self::Boolean,
-            _ => return None,
-        })
-    }
-
-    /// As error messages say it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Any => "",
-            Self::Object => "object",
-            Self::Array => "array",
-            Self::String => "string",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::IntOrString => "integer,string",
-        }
-    }
-}
-
-/// What may stand beside the named members of an object.
+/// `additionalProperties`: the members of an object that the schema does not name.
 #[derive(Debug, Default)]
-pub(crate) enum Additional {
-    /// It is not said: such members are pruned, unless they are preserved.
+pub enum Additional {
+    /// Not set: such members are pruned, unless they are preserved.
     #[default]
     Unsaid,
-    /// `true`: anything, but nothing is known of it, so what is inside of objects is pruned.
+    /// `true`: any value. Members inside of objects are pruned.
     Any,
-    /// `false`.
+    /// `false`: none.
     Nothing,
     /// Members of this schema.
     Of(Box<Schema>),
 }
 
 impl Additional {
-    pub(crate) fn schema(&self) -> Option<&Schema> {
+    /// Returns the schema of such members.
+    pub fn schema(&self) -> Option<&Schema> {
         match self {
             Self::Of(schema) => Some(schema),
             _ => None,
@@ -101,60 +36,93 @@ impl Additional {
 
 /// `x-kubernetes-list-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum ListType {
+pub enum ListType {
+    /// One value.
     #[default]
     Atomic,
+    /// No item twice.
     Set,
+    /// Objects that keys identify.
     Map,
 }
 
 /// One node of a schema.
 #[derive(Debug, Default)]
-pub(crate) struct Schema {
-    pub(crate) types: Type,
-    pub(crate) nullable: bool,
-    pub(crate) format: Option<Format>,
-    pub(crate) preserve: bool,
-    pub(crate) embedded: bool,
-    pub(crate) properties: BTreeMap<String, Self>,
-    pub(crate) additional: Additional,
-    pub(crate) items: Option<Box<Self>>,
-    pub(crate) default: Option<Value>,
-    pub(crate) list_type: ListType,
-    pub(crate) list_keys: Vec<String>,
-    pub(crate) required: Vec<String>,
-    pub(crate) allowed: Vec<Value>,
-    pub(crate) limits: Limits,
-    pub(crate) pattern: Option<k8s_cel::Pattern>,
-    pub(crate) all_of: Vec<Self>,
-    pub(crate) any_of: Vec<Self>,
-    pub(crate) one_of: Vec<Self>,
-    pub(crate) not: Option<Box<Self>>,
+pub struct Schema {
+    /// `type`, or `x-kubernetes-int-or-string`.
+    pub types: Type,
+    /// `nullable`.
+    pub nullable: bool,
+    /// `format`, if Kubernetes checks it.
+    pub format: Option<Format>,
+    /// `x-kubernetes-preserve-unknown-fields`.
+    pub preserve: bool,
+    /// `x-kubernetes-embedded-resource`.
+    pub embedded: bool,
+    /// `properties`.
+    pub properties: BTreeMap<String, Self>,
+    /// `additionalProperties`.
+    pub additional: Additional,
+    /// `items`.
+    pub items: Option<Box<Self>>,
+    /// `default`.
+    pub default: Option<Value>,
+    /// `x-kubernetes-list-type`.
+    pub list_type: ListType,
+    /// `x-kubernetes-list-map-keys`.
+    pub list_keys: Vec<String>,
+    /// `required`.
+    pub required: Vec<String>,
+    /// `enum`.
+    pub allowed: Vec<Value>,
+    /// Bounds of numbers, lengths and counts.
+    pub limits: Limits,
+    /// `pattern`.
+    pub pattern: Option<k8s_cel::Pattern>,
+    /// `allOf`.
+    pub all_of: Vec<Self>,
+    /// `anyOf`.
+    pub any_of: Vec<Self>,
+    /// `oneOf`.
+    pub one_of: Vec<Self>,
+    /// `not`.
+    pub not: Option<Box<Self>>,
 }
 
 /// Bounds of a value.
 #[derive(Debug, Default)]
-pub(crate) struct Limits {
-    pub(crate) maximum: Option<f64>,
-    pub(crate) exclusive_maximum: bool,
-    pub(crate) minimum: Option<f64>,
-    pub(crate) exclusive_minimum: bool,
-    pub(crate) multiple_of: Option<f64>,
-    pub(crate) max_length: Option<i64>,
-    pub(crate) min_length: Option<i64>,
-    pub(crate) max_items: Option<i64>,
-    pub(crate) min_items: Option<i64>,
-    pub(crate) max_properties: Option<i64>,
-    pub(crate) min_properties: Option<i64>,
+pub struct Limits {
+    /// `maximum`.
+    pub maximum: Option<f64>,
+    /// `exclusiveMaximum`.
+    pub exclusive_maximum: bool,
+    /// `minimum`.
+    pub minimum: Option<f64>,
+    /// `exclusiveMinimum`.
+    pub exclusive_minimum: bool,
+    /// `multipleOf`.
+    pub multiple_of: Option<f64>,
+    /// `maxLength`.
+    pub max_length: Option<i64>,
+    /// `minLength`.
+    pub min_length: Option<i64>,
+    /// `maxItems`.
+    pub max_items: Option<i64>,
+    /// `minItems`.
+    pub min_items: Option<i64>,
+    /// `maxProperties`.
+    pub max_properties: Option<i64>,
+    /// `minProperties`.
+    pub min_properties: Option<i64>,
 }
 
 impl Schema {
-    /// Reads `openAPIV3Schema`.
+    /// Reads an `openAPIV3Schema`.
     ///
     /// # Errors
     ///
-    /// Says what of it is no schema at all: a wrong type, or nesting without end.
-    pub(crate) fn read(schema: &Value) -> Result<Self, String> {
+    /// It is no schema: it has a wrong type, or nests too deep.
+    pub fn read(schema: &Value) -> Result<Self, String> {
         Self::read_at(schema, 0)
     }
 
@@ -236,8 +204,8 @@ impl Schema {
         })
     }
 
-    /// The schema of an object's member: by its name, or by what holds for the others.
-    pub(crate) fn member(&self, name: &str) -> Option<&Self> {
+    /// Returns the schema of an object's member: by its name, or that of additional ones.
+    pub fn member(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or_else(|| self.additional.schema())
     }
 }

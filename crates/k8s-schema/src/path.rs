@@ -1,29 +1,33 @@
-//! Where in an object a value is: a chain on the stack, written out only when something is wrong
-//! there.
+//! `Path`: the place of a value in an object, a chain on the stack that is written out for errors.
 
 use std::fmt::{self, Display, Write as _};
 
 /// A place in an object, as `k8s.io/apimachinery/pkg/util/validation/field.Path` writes it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Path<'a> {
+pub enum Path<'a> {
     /// The object itself: `<nil>`.
     Root,
+    /// A field: `parent.name`.
     Field(&'a Self, &'a str),
     /// A key of a map: `[key]`.
     Key(&'a Self, &'a str),
+    /// An item of a list: `[0]`.
     Index(&'a Self, usize),
 }
 
 impl<'a> Path<'a> {
-    pub(crate) const fn field(&'a self, name: &'a str) -> Self {
+    /// The field of this name below.
+    pub const fn field(&'a self, name: &'a str) -> Self {
         Self::Field(self, name)
     }
 
-    pub(crate) const fn key(&'a self, key: &'a str) -> Self {
+    /// The key of a map below.
+    pub const fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
     }
 
-    pub(crate) const fn index(&'a self, at: usize) -> Self {
+    /// The item of a list below.
+    pub const fn index(&'a self, at: usize) -> Self {
         Self::Index(self, at)
     }
 

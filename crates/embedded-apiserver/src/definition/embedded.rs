@@ -6,9 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::builtin::canonical_metadata;
 use crate::metadata;
-use crate::schema::Schema;
-use crate::schema::path::Path;
 use crate::status::{FieldError, FieldErrors};
+use k8s_schema::{Path, Schema};
 use k8s_value::names;
 
 /// Brings the metadata of embedded objects to its one form; names the members that it does not

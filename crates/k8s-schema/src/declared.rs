@@ -1,4 +1,4 @@
-//! What a schema declares to expressions: the types of its values and their bounds
+//! The types and bounds that a schema declares to expressions
 //! (k8s.io/apiserver/pkg/cel/common/schemas.go).
 
 use std::collections::BTreeMap;
@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use k8s_cel::{Declared, Type, escaped};
 
-use crate::schema::{Schema, Type as Named};
+use crate::schema::Schema;
+use crate::types::Type as Named;
 
 /// The most bytes of a request.
 const MAX_REQUEST: i64 = 3 * 1024 * 1024;
 
 impl Schema {
-    /// What it declares; `is_root`: it is of a whole object. Nothing: expressions do not see its
-    /// values.
-    pub(crate) fn declared(&self, is_root: bool) -> Option<Arc<Declared>> {
+    /// Returns the declaration of its values for expressions; `is_root` for the schema of a whole
+    /// object. `None` if expressions do not see its values.
+    pub fn declared(&self, is_root: bool) -> Option<Arc<Declared>> {
         let count = |count: i64| u64::try_from(count).unwrap_or(0);
         let limit = |limit: Option<i64>| limit.map(count);
         let plain =
@@ -81,7 +82,7 @@ fn object(schema: &Schema, is_root: bool) -> Arc<Declared> {
     Declared::object(members, min_size)
 }
 
-/// As many characters a text without a bound may have.
+/// The most characters of a text without a bound.
 fn longest(schema: &Schema) -> i64 {
     let texts = schema.allowed.iter().filter_map(serde_json::Value::as_str);
     let longest = texts.map(|text| i64::try_from(text.len()).unwrap_or(i64::MAX)).max();
