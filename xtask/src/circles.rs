@@ -1,6 +1,7 @@
 //! The files of a crate import each other one way: no circle.
 //!
-//! A re-export is no import: who names `crate::cache::Unseen` imports the file that defines it.
+//! A re-export is no import: a file that names `crate::cache::Unseen` imports the file that defines
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -253,7 +254,9 @@ fn joined(module: &[String], names: impl IntoIterator<Item = String>) -> Module 
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) if attribute.path().is_ident("cfg") => {
-            list.tokens.to_string().contains("test")
+            let tokens = list.tokens.to_string();
+            // Not a feature whose name has the word in it.
+            tokens.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
         }
         _ => false,
     })

@@ -219,7 +219,7 @@ fn sound(value: Value) -> Evaluated {
 }
 
 /// The elements of a walk: indices or keys, and elements or values. They come one at a time: a walk
-/// that ends early pays only for those that it has seen.
+/// that ends early does not pay for the rest.
 fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, EvalError> {
     Ok(match range {
         Value::List(list) => Box::new(

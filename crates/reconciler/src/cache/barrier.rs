@@ -75,8 +75,8 @@ impl<K: Kind> Cache<K> {
         super::updates::Feed::new(self.clone(), Arc::clone(scope.expect("a watch of it")))
     }
 
-    /// Whether an event of the object reaches the cache: of what it has, or by the selector, if
-    /// that can be judged here.
+    /// Whether an event of the object reaches the cache: the cache has the object, or the selector
+    /// matches its labels. A selector that is no set of equal labels is not judged here.
     fn covers(&self, scope: &Scope, object: &ObjectMeta) -> bool {
         let labels = self.shared.config.equal_labels(scope.namespace.as_deref());
         let is_selected = labels.is_some_and(|labels| {

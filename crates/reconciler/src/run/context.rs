@@ -53,8 +53,8 @@ impl<K: TypedKind> Context<K> {
     /// It gets the run's object as its controller, and its namespace if it names none. Fields of
     /// other managers are taken over, and so is an object of this name that is there. Nothing is
     /// sent if the run's key applied the same before, and if a cache of the controller
-    /// ([`owns`](crate::Controller::owns)) shows that nobody has changed the object since: it
-    /// returns the cache's object. So each child is applied once after a start.
+    /// ([`owns`](crate::Controller::owns)) shows no change of the object since: it returns the
+    /// cache's object. So each child is applied once after a start.
     ///
     /// Items that others add to a keyed list, such as containers or ports, stay. If theirs and
     /// yours exclude each other, the server refuses the apply (422).
