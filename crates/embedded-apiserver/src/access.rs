@@ -24,8 +24,8 @@ use crate::access::ledger::{Ledger, Lost};
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::request_info::RequestInfo;
+use crate::resource::ServedResource;
 use crate::server::Core;
 use crate::status::Status;
 use crate::store::Store;
@@ -218,7 +218,7 @@ pub(crate) fn admit(core: &Core, request: Request<Bytes>) -> Result<Request<Byte
 }
 
 /// Whether writes to this kind are checked for what they grant.
-pub(crate) fn watches(core: &Core, kind: &Kind) -> bool {
+pub(crate) fn watches(core: &Core, kind: &ServedResource) -> bool {
     core.access.is_enabled() && kind.group() == GROUP
 }
 

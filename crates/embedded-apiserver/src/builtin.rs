@@ -12,6 +12,7 @@ mod nodes;
 mod pod_checks;
 mod pods;
 mod rows;
+pub(crate) mod reviews;
 pub(crate) mod rules;
 mod selectors;
 pub(crate) mod services;
@@ -22,13 +23,15 @@ pub(crate) mod unserved;
 mod values;
 mod warnings;
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
 pub(crate) use crate::builtin::shape::Source;
 pub(crate) use crate::builtin::shape::canonical as canonical_message;
 pub(crate) use crate::builtin::shape::metadata as canonical_metadata;
-use crate::kind::{Kind, api_version};
+use crate::kind::{Codec, Kind, api_version};
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;
 
@@ -63,15 +66,14 @@ pub(crate) enum Builtin {
     Volume,
 }
 
-/// All built-in kinds.
-pub(crate) fn kinds() -> Vec<Kind> {
-    ROWS.iter().map(kind).collect()
+/// All built-in kinds, and which each is.
+pub(crate) fn kinds() -> impl Iterator<Item = (Kind, Builtin)> {
+    ROWS.iter().map(|row| (kind(row), row.builtin))
 }
 
 fn kind(row: &Row) -> Kind {
     let new = if row.namespaced { Kind::namespaced } else { Kind::cluster_scoped };
-    let kind =
-        new(row.group, row.version, row.kind, row.plural).built_in(row.builtin).status(row.status);
+    let kind = new(row.group, row.version, row.kind, row.plural).status(row.status);
     let kind = row.short_names.iter().fold(kind, |kind, name| kind.short_name(name));
     let kind = row.categories.iter().fold(kind, |kind, name| kind.category(name));
     let kind = row.selectable.iter().fold(kind, |kind, path| kind.selectable_field(path));
@@ -81,38 +83,43 @@ fn kind(row: &Row) -> Kind {
         }
         _ => kind,
     };
-    // The two groups of Event have one table.
-    if row.builtin == Builtin::EventV1 { kind.stored_as("/events") } else { kind }
-}
-
-/// The value of a selectable field that is not just what stands there.
-pub(crate) fn derived_field(kind: &Kind, object: &Value, path: &str) -> Option<String> {
-    let flag = |pointer: &str| {
-        object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false).to_string()
-    };
-    match (kind.builtin, path) {
-        (Some(Builtin::Pod), "spec.hostNetwork") => Some(flag("/spec/hostNetwork")),
-        (Some(Builtin::Node), "spec.unschedulable") => Some(flag("/spec/unschedulable")),
-        (Some(Builtin::Job), "status.successful") => {
-            let succeeded =
-                object.pointer("/status/succeeded").and_then(Value::as_i64).unwrap_or(0);
-            Some(succeeded.to_string())
+    match row.builtin {
+        // The two groups of Event have one table, and the rules of the older one.
+        Builtin::EventV1 => {
+            kind.stored_as("/events").refused_as_of("").codec(Arc::new(event::EventsV1))
         }
-        (Some(Builtin::Event | Builtin::EventV1), "source") => {
-            let reporters =
-                ["source.component", "reportingComponent"].map(|path| Kind::field(object, path));
-            reporters.into_iter().find(|reporter| !reporter.is_empty())
-        }
-        _ => None,
+        Builtin::Event => kind.codec(Arc::new(event::Reporters)),
+        Builtin::Pod | Builtin::Node | Builtin::Job => kind.codec(Arc::new(row.builtin)),
+        _ => kind,
     }
 }
 
-/// Subresources that the real server has for these kinds and this one has not: 501, where any other
-/// is 404.
-pub(crate) fn is_known_subresource(kind: &Kind, subresource: &str) -> bool {
-    match kind.builtin {
-        Some(_) => unserved::is_subresource(&kind.api_version(), kind.plural(), subresource),
-        None => kind.definition().is_none() && subresource == "scale",
+impl Codec for Builtin {
+    fn converts(&self, _revision: u64) -> bool {
+        false
+    }
+
+    fn to_version(&self, object: Object, _revision: u64) -> Object {
+        object
+    }
+
+    fn to_storage(&self, object: Object) -> Object {
+        object
+    }
+
+    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
+        let flag = |pointer: &str| {
+            object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false).to_string()
+        };
+        match (self, path) {
+            (Self::Pod, "spec.hostNetwork") => Some(flag("/spec/hostNetwork")),
+            (Self::Node, "spec.unschedulable") => Some(flag("/spec/unschedulable")),
+            (Self::Job, "status.successful") => {
+                let succeeded = object.pointer("/status/succeeded").and_then(Value::as_i64);
+                Some(succeeded.unwrap_or(0).to_string())
+            }
+            _ => None,
+        }
     }
 }
 

@@ -1,14 +1,12 @@
-//! A kind of object: its names, its scope, its subresources, and which rules of the real server
-//! hold for it.
+//! A kind of object: its names, its scope, its subresources, and how its objects are stored.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::builtin::Builtin;
-use crate::definition::Served;
-use crate::fields::Types;
+use crate::metadata::Object;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to
 /// store it.
@@ -35,19 +33,41 @@ pub struct Kind {
     short_names: Vec<String>,
     categories: Vec<String>,
     selectable: Vec<String>,
-    schema: Option<Arc<Value>>,
     scale: Option<Arc<ScalePaths>>,
     list_kind: String,
-    /// Of a custom kind that has a definition: the rules of its version.
-    definition: Option<Arc<Served>>,
-    pub(crate) builtin: Option<Builtin>,
+    /// One of Kubernetes' own.
+    built_in: bool,
+    /// The group in whose name its objects are refused.
+    group_of_rules: String,
+    codec: Option<Arc<dyn Codec>>,
     /// The table its objects are in: two versions of one kind, and the two groups of Event, share
     /// one.
     pub(crate) storage: Arc<str>,
     /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
     pub(crate) prefix: Arc<str>,
-    /// Read from its schema when somebody first writes to it.
-    types: OnceLock<Arc<Types>>,
+}
+
+/// How a version of a kind shows objects whose stored form is another.
+#[doc(alias = "ObjectConvertor")]
+pub(crate) trait Codec: fmt::Debug + Send + Sync {
+    /// Whether an object that was written at `revision` must be converted before it is shown.
+    fn converts(&self, revision: u64) -> bool;
+
+    /// From the stored form, written at `revision`, to the form of this version.
+    fn to_version(&self, object: Object, revision: u64) -> Object;
+
+    /// From the form of this version to the stored one.
+    fn to_storage(&self, object: Object) -> Object;
+
+    /// Where a selectable field is in the stored form.
+    fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        path.into()
+    }
+
+    /// The value of a selectable field of a stored object that is not just what stands there.
+    fn selectable_value(&self, _object: &Value, _path: &str) -> Option<String> {
+        None
+    }
 }
 
 /// Where the scale subresource of a kind reads and writes, as paths of member names.
@@ -118,53 +138,6 @@ impl Kind {
         Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
     }
 
-    /// A version of a custom resource definition: `spec` of the definition, the names that it got,
-    /// and the version.
-    pub(crate) fn of_version(spec: &Value, accepted: &Value, version: &Value) -> Self {
-        let text = |of: &'_ Value, name: &str| {
-            of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let names = spec.get("names").unwrap_or(&Value::Null);
-        let list = |of: &Value, name: &str| {
-            let names = of.get(name).and_then(Value::as_array).into_iter().flatten();
-            names.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
-        };
-        let namespaced = text(spec, "scope") != "Cluster";
-        let (group, version_name) = (text(spec, "group"), text(version, "name"));
-        let mut kind = Self::new(
-            &group,
-            &version_name,
-            &text(names, "kind"),
-            &text(names, "plural"),
-            namespaced,
-        );
-        kind.singular = text(accepted, "singular");
-        kind.list_kind = text(names, "listKind");
-        kind.short_names = list(accepted, "shortNames");
-        kind.categories = list(accepted, "categories");
-        let subresources = version.get("subresources").unwrap_or(&Value::Null);
-        kind.status = subresources.get("status").is_some_and(Value::is_object);
-        if let Some(paths) = subresources.get("scale").filter(|scale| scale.is_object()) {
-            let selector = text(paths, "labelSelectorPath");
-            let replicas = (text(paths, "specReplicasPath"), text(paths, "statusReplicasPath"));
-            kind = kind.scale(&replicas.0, &replicas.1, Some(&selector));
-        }
-        let fields =
-            version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
-        kind.selectable = fields
-            .map(|field| text(field, "jsonPath").trim_start_matches('.').to_owned())
-            .collect();
-        let schema = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
-        kind.schema = schema.cloned().map(Arc::new);
-        kind
-    }
-
-    /// The rules of the definition's version.
-    pub(crate) fn served(mut self, served: Served) -> Self {
-        self.definition = Some(Arc::new(served));
-        self
-    }
-
     fn new(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
         let prefix = prefix(group, version, kind);
         Self {
@@ -178,24 +151,41 @@ impl Kind {
             short_names: Vec::new(),
             categories: Vec::new(),
             selectable: Vec::new(),
-            schema: None,
             scale: None,
             list_kind: format!("{kind}List"),
-            definition: None,
-            builtin: None,
+            built_in: false,
+            group_of_rules: group.to_owned(),
+            codec: None,
             storage: format!("{group}/{plural}").into(),
             prefix,
-            types: OnceLock::new(),
         }
     }
 
-    /// Whether it is none of Kubernetes' own.
-    pub(crate) fn is_custom(&self) -> bool {
-        self.builtin.is_none() && !crate::access::reviews::is_review(self)
+    /// Whether it is one of Kubernetes' own.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        self.built_in
     }
 
-    pub(crate) fn built_in(mut self, builtin: Builtin) -> Self {
-        self.builtin = Some(builtin);
+    pub(crate) fn built_in(mut self) -> Self {
+        self.built_in = true;
+        self
+    }
+
+    /// Its objects are refused in the name of another group, which has the same kind.
+    pub(crate) fn refused_as_of(mut self, group: &str) -> Self {
+        group.clone_into(&mut self.group_of_rules);
+        self
+    }
+
+    pub(crate) fn codec(mut self, codec: Arc<dyn Codec>) -> Self {
+        self.codec = Some(codec);
+        self
+    }
+
+    /// The names of a definition that are not made of the others.
+    pub(crate) fn named(mut self, singular: &str, list_kind: &str) -> Self {
+        singular.clone_into(&mut self.singular);
+        list_kind.clone_into(&mut self.list_kind);
         self
     }
 
@@ -316,17 +306,6 @@ impl Kind {
         &self.selectable
     }
 
-    /// `openAPIV3Schema` of this version of a custom kind, as its definition says it; none for
-    /// kinds that are built in or were registered by hand.
-    pub(crate) fn schema(&self) -> Option<&Arc<Value>> {
-        self.schema.as_ref()
-    }
-
-    /// What its definition says of it; none for kinds that are built in or were registered by hand.
-    pub(crate) fn definition(&self) -> Option<&Arc<Served>> {
-        self.definition.as_ref()
-    }
-
     /// `WidgetList`.
     pub(crate) fn list_kind(&self) -> &str {
         &self.list_kind
@@ -348,16 +327,16 @@ impl Kind {
 
     /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
     pub(crate) fn qualified_kind(&self) -> String {
-        if self.group.is_empty() {
+        if self.group_of_rules.is_empty() {
             self.kind.clone()
         } else {
-            format!("{}.{}", self.kind, self.group)
+            format!("{}.{}", self.kind, self.group_of_rules)
         }
     }
 
-    /// Its structure, as the ownership of fields sees it.
-    pub(crate) fn types(&self) -> &Types {
-        self.types.get_or_init(|| Arc::new(Types::of(self)))
+    /// The group in whose name its objects are refused: its own, but for one kind.
+    pub(crate) fn group_of_rules(&self) -> &str {
+        &self.group_of_rules
     }
 
     pub(crate) fn check(&self) -> Result<(), InvalidKind> {
@@ -388,16 +367,48 @@ impl Kind {
         Ok(())
     }
 
-    /// The value of a selectable field in an object, as selectors compare it: absent is the empty
-    /// string.
-    pub(crate) fn field(object: &Value, path: &str) -> String {
-        let found = path.split('.').try_fold(object, |value, part| value.get(part));
-        match found {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Bool(flag)) => flag.to_string(),
-            Some(Value::Number(number)) => number.to_string(),
-            _ => String::new(),
+    /// Whether what is stored at a revision must be converted to be shown.
+    pub(crate) fn converts(&self, revision: u64) -> bool {
+        self.codec.as_ref().is_some_and(|codec| codec.converts(revision))
+    }
+
+    /// What is stored, as this version shows it.
+    pub(crate) fn to_version(&self, object: Object, revision: u64) -> Object {
+        match self.codec.as_ref().filter(|codec| codec.converts(revision)) {
+            Some(codec) => codec.to_version(object, revision),
+            None => object,
         }
+    }
+
+    /// An object of this version as it is stored.
+    pub(crate) fn to_storage(&self, object: Object) -> Object {
+        match &self.codec {
+            Some(codec) => codec.to_storage(object),
+            None => object,
+        }
+    }
+
+    /// Where a selectable field is in the stored form.
+    pub(crate) fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        self.codec.as_ref().map_or(Cow::Borrowed(path), |codec| codec.stored_path(path))
+    }
+
+    /// The value of a selectable field of a stored object, as selectors compare it: absent is the
+    /// empty string.
+    pub(crate) fn selectable_value(&self, object: &Value, path: &str) -> String {
+        let derived = self.codec.as_ref().and_then(|codec| codec.selectable_value(object, path));
+        derived.unwrap_or_else(|| field_text(object, path))
+    }
+}
+
+/// The text at a path of member names, as selectors compare it: absent is the empty string.
+pub(crate) fn field_text(object: &Value, path: &str) -> String {
+    let found = path.split('.').try_fold(object, |value, part| value.get(part));
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
     }
 }
 

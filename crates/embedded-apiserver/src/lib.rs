@@ -31,6 +31,7 @@ mod access;
 mod admission;
 mod body;
 mod kind;
+mod resource;
 mod definition;
 mod json_path;
 mod json_syntax;

@@ -7,10 +7,10 @@ use http_body_util::BodyExt as _;
 
 use crate::body::Body;
 use crate::json_syntax;
-use crate::kind::Kind;
 use crate::media::accept::{Clause, clauses};
 use crate::protobuf;
 use crate::query;
+use crate::resource::ServedResource;
 use crate::status::Status;
 use crate::stored::Form;
 use crate::yaml;
@@ -129,7 +129,7 @@ pub(crate) fn as_sent(request: &Request<Bytes>) -> &Bytes {
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(
     mut request: Request<Bytes>,
-    kind: &Kind,
+    kind: &ServedResource,
 ) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
         if json_syntax::is_too_deep(request.body()) {

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::json_syntax;
-use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::metadata::Object;
 use crate::openapi::schema::Schema;
 use crate::query::FieldValidation;
+use crate::resource::ServedResource;
 use crate::status::Status;
 
 mod document;
@@ -44,7 +44,7 @@ impl Patch {
     pub(crate) fn parse(
         patch: PatchType,
         body: &Bytes,
-        kind: &Kind,
+        kind: &ServedResource,
         validation: FieldValidation,
     ) -> Result<Self, Status> {
         let bad = |prefix: &str, why: String| Status::bad_request(format!("{prefix}{why}"));

@@ -11,12 +11,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use serde_json::{Number, Value};
 
-use crate::access::reviews;
-use crate::kind::Kind;
 use crate::media;
 use crate::metadata::Object;
 use crate::protobuf::wire::{Malformed, Payload, fields};
 use crate::recorded::types::{Field, Presence, Simpler, TYPES, Type};
+use crate::resource::ServedResource;
 use crate::status::Status;
 use k8s_value::time::{Precision, since_1970};
 
@@ -30,8 +29,11 @@ const TOO_DEEP: &str = "the messages are nested too deeply";
 
 /// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form.
 /// Custom kinds are not, on the real server either.
-pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
-    let known = kind.builtin.is_some() || reviews::is_review(kind);
+pub(crate) fn into_json(
+    request: Request<Bytes>,
+    kind: &ServedResource,
+) -> Result<Request<Bytes>, Status> {
+    let known = kind.is_built_in();
     if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
         return Ok(request);
     }

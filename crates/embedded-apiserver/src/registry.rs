@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::access::reviews;
-use crate::builtin;
+use crate::builtin::reviews;
 use crate::definition::{Ended, Registered};
 use crate::kind::{InvalidKind, Kind};
 use crate::metadata::Object;
+use crate::resource::{self, ServedResource};
 #[cfg(feature = "actors")]
 use crate::signal::Follower;
 use crate::signal::Signal;
@@ -15,7 +15,7 @@ use crate::signal::Signal;
 /// The kinds, by group, version and plural.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    kinds: BTreeMap<(String, String, String), Arc<Kind>>,
+    kinds: BTreeMap<(String, String, String), Arc<ServedResource>>,
     /// How often the kinds changed; actors wait for it.
     generation: Signal<u64>,
     /// The definitions whose kinds are served, by their names.
@@ -29,13 +29,16 @@ impl Registry {
             generation: Signal::new(0),
             definitions: BTreeMap::new(),
         };
-        for kind in builtin::kinds().into_iter().chain(reviews::kinds()) {
+        for kind in resource::built_in() {
             registry.insert(kind);
+        }
+        for kind in reviews::kinds() {
+            registry.insert(ServedResource::new(kind.built_in()));
         }
         registry
     }
 
-    fn insert(&mut self, kind: Kind) {
+    fn insert(&mut self, kind: ServedResource) {
         self.kinds.insert(key_of(&kind), Arc::new(kind));
         self.changed();
     }
@@ -60,8 +63,8 @@ impl Registry {
     }
 
     /// One kind for each table of objects, by group, version and plural.
-    pub(crate) fn tables(&self) -> Vec<Arc<Kind>> {
-        let mut tables: Vec<Arc<Kind>> = Vec::new();
+    pub(crate) fn tables(&self) -> Vec<Arc<ServedResource>> {
+        let mut tables: Vec<Arc<ServedResource>> = Vec::new();
         for kind in self.kinds() {
             if tables.iter().all(|known| known.storage != kind.storage) {
                 tables.push(Arc::clone(kind));
@@ -72,7 +75,7 @@ impl Registry {
 
     /// One kind for each table of objects, as they are stored: of a definition the version that it
     /// stores, served or not.
-    pub(crate) fn stored(&self) -> Vec<Arc<Kind>> {
+    pub(crate) fn stored(&self) -> Vec<Arc<ServedResource>> {
         let mut tables = self.tables();
         for known in self.definitions.values() {
             match tables.iter_mut().find(|kind| kind.storage == known.stored_as.storage) {
@@ -90,15 +93,14 @@ impl Registry {
     }
 
     /// Every kind that has objects, by group, version and plural.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
         self.kinds.values().filter(|kind| !reviews::is_review(kind))
     }
 
     /// Whether a group is served, and none of its kinds is built in.
     pub(crate) fn is_custom_group(&self, group: &str) -> bool {
         let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
-        kinds.peek().is_some()
-            && kinds.all(|kind| kind.builtin.is_none() && !reviews::is_review(kind))
+        kinds.peek().is_some() && kinds.all(|kind| !kind.is_built_in())
     }
 
     /// Adds or replaces a custom kind.
@@ -111,14 +113,14 @@ impl Registry {
         if self.is_built_in(kind.group(), kind.plural()) {
             return Err(InvalidKind::is_built_in(&kind));
         }
-        self.insert(kind);
+        self.insert(ServedResource::new(kind));
         Ok(())
     }
 
     /// Whether there is a built-in kind of that name: another version of it would share its
     /// objects, and get around its rules.
     pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
-        let is = |known: &Kind| {
+        let is = |known: &ServedResource| {
             known.builtin.is_some() && known.group() == group && known.plural() == plural
         };
         self.kinds.values().any(|known| is(known))
@@ -163,16 +165,21 @@ impl Registry {
     }
 
     /// What the objects of a definition are stored as, whether that version is served or not.
-    pub(crate) fn stored_as(&self, name: &str) -> Option<Arc<Kind>> {
+    pub(crate) fn stored_as(&self, name: &str) -> Option<Arc<ServedResource>> {
         self.definitions.get(name).map(|known| Arc::clone(&known.stored_as))
     }
 
-    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {
+    pub(crate) fn find(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Option<Arc<ServedResource>> {
         self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
     }
 
     /// All kinds whose objects are in one table.
-    pub(crate) fn of_storage(&self, storage: &str) -> Vec<Arc<Kind>> {
+    pub(crate) fn of_storage(&self, storage: &str) -> Vec<Arc<ServedResource>> {
         self.kinds.values().filter(|kind| &*kind.storage == storage).cloned().collect()
     }
 
@@ -181,7 +188,7 @@ impl Registry {
         &self,
         group: &str,
         version: &str,
-    ) -> impl Iterator<Item = &Arc<Kind>> {
+    ) -> impl Iterator<Item = &Arc<ServedResource>> {
         self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
     }
 
@@ -198,12 +205,15 @@ impl Registry {
     }
 }
 
-fn key_of(kind: &Kind) -> (String, String, String) {
+fn key_of(kind: &ServedResource) -> (String, String, String) {
     (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
 }
 
 /// Takes out what a definition served; what was registered over it since stays.
-fn forget(kinds: &mut BTreeMap<(String, String, String), Arc<Kind>>, before: &Registered) {
+fn forget(
+    kinds: &mut BTreeMap<(String, String, String), Arc<ServedResource>>,
+    before: &Registered,
+) {
     for kind in &before.served {
         let key = key_of(kind);
         if kinds.get(&key).is_some_and(|known| Arc::ptr_eq(known, kind)) {

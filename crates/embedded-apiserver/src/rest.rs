@@ -24,14 +24,15 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
 use crate::access::reviews;
 use crate::body::Body;
+use crate::builtin::reviews::is_review;
 use crate::builtin::{self, Builtin};
 use crate::discovery;
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::media::{self, Dress};
 use crate::metadata;
 use crate::protobuf;
 use crate::query::{FieldValidation, Query, no_number};
+use crate::resource::ServedResource;
 use crate::rest::call::Call;
 use crate::route::{self, Route, Target, old_watch};
 use crate::server::Core;
@@ -51,7 +52,7 @@ pub(crate) use crate::rest::write::create_object;
 
 /// Checks what an admission hook made of an object as if a client had sent it.
 pub(crate) fn decode_patched(
-    kind: &Kind,
+    kind: &ServedResource,
     object: serde_json::Value,
     validation: FieldValidation,
 ) -> Result<metadata::Object, Status> {
@@ -129,7 +130,7 @@ async fn answer(
     let table = table::Wish::of(request.headers(), &query)?;
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
     odd_places::check(&target, &query, &request)?;
-    if reviews::is_review(&target.kind) {
+    if is_review(&target.kind) {
         return reviews::answer(core, &target, &query, request);
     }
     let call = Call { core, user: &user, target: &target, query: &query, request: &request };
@@ -189,7 +190,7 @@ struct Written {
 }
 
 impl Written {
-    fn into_response(self, kind: &Kind, form: Form) -> Response<Body> {
+    fn into_response(self, kind: &ServedResource, form: Form) -> Response<Body> {
         let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
         with_warnings(json_response(code, self.object.to_bytes(kind, form)), &self.warnings)
     }

@@ -4,8 +4,8 @@ pub(crate) mod old_watch;
 
 use std::sync::Arc;
 
-use crate::kind::Kind;
 use crate::registry::Registry;
+use crate::resource::ServedResource;
 use crate::store::state::Place;
 
 /// What a path names.
@@ -50,7 +50,7 @@ pub(crate) enum Route {
 /// A collection or an object of a kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    pub(crate) kind: Arc<Kind>,
+    pub(crate) kind: Arc<ServedResource>,
     /// Nothing: all namespaces, or cluster scope.
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
@@ -174,7 +174,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             })
         };
     // What answers for custom kinds does not look at what comes after a subresource.
-    let ends = |target: &Target, more: &[&str]| more.is_empty() || target.kind.is_custom();
+    let ends = |target: &Target, more: &[&str]| more.is_empty() || !target.kind.is_built_in();
     let found = match *rest {
         ["namespaces", "", subresource @ ("status" | "finalize")] if group.is_empty() => {
             target(None, "namespaces", Some(""), Some(subresource))
@@ -183,7 +183,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             let found =
                 target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
             return match found {
-                Some(target) if !target.kind.is_custom() && more.len() < 3 => {
+                Some(target) if !!target.kind.is_built_in() && more.len() < 3 => {
                     let part = |at: usize| more.get(at).map(|part| (*part).to_owned());
                     Route::WithoutNamespace(Target {
                         name: part(0),
@@ -192,7 +192,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
                     })
                 }
                 // What answers for custom kinds takes it for all namespaces.
-                Some(target) if target.kind.is_custom() && more.is_empty() => {
+                Some(target) if !target.kind.is_built_in() && more.is_empty() => {
                     Route::Objects(target)
                 }
                 _ => nothing_of(registry, group),
@@ -221,7 +221,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     let is_whole = |target: &Target| {
         let empty = rest.iter().filter(|part| part.is_empty()).count();
         let nameless = target.subresource.is_some() && target.name.as_deref() == Some("");
-        target.kind.is_custom() || empty == usize::from(nameless)
+        !target.kind.is_built_in() || empty == usize::from(nameless)
     };
     found.filter(is_whole).map_or_else(|| nothing_of(registry, group), Route::Objects)
 }

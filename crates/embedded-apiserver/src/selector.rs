@@ -5,8 +5,8 @@ mod labels;
 
 use std::collections::BTreeSet;
 
-use crate::builtin::{Builtin, event};
-use crate::kind::Kind;
+use crate::builtin::Builtin;
+use crate::resource::ServedResource;
 use crate::status::Status;
 use crate::stored::Stored;
 
@@ -50,7 +50,7 @@ impl Selector {
         parse_fields(fields).map(drop).map_err(Status::bad_request)
     }
 
-    pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Status> {
+    pub(crate) fn parse(kind: &ServedResource, labels: &str, fields: &str) -> Result<Self, Status> {
         let labels = labels::parse(labels).map_err(Status::bad_request)?;
         let fields = parse_fields(fields).map_err(Status::bad_request)?;
         let fields = fields
@@ -75,7 +75,7 @@ impl Selector {
                         format!("field label not supported: {path}")
                     }));
                 }
-                requirement.path = event::stored_path(kind, path).into_owned();
+                requirement.path = kind.stored_path(path).into_owned();
                 Ok(requirement)
             })
             .collect::<Result<_, _>>()?;
@@ -100,7 +100,7 @@ impl Selector {
 
 /// Whether a field selector may name the namespace: of a kind of cluster scope only where its
 /// fields are not told one by one, as they are for custom kinds.
-fn takes_namespace(kind: &Kind) -> bool {
+fn takes_namespace(kind: &ServedResource) -> bool {
     kind.is_namespaced() || (kind.builtin.is_some() && kind.selectable().is_empty())
 }
 

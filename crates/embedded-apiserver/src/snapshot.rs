@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
 use crate::metadata;
+use crate::resource::ServedResource;
 use crate::server::{Core, EmbeddedApiServer};
 use crate::store::state::Place;
 
@@ -213,9 +213,9 @@ fn named(object: &Value) -> String {
 
 /// The kind that an object says to be.
 fn kind_of<'a>(
-    kinds: impl Iterator<Item = &'a std::sync::Arc<Kind>>,
+    kinds: impl Iterator<Item = &'a std::sync::Arc<ServedResource>>,
     object: &Value,
-) -> Option<&'a std::sync::Arc<Kind>> {
+) -> Option<&'a std::sync::Arc<ServedResource>> {
     let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (text("apiVersion"), text("kind"));
     let mut kinds = kinds;

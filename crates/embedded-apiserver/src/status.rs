@@ -6,7 +6,6 @@ use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::body::Body;
-use crate::builtin::event;
 use crate::fields::Conflict;
 use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
@@ -41,15 +40,18 @@ impl Status {
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
-        let mut details = json!({ "kind": kind.plural() });
-        if !name.is_empty() {
-            details["name"] = name.into();
-        }
-        if !kind.group().is_empty() {
-            details["group"] = kind.group().into();
-        }
-        self.details = Some(details);
+        self.details = Some(Self::details(kind.group(), kind.plural(), name));
         self
+    }
+
+    fn details(group: &str, kind: &str, name: &str) -> Value {
+        let mut details = json!({ "kind": kind });
+        for (member, text) in [("name", name), ("group", group)] {
+            if !text.is_empty() {
+                details[member] = text.into();
+            }
+        }
+        details
     }
 
     /// What is wrong, in words.
@@ -223,17 +225,10 @@ impl Status {
     /// A delete whose precondition does not hold: the real server names the kind there, not the
     /// resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
-        // Both groups of Event delete in the name of one.
-        let in_core = event::is_events_v1(kind);
-        let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
+        let qualified = kind.qualified_kind();
         let message = format!("Operation cannot be fulfilled on {qualified} \"{name}\": {why}");
-        let mut status = Self::new(409, "Conflict", message).about(kind, name);
-        if let Some(details) = &mut status.details {
-            if in_core && let Value::Object(details) = details {
-                details.remove("group");
-            }
-            details["kind"] = kind.kind().into();
-        }
+        let mut status = Self::new(409, "Conflict", message);
+        status.details = Some(Self::details(kind.group_of_rules(), kind.kind(), name));
         status
     }
 
@@ -263,18 +258,11 @@ impl Status {
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &FieldErrors) -> Self {
         let what = FieldError::message_of(causes.as_slice());
-        // Both groups of Event have the rules of one.
-        let in_core = event::is_events_v1(kind);
-        let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
-        let message = format!("{qualified} {name:?} is invalid: {what}");
-        let mut status = Self::new(422, "Invalid", message).about(kind, name);
-        if let Some(details) = &mut status.details {
-            if in_core && let Value::Object(details) = details {
-                details.remove("group");
-            }
-            details["kind"] = kind.kind().into();
-            details["causes"] = causes.as_slice().iter().map(FieldError::to_cause).collect();
-        }
+        let message = format!("{} {name:?} is invalid: {what}", kind.qualified_kind());
+        let mut details = Self::details(kind.group_of_rules(), kind.kind(), name);
+        details["causes"] = causes.as_slice().iter().map(FieldError::to_cause).collect();
+        let mut status = Self::new(422, "Invalid", message);
+        status.details = Some(details);
         status
     }
 

@@ -12,8 +12,7 @@ use std::ops::Range;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
-use crate::builtin::{self, event};
-use crate::kind::Kind;
+use crate::kind::{Kind, field_text};
 pub(crate) use crate::stored::key::Key;
 use crate::stored::pairs::Pairs;
 use k8s_value::go_json;
@@ -90,10 +89,10 @@ impl Stored {
             Pairs::default()
         } else {
             let whole = Value::Object(std::mem::take(object));
-            let paths = kind.selectable().iter().map(|path| event::stored_path(kind, path));
+            let paths = kind.selectable().iter().map(|path| kind.stored_path(path));
             let fields = paths.map(|path| {
-                let value = builtin::derived_field(kind, &whole, &path);
-                (path.clone(), value.unwrap_or_else(|| Kind::field(&whole, &path)))
+                let value = kind.selectable_value(&whole, &path);
+                (path, value)
             });
             let fields = fields.collect();
             if let Value::Object(whole) = whole {
@@ -152,11 +151,8 @@ impl Stored {
     /// The same content at another revision: the text with other digits in it.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
         let old = range(self.places.version);
-        if let Some(definition) =
-            kind.definition().filter(|definition| definition.converts(self.revision))
-        {
-            let mut object = self.object();
-            definition.shown(&mut object, self.revision);
+        if kind.converts(self.revision) {
+            let mut object = kind.to_storage(kind.to_version(self.object(), self.revision));
             return Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
         }
         if old.is_empty() {
@@ -207,7 +203,7 @@ impl Stored {
             _ => match self.fields.get(path) {
                 Some(value) => value.into(),
                 // Written before the kind was registered with this field.
-                None => Kind::field(&Value::Object(self.object()), path).into(),
+                None => field_text(&Value::Object(self.object()), path).into(),
             },
         }
     }
@@ -236,7 +232,7 @@ impl Stored {
     /// Writes the object as an item of a list: the real server leaves apiVersion and kind out there
     /// for kinds that are built in.
     pub(crate) fn write_item(&self, kind: &Kind, form: Form, out: &mut BytesMut) {
-        if form == Form::Full && kind.builtin.is_some() {
+        if form == Form::Full && kind.is_built_in() {
             out.put_u8(b'{');
             self.write_rest(kind, out);
         } else {
@@ -245,14 +241,8 @@ impl Stored {
     }
 
     fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
-        if event::is_events_v1(kind) {
-            let object = event::to_events_v1(self.object());
-            out.put_slice(&write_down(&object, self.managed()).0);
-        } else if let Some(definition) =
-            kind.definition().filter(|definition| definition.converts(self.revision))
-        {
-            let mut object = self.object();
-            definition.shown(&mut object, self.revision);
+        if kind.converts(self.revision) {
+            let object = kind.to_version(self.object(), self.revision);
             out.put_slice(&write_down(&object, self.managed()).0);
         } else {
             out.put_slice(&self.body);

@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::clock::Clock;
-use crate::kind::Kind;
 use crate::media;
 use crate::query::Query;
+use crate::resource::ServedResource;
 use crate::status::Status;
 use crate::table::columns::Column;
 
@@ -59,7 +59,7 @@ impl Wish {
     /// The answer as a table; what holds no objects of the kind stays as it is.
     pub(crate) fn grant(
         self,
-        kind: &Arc<Kind>,
+        kind: &Arc<ServedResource>,
         clock: &Clock,
         response: Response<Body>,
     ) -> Response<Body> {
@@ -103,7 +103,7 @@ fn ends_initial_events(object: &Value) -> bool {
 }
 
 struct Printer {
-    kind: Arc<Kind>,
+    kind: Arc<ServedResource>,
     include: Include,
 }
 

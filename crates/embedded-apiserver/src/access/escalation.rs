@@ -10,14 +10,14 @@ use crate::access::policy::{Binding, RoleRef, role_ref_of, rules_of};
 use crate::access::rule::{Atom, On, Rule, compact};
 use crate::access::{Authorizer, GROUP};
 use crate::identity::{MASTERS, User};
-use crate::kind::Kind;
+use crate::resource::ServedResource;
 use crate::server::Core;
 use crate::status::Status;
 
 /// A write to a role or a binding that is about to be made.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoleWrite<'a> {
-    pub(crate) kind: &'a Kind,
+    pub(crate) kind: &'a ServedResource,
     /// Empty: cluster scope.
     pub(crate) namespace: &'a str,
     /// As the path has it: empty for a create.

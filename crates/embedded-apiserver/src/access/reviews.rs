@@ -23,39 +23,13 @@ use crate::access::user_of;
 use crate::body::Body;
 use crate::clock;
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::media;
 use crate::query::{FieldValidation, Query};
+use crate::resource::ServedResource;
 use crate::rest::{decode_json, unknown_fields, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{FieldError, FieldErrors, Status, json_response};
-
-const AUTHORIZATION: &str = "authorization.k8s.io";
-const AUTHENTICATION: &str = "authentication.k8s.io";
-
-/// The kinds of questions.
-pub(crate) fn kinds() -> [Kind; 6] {
-    let cluster = |group, kind, plural| Kind::cluster_scoped(group, "v1", kind, plural);
-    [
-        cluster(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
-        cluster(AUTHENTICATION, "TokenReview", "tokenreviews"),
-        Kind::namespaced(
-            AUTHORIZATION,
-            "v1",
-            "LocalSubjectAccessReview",
-            "localsubjectaccessreviews",
-        ),
-        cluster(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
-        cluster(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews"),
-        cluster(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews"),
-    ]
-}
-
-/// Whether the kind is one of those: these groups have no others.
-pub(crate) fn is_review(kind: &Kind) -> bool {
-    matches!(kind.group(), AUTHORIZATION | AUTHENTICATION)
-}
 
 /// Answers a question whose body is JSON.
 pub(crate) fn answer(
@@ -90,7 +64,7 @@ pub(crate) fn answer(
 
 /// A question, its types checked.
 struct Asked<'a> {
-    kind: &'a Kind,
+    kind: &'a ServedResource,
     /// Of the path.
     namespace: Option<&'a str>,
     metadata: ObjectMeta,
@@ -108,7 +82,7 @@ fn parts(metadata: Value, spec: Option<Value>, status: Value) -> Parts {
 impl<'a> Asked<'a> {
     /// The question, and warnings of what it has that is unknown.
     fn read(
-        kind: &'a Kind,
+        kind: &'a ServedResource,
         namespace: Option<&'a str>,
         body: &[u8],
         validation: FieldValidation,

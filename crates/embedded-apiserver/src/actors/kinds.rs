@@ -1,9 +1,8 @@
 //! Which kinds are served, for actors that deal with all of them, and when that changes. What
 //! kube-controller-manager asks discovery for every half minute is known here at once.
 
-use crate::access::reviews;
 use crate::builtin::event;
-use crate::kind::Kind;
+use crate::resource::ServedResource;
 use crate::server::Core;
 use crate::signal::Follower;
 use jiff::Timestamp;
@@ -20,7 +19,7 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    fn of(kind: &Kind) -> Self {
+    fn of(kind: &ServedResource) -> Self {
         let api = ApiResource {
             group: kind.group().to_owned(),
             version: kind.version().to_owned(),
@@ -61,9 +60,8 @@ impl Kinds {
         self.changed.see();
         let registry = self.core.registry.read();
         let mut tables: BTreeMap<Arc<str>, Arc<Resource>> = BTreeMap::new();
-        let wanted = |kind: &&Arc<Kind>| events || *kind.storage != *event::STORAGE;
-        // A review is a question: there is nothing to list.
-        for kind in registry.kinds().filter(wanted).filter(|kind| !reviews::is_review(kind)) {
+        let wanted = |kind: &&Arc<ServedResource>| events || *kind.storage != *event::STORAGE;
+        for kind in registry.kinds().filter(wanted) {
             tables.entry(Arc::clone(&kind.storage)).or_insert_with(|| Arc::new(Resource::of(kind)));
         }
         tables

@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 use crate::access::{RoleWrite, check_escalation};
 use crate::admission::{AdmissionRequest, Hook, Operation};
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
+use crate::resource::ServedResource;
 use crate::rest::decode_patched;
 use crate::server::Core;
 use crate::status::Status;
@@ -31,7 +31,7 @@ const ROUNDS: usize = 1000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer<'a> {
     pub(crate) user: &'a User,
-    pub(crate) kind: &'a Kind,
+    pub(crate) kind: &'a ServedResource,
     pub(crate) namespace: Option<&'a str>,
     /// Of the path; empty for a create.
     pub(crate) name: &'a str,
@@ -101,7 +101,7 @@ impl Turn {
 
     fn request(
         &self,
-        kind: &Kind,
+        kind: &ServedResource,
         operation: Operation,
         new: Option<&Object>,
         old: Option<&Object>,
@@ -133,7 +133,7 @@ impl Turn {
     }
 
     /// Asks what the last round could not know. Runs the hooks: without any lock.
-    fn ask(&mut self, core: &Core, kind: &Kind, pending: Pending) -> Result<(), Status> {
+    fn ask(&mut self, core: &Core, kind: &ServedResource, pending: Pending) -> Result<(), Status> {
         match pending {
             Pending::Mutate(asked) => {
                 let new = self.mutate(kind, &asked)?;
@@ -163,7 +163,7 @@ impl Turn {
         Ok(())
     }
 
-    fn mutate(&self, kind: &Kind, asked: &Asked) -> Result<Object, Status> {
+    fn mutate(&self, kind: &ServedResource, asked: &Asked) -> Result<Object, Status> {
         let operation = if asked.old.is_some() { Operation::Update } else { Operation::Create };
         let mut new = asked.new.clone();
         for hook in self.hooks.iter().filter(|hook| hook.mutates()) {
@@ -245,7 +245,7 @@ impl Inner {
 /// the same random numbers.
 pub(crate) fn gated<T>(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     turn: Option<Turn>,
     mut write: impl FnMut(&mut Inner) -> Result<T, Status>,
 ) -> Result<T, Status> {

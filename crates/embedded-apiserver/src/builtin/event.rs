@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::builtin::rules::{at, text};
-use crate::kind::Kind;
+use crate::kind::{Codec, field_text};
 use crate::metadata::{self, Object};
 use crate::status::{FieldError, FieldErrors};
 use k8s_value::names;
@@ -27,53 +27,85 @@ const NAMES: [(&str, &str); 7] = [
 #[cfg(feature = "actors")]
 pub(crate) const STORAGE: &str = "/events";
 
-pub(crate) fn is_events_v1(kind: &Kind) -> bool {
-    kind.builtin == Some(Builtin::EventV1)
+/// Events of core/v1: they are stored as they are shown.
+#[derive(Debug)]
+pub(super) struct Reporters;
+
+/// Events of events.k8s.io/v1.
+#[derive(Debug)]
+pub(super) struct EventsV1;
+
+impl Codec for Reporters {
+    fn converts(&self, _revision: u64) -> bool {
+        false
+    }
+
+    fn to_version(&self, object: Object, _revision: u64) -> Object {
+        object
+    }
+
+    fn to_storage(&self, object: Object) -> Object {
+        object
+    }
+
+    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
+        reporter(object).filter(|_| path == "source")
+    }
 }
 
-/// From the stored form to the one of events.k8s.io/v1.
-pub(crate) fn to_events_v1(mut object: Object) -> Object {
-    for (core, v1) in NAMES {
-        if let Some(value) = object.remove(core) {
-            object.insert(v1.to_owned(), value);
+impl Codec for EventsV1 {
+    fn converts(&self, _revision: u64) -> bool {
+        true
+    }
+
+    fn to_version(&self, mut object: Object, _revision: u64) -> Object {
+        for (core, v1) in NAMES {
+            if let Some(value) = object.remove(core) {
+                object.insert(v1.to_owned(), value);
+            }
+        }
+        // Left out there when they are empty.
+        for member in ["reportingController", "reportingInstance"] {
+            if object.get(member).is_some_and(|value| *value == "") {
+                object.remove(member);
+            }
+        }
+        object
+    }
+
+    fn to_storage(&self, mut object: Object) -> Object {
+        for (core, v1) in NAMES {
+            if let Some(value) = object.remove(v1) {
+                object.insert(core.to_owned(), value);
+            }
+        }
+        // Not optional in core/v1.
+        object.entry("involvedObject").or_insert_with(|| Object::new().into());
+        for member in ["reportingComponent", "reportingInstance"] {
+            object.entry(member).or_insert_with(|| "".into());
+        }
+        object
+    }
+
+    fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        match path {
+            "reportingController" => "reportingComponent".into(),
+            _ => match path.strip_prefix("regarding.") {
+                Some(rest) => format!("involvedObject.{rest}").into(),
+                None => path.into(),
+            },
         }
     }
-    // Left out there when they are empty.
-    for member in ["reportingController", "reportingInstance"] {
-        if object.get(member).is_some_and(|value| *value == "") {
-            object.remove(member);
-        }
+
+    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
+        reporter(object).filter(|_| path == "source")
     }
-    object
 }
 
-/// From the form of events.k8s.io/v1 to the stored one.
-pub(crate) fn from_events_v1(mut object: Object) -> Object {
-    for (core, v1) in NAMES {
-        if let Some(value) = object.remove(v1) {
-            object.insert(core.to_owned(), value);
-        }
-    }
-    // Not optional in core/v1.
-    object.entry("involvedObject").or_insert_with(|| Object::new().into());
-    for member in ["reportingComponent", "reportingInstance"] {
-        object.entry(member).or_insert_with(|| "".into());
-    }
-    object
-}
-
-/// Where a selectable field of a kind is in the stored form.
-pub(crate) fn stored_path<'a>(kind: &Kind, path: &'a str) -> Cow<'a, str> {
-    if !is_events_v1(kind) {
-        return path.into();
-    }
-    match path {
-        "reportingController" => "reportingComponent".into(),
-        _ => match path.strip_prefix("regarding.") {
-            Some(rest) => format!("involvedObject.{rest}").into(),
-            None => path.into(),
-        },
-    }
+/// Who has reported a stored Event: the older member first.
+fn reporter(object: &Value) -> Option<String> {
+    let reporters = ["source.component", "reportingComponent"].map(|path| field_text(object, path));
+    reporters.into_iter().find(|reporter| !reporter.is_empty())
 }
 
 /// As `legacyValidateEvent` and `ValidateEventCreate` of pkg/apis/core/validation/events.go.

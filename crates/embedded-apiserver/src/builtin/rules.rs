@@ -10,8 +10,8 @@ use crate::builtin::{
 };
 use crate::clock;
 use crate::definition;
-use crate::kind::Kind;
 use crate::metadata::{self, Object};
+use crate::resource::ServedResource;
 use crate::status::{FieldError, FieldErrors};
 use k8s_value::names;
 
@@ -215,7 +215,7 @@ pub(crate) fn converted(builtin: Builtin, object: &mut Object) {
 }
 
 /// What is wrong with the name, by the kind's own rule.
-pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
+pub(crate) fn wrong_name(kind: &ServedResource, name: &str) -> Option<&'static str> {
     match kind.builtin {
         Some(
             Builtin::Role
@@ -232,7 +232,7 @@ pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
 }
 
 /// All that is wrong with what names are made up from.
-pub(crate) fn wrongs_of_base(kind: &Kind, base: &str) -> Vec<&'static str> {
+pub(crate) fn wrongs_of_base(kind: &ServedResource, base: &str) -> Vec<&'static str> {
     match kind.builtin {
         // What may be a part of a path may begin with dots.
         Some(Builtin::Event) => names::wrongs_of_path_prefix(base).collect(),
@@ -254,7 +254,7 @@ pub(crate) fn wrongs_of_base(kind: &Kind, base: &str) -> Vec<&'static str> {
 /// to what paths are made of (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest), and some to
 /// their own rule.
 pub(crate) fn wrongs_of_new_base(
-    kind: &Kind,
+    kind: &ServedResource,
     base: &str,
     subresource: Option<&str>,
 ) -> Vec<&'static str> {

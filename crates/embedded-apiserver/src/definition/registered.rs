@@ -5,11 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::definition::check::schema_of;
-use crate::definition::served::{Around, kinds};
 use crate::definition::status::is_true;
 use crate::definition::structural::{flag, list, text};
-use crate::kind::Kind;
+use crate::definition::versions::{Around, kinds};
 use crate::metadata::Object;
+use crate::resource::ServedResource;
 use crate::signal::Signal;
 
 /// The end of a way of serving a kind. Dropped, it ends the watches of it: never under a lock.
@@ -25,8 +25,8 @@ pub(crate) struct Registered {
     terminating: bool,
     converts_upto: u64,
     alive: Signal<()>,
-    pub(crate) served: Vec<Arc<Kind>>,
-    pub(crate) stored_as: Arc<Kind>,
+    pub(crate) served: Vec<Arc<ServedResource>>,
+    pub(crate) stored_as: Arc<ServedResource>,
 }
 
 impl Registered {
@@ -76,8 +76,8 @@ impl Registered {
             terminating: is_true(object, "Terminating"),
             converts_upto,
             alive,
-            served: served.into_iter().map(Arc::new).collect(),
-            stored_as: Arc::new(stored_as),
+            served,
+            stored_as,
         };
         Ok((next, ended))
     }

@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::definition::check::schema_of;
 use crate::definition::embedded::{check_embedded, coerce};
 use crate::definition::rules::Rules;
-use crate::definition::status::is_true;
-use crate::definition::structural::{flag, list, text};
+use crate::definition::structural::text;
 use crate::json_path::JsonPath;
-use crate::kind::Kind;
+use crate::kind::{Codec, Kind};
 use crate::metadata::Object;
 use crate::rest::scale;
 use crate::signal::Follower;
@@ -22,22 +20,22 @@ use k8s_schema::{
 /// What a definition says of one of its versions.
 #[derive(Debug)]
 pub(crate) struct Served {
-    schema: Arc<Schema>,
+    pub(super) schema: Arc<Schema>,
     /// Of the version that objects are stored in.
-    stored: Arc<Schema>,
+    pub(super) stored: Arc<Schema>,
     /// Whether that is this version.
     pub(crate) is_stored: bool,
     /// Its rules in CEL, if it has some.
-    rules: Option<Arc<Rules>>,
+    pub(super) rules: Option<Arc<Rules>>,
     /// Objects written up to this revision may not be as the schemas say now.
-    converts_upto: u64,
+    pub(super) converts_upto: u64,
     pub(crate) columns: Vec<Column>,
     /// What clients of a deprecated version are told.
     pub(crate) deprecation: Option<String>,
     /// The definition is being deleted: nothing new may be created.
     pub(crate) terminating: bool,
     /// Its signal is dropped when the kind is no longer served as it is here.
-    ended: Follower<()>,
+    pub(super) ended: Follower<()>,
 }
 
 /// A column of tables.
@@ -51,77 +49,8 @@ pub(crate) struct Column {
     pub(crate) path: JsonPath,
 }
 
-/// What changes of a definition keep of the one before.
-#[derive(Debug, Clone)]
-pub(crate) struct Around {
-    pub(crate) converts_upto: u64,
-    pub(crate) ended: Follower<()>,
-}
-
-/// The kinds that a definition serves, and the one that its objects are stored as, served or not.
-///
-/// # Errors
-///
-/// Says which schema cannot be read: only of a definition that was never checked.
-pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind), String> {
-    let none = Value::Null;
-    let spec = object.get("spec").unwrap_or(&none);
-    let accepted =
-        object.get("status").and_then(|status| status.get("acceptedNames")).unwrap_or(&none);
-    let versions = list(spec, "versions");
-    let storage =
-        versions.iter().find(|version| flag(version, "storage")).or_else(|| versions.first());
-    let Some(storage) = storage else { return Err("it has no version".to_owned()) };
-    let read = |version: &Value| match schema_of(version) {
-        Some(schema) => Schema::read(schema).map(Arc::new),
-        None => Ok(Arc::new(Schema { preserve: true, ..Schema::default() })),
-    };
-    let rules_of = |version: &Value, schema: &Schema| {
-        schema_of(version).and_then(|said| Rules::read(said, schema)).map(Arc::new)
-    };
-    let stored = read(storage)?;
-    let stored_rules = rules_of(storage, &stored);
-    let terminating = is_true(object, "Terminating");
-    let mut served = Vec::new();
-    let mut stored_as = None;
-    for version in versions {
-        let is_storage = text(version, "name") == text(storage, "name");
-        let as_stored = is_storage || schema_of(version) == schema_of(storage);
-        let schema = if as_stored { Arc::clone(&stored) } else { read(version)? };
-        let rules = if as_stored { stored_rules.clone() } else { rules_of(version, &schema) };
-        let columns =
-            list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
-        let kind = Kind::of_version(spec, accepted, version).served(Served {
-            schema,
-            rules,
-            stored: Arc::clone(&stored),
-            is_stored: is_storage,
-            converts_upto: if as_stored { around.converts_upto } else { u64::MAX },
-            columns,
-            deprecation: deprecation(spec, version),
-            terminating,
-            ended: around.ended.clone(),
-        });
-        if is_storage {
-            stored_as = Some(kind.clone());
-        }
-        if flag(version, "served") {
-            served.push(kind);
-        }
-    }
-    Ok((served, stored_as.ok_or_else(|| "it has no version".to_owned())?))
-}
-
-fn deprecation(spec: &Value, version: &Value) -> Option<String> {
-    let said = text(version, "deprecationWarning");
-    let (group, name) = (text(spec, "group"), text(version, "name"));
-    let kind = spec.get("names").map_or("", |names| text(names, "kind"));
-    let usual = || format!("{group}/{name} {kind} is deprecated");
-    flag(version, "deprecated").then(|| if said.is_empty() { usual() } else { said.to_owned() })
-}
-
 impl Column {
-    fn read(column: &Value) -> Option<Self> {
+    pub(super) fn read(column: &Value) -> Option<Self> {
         Some(Self {
             name: text(column, "name").to_owned(),
             types: text(column, "type").to_owned(),
@@ -178,37 +107,6 @@ impl Served {
             set_defaults(object, &self.schema);
             !unknown.is_empty()
         })
-    }
-
-    /// What was stored, as this version shows it.
-    pub(crate) fn shown(&self, object: &mut Object, revision: u64) {
-        if revision > self.converts_upto {
-            return;
-        }
-        without_metadata(object, |object| {
-            prune(object, &self.stored, 0);
-            prune_nulls(object, Some(&self.stored));
-            set_defaults(object, &self.stored);
-            if !Arc::ptr_eq(&self.stored, &self.schema) {
-                prune(object, &self.schema, 0);
-                prune_nulls(object, Some(&self.schema));
-            }
-        });
-    }
-
-    /// Whether what is stored may have to be changed to be shown.
-    pub(crate) const fn converts(&self, revision: u64) -> bool {
-        revision <= self.converts_upto
-    }
-
-    /// An object of this version as it is stored.
-    pub(crate) fn to_stored(&self, object: &mut Object) {
-        if !Arc::ptr_eq(&self.stored, &self.schema) {
-            without_metadata(object, |object| {
-                prune(object, &self.stored, 0);
-                prune_nulls(object, Some(&self.stored));
-            });
-        }
     }
 
     /// What is wrong with an object, after its metadata was looked at
@@ -299,6 +197,35 @@ impl Served {
         if before.is_empty() {
             causes.append(found);
         }
+    }
+}
+
+impl Codec for Served {
+    fn converts(&self, revision: u64) -> bool {
+        revision <= self.converts_upto
+    }
+
+    fn to_version(&self, mut object: Object, _revision: u64) -> Object {
+        without_metadata(&mut object, |object| {
+            prune(object, &self.stored, 0);
+            prune_nulls(object, Some(&self.stored));
+            set_defaults(object, &self.stored);
+            if !Arc::ptr_eq(&self.stored, &self.schema) {
+                prune(object, &self.schema, 0);
+                prune_nulls(object, Some(&self.schema));
+            }
+        });
+        object
+    }
+
+    fn to_storage(&self, mut object: Object) -> Object {
+        if !Arc::ptr_eq(&self.stored, &self.schema) {
+            without_metadata(&mut object, |object| {
+                prune(object, &self.stored, 0);
+                prune_nulls(object, Some(&self.stored));
+            });
+        }
+        object
     }
 }
 

@@ -14,8 +14,9 @@ use crate::clock;
 use crate::definition::registered::Ended;
 use crate::definition::structural::text;
 use crate::definition::{self, TABLE, status};
-use crate::kind::{InvalidKind, Kind};
+use crate::kind::InvalidKind;
 use crate::metadata::{self, Object};
+use crate::resource::ServedResource;
 use crate::rest;
 use crate::server::Core;
 use crate::store::Inner;
@@ -29,7 +30,7 @@ enum Step {
     /// Something was written, or may be written next.
     Again,
     /// Its objects must go first.
-    Clean(Arc<Kind>),
+    Clean(Arc<ServedResource>),
 }
 
 /// A step, and what it ended: dropped when no lock is held, for it wakes watches.
@@ -86,7 +87,7 @@ fn beside(core: &Core, name: &str) -> Vec<String> {
 }
 
 /// Settles the definition of a kind if it waits for its last object to go.
-pub(crate) fn settle_of(core: &Core, kind: &Kind) {
+pub(crate) fn settle_of(core: &Core, kind: &ServedResource) {
     if kind.builtin.is_some() || kind.definition().is_none() {
         return;
     }
@@ -156,7 +157,7 @@ fn of_group(inner: &Inner, group: &str) -> Vec<Object> {
     visited.map(|visited| visited.found).unwrap_or_default()
 }
 
-fn has_objects(inner: &Inner, kind: &Kind) -> bool {
+fn has_objects(inner: &Inner, kind: &ServedResource) -> bool {
     let place = Place { table: &kind.storage, namespace: None, from: None };
     inner
         .state
@@ -167,7 +168,7 @@ fn has_objects(inner: &Inner, kind: &Kind) -> bool {
 fn write(
     core: &Core,
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     current: &Stored,
     old: &Object,
     mut new: Object,

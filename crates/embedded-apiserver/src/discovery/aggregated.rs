@@ -5,12 +5,11 @@ use http::header::{self, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::access::reviews;
 use crate::body::Body;
 use crate::discovery::resources;
-use crate::kind::Kind;
 use crate::media;
 use crate::registry::Registry;
+use crate::resource::ServedResource;
 
 const MEDIA_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
@@ -67,10 +66,10 @@ fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Valu
     json!({ "metadata": metadata, "versions": versions.collect::<Vec<_>>() })
 }
 
-fn resource(kind: &Kind) -> Value {
+fn resource(kind: &ServedResource) -> Value {
     // Of built-in kinds the real server leaves group and version of what it shows empty: those of
     // the path.
-    let own = match kind.builtin.is_some() || reviews::is_review(kind) {
+    let own = match kind.is_built_in() {
         true => json!({ "group": "", "version": "", "kind": kind.kind() }),
         false => json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() }),
     };

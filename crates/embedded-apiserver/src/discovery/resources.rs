@@ -8,10 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::access::reviews;
 use crate::builtin::Builtin;
-use crate::kind::Kind;
+use crate::builtin::reviews;
 use crate::registry::Registry;
+use crate::resource::ServedResource;
 
 /// A subresource as discovery shows it.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ const STATUS: Subresource = Subresource { name: "status", shows: None, verbs: RE
 const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs: &["update"] };
 
 /// The verbs of a kind, in the order in which the real server says them.
-pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
+pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
     match kind.builtin {
         None if reviews::is_review(kind) => vec!["create"],
         Some(Builtin::Namespace) => {
@@ -49,7 +49,7 @@ pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
 
 /// The subresources that are served. Those that the real server has and this one answers with 501
 /// are not among them: clients look here for what they may use.
-pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
+pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     let mut all = Vec::new();
     if kind.builtin == Some(Builtin::Namespace) {
         all.push(FINALIZE);
@@ -68,7 +68,7 @@ pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
 }
 
 /// A kind's entries in an APIResourceList.
-pub(super) fn listed(kind: &Kind) -> Vec<Value> {
+pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
     let mut resource = json!({
         "name": kind.plural(),
         "singularName": kind.singular(),
@@ -103,7 +103,7 @@ pub(super) fn listed(kind: &Kind) -> Vec<Value> {
 }
 
 /// `StorageVersionHash` of k8s.io/apiserver/pkg/endpoints/discovery, of the kind as it is shown.
-fn storage_version_hash(kind: &Kind) -> String {
+fn storage_version_hash(kind: &ServedResource) -> String {
     let name = format!("{}/{}/{}", kind.group(), kind.version(), kind.kind());
     let hash = Sha256::digest(name.as_bytes());
     STANDARD.encode(hash.get(..8).unwrap_or_default())

@@ -12,6 +12,7 @@ use crate::fields::types::Types;
 use crate::fields::{Applied, Element, Operation, Refused, apply, scale, update};
 use crate::kind::Kind;
 use crate::metadata::Object;
+use crate::resource::ServedResource;
 
 fn object(value: Value) -> Object {
     match value {
@@ -462,7 +463,7 @@ fn a_schema_that_becomes_atomic_makes_one_field_of_many() {
 
 #[test]
 fn recursive_types_end() {
-    let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
+    let kind = ServedResource::new(Kind::namespaced("example.com", "v1", "Widget", "widgets"));
     let widget =
         object(json!({ "metadata": { "name": "a" }, "spec": { "x": { "y": [1, { "z": 2 }] } } }));
     let types = Types::of(&kind);

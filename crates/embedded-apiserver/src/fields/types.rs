@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use crate::fields::Element;
-use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::openapi::schema as recorded;
+use crate::resource::ServedResource;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -147,7 +147,7 @@ impl Atom {
 impl Types {
     /// The types of a kind: recorded ones if it is built in, its definition's, or, for a kind
     /// without a schema, those of a definition that keeps unknown fields.
-    pub(crate) fn of(kind: &Kind) -> Self {
+    pub(crate) fn of(kind: &ServedResource) -> Self {
         let known = recorded::name_of(kind).and_then(|name| recorded::all().get(name));
         match known {
             Some(schema) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::kind::Kind;
+use crate::resource::ServedResource;
 
 /// The recorded schema of an object's metadata.
 pub(super) const METADATA: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -17,14 +17,14 @@ const STANDARD: &str = "Standard object's metadata. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 /// The schema's name: the group's parts in reverse, version, kind.
-pub(super) fn name(kind: &Kind) -> String {
+pub(super) fn name(kind: &ServedResource) -> String {
     let group: Vec<&str> = kind.group().rsplit('.').collect();
     format!("{}.{}.{}", group.join("."), kind.version(), kind.kind())
 }
 
 /// What is published of a kind: the types of its definition, or, of a kind without a schema, that
 /// it is an object.
-pub(super) fn schema(kind: &Kind) -> Value {
+pub(super) fn schema(kind: &ServedResource) -> Value {
     let mut schema = match kind.schema() {
         Some(own) => published(own),
         None => json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }),

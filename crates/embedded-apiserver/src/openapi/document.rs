@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 
 use crate::body::Body;
-use crate::kind::Kind;
 use crate::openapi::{custom, schema};
 use crate::query::Query;
 use crate::registry::Registry;
+use crate::resource::ServedResource;
 use crate::status::{Status, json_response};
 
 /// The documents as they were written last: they are large, and change only with the kinds that are
@@ -201,11 +201,11 @@ fn references<'a>(schema: &'a Value, into: &mut Vec<&'a str>) {
 }
 
 /// Group, version and kind, as operations and schemas say them.
-fn names(kind: &Kind) -> Value {
+fn names(kind: &ServedResource) -> Value {
     json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() })
 }
 
-fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {
+fn write_paths(kind: &ServedResource, paths: &mut Map<String, Value>) {
     let root = format!("/{}", path(kind.group(), kind.version()));
     let names = names(kind);
     let of = |names: &Value, action: &str, options: &[&str]| {

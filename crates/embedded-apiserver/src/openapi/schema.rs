@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::kind::Kind;
 use crate::recorded;
+use crate::resource::ServedResource;
 
 static SCHEMAS: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(&recorded::SCHEMAS).unwrap_or_default());
@@ -22,7 +22,7 @@ pub(crate) fn all() -> &'static Map<String, Value> {
 }
 
 /// The name of a built-in kind's schema.
-pub(crate) fn name_of(kind: &Kind) -> Option<&'static str> {
+pub(crate) fn name_of(kind: &ServedResource) -> Option<&'static str> {
     kind.builtin?;
     let is = |of: &Value| {
         of["group"] == kind.group() && of["version"] == kind.version() && of["kind"] == kind.kind()
@@ -64,7 +64,7 @@ pub(crate) enum Strategy {
 
 impl Schema {
     /// The schema of a built-in kind.
-    pub(crate) fn of(kind: &Kind) -> Option<Self> {
+    pub(crate) fn of(kind: &ServedResource) -> Option<Self> {
         SCHEMAS.get(name_of(kind)?).map(Self)
     }
 

@@ -2,15 +2,14 @@
 
 use serde_json::json;
 
-use crate::builtin;
-use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::patch::Patch;
 use crate::query::FieldValidation;
+use crate::resource;
 use crate::status::Status;
 
-fn config_maps() -> Kind {
-    builtin::kinds().into_iter().find(|kind| kind.plural() == "configmaps").expect("built in")
+fn config_maps() -> resource::ServedResource {
+    resource::built_in().find(|kind| kind.plural() == "configmaps").expect("built in")
 }
 
 fn apply(

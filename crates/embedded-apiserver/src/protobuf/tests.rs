@@ -6,9 +6,9 @@ use http::Request;
 use serde_json::{Value, json};
 
 use super::{MAGIC, MAX_DEPTH, MEDIA_TYPE, enveloped, into_json};
-use crate::builtin;
 use crate::recorded;
 use crate::recorded::types::{TYPES, Type};
+use crate::resource;
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("short")];
@@ -27,7 +27,7 @@ fn envelope(version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_built_in_kind_and_every_recorded_line_is_in_the_table() {
-    for kind in builtin::kinds() {
+    for kind in resource::built_in() {
         assert!(TYPES.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
     }
     let lines = recorded::PROTOBUF
@@ -245,7 +245,7 @@ fn deep(levels: usize) -> Request<Bytes> {
 
 #[test]
 fn what_is_nested_too_deeply_is_not_implemented_and_says_so() {
-    let kinds = builtin::kinds();
+    let kinds: Vec<_> = resource::built_in().collect();
     let kind =
         kinds.iter().find(|kind| kind.plural() == "customresourcedefinitions").expect("built in");
     // The definition, its spec, version, validation and schema are five levels.

@@ -8,8 +8,8 @@ use http::Request;
 use crate::access::{Attributes, CreateRight};
 use crate::admission::Writer;
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::query::Query;
+use crate::resource::ServedResource;
 use crate::rest::ownership::Author;
 use crate::route::Target;
 use crate::server::Core;
@@ -24,7 +24,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn kind(&self) -> &'a Arc<Kind> {
+    pub(super) fn kind(&self) -> &'a Arc<ServedResource> {
         &self.target.kind
     }
 

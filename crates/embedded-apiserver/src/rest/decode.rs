@@ -7,11 +7,11 @@ use serde_json::Value;
 use crate::builtin::{Builtin, Source, canonical_metadata};
 use crate::fields::Sent;
 use crate::json_syntax;
-use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::patch::strategic;
 use crate::query::FieldValidation;
+use crate::resource::ServedResource;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::Status;
 use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
@@ -74,7 +74,7 @@ impl Decoded {
     }
 }
 
-fn sent_owners(kind: &Kind, object: &Object) -> Sent {
+fn sent_owners(kind: &ServedResource, object: &Object) -> Sent {
     match metadata::get(object, "managedFields") {
         // Of custom objects it is left out with all that is empty in the metadata.
         Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => Sent::Nothing,
@@ -83,7 +83,7 @@ fn sent_owners(kind: &Kind, object: &Object) -> Sent {
 }
 
 /// JSON that says what it is, or does not.
-pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
+pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status> {
     let value = serde_json::from_slice(bytes)
         .map_err(|error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes))?;
     json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
@@ -92,7 +92,7 @@ pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
 
 /// A body of which it cannot be said what it is (`transformDecodeError` of
 /// k8s.io/apiserver/pkg/endpoints/handlers).
-fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
+fn unrecognized(kind: &ServedResource, why: &str, body: &[u8]) -> Status {
     let (kind, body) = (kind.kind(), json_syntax::summary(body));
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({body})"
@@ -101,7 +101,7 @@ fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
 
 /// An object that says to be of a version and a kind, and cannot be decoded.
 fn cannot_be_handled(
-    kind: &Kind,
+    kind: &ServedResource,
     (version, of): (&str, &str),
     expected: &str,
     why: &str,
@@ -117,7 +117,7 @@ fn cannot_be_handled(
 
 /// Decodes the body of a create or an update.
 pub(crate) fn body(
-    kind: &Kind,
+    kind: &ServedResource,
     request: &Request<Bytes>,
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
@@ -126,7 +126,7 @@ pub(crate) fn body(
 
 /// Decodes an object. `sent`: as it was sent, if that was no JSON.
 pub(crate) fn object(
-    kind: &Kind,
+    kind: &ServedResource,
     bytes: &[u8],
     sent: &[u8],
     validation: FieldValidation,
@@ -229,7 +229,7 @@ pub(crate) enum Blame<'a> {
 }
 
 impl Blame<'_> {
-    fn refuse(self, kind: &Kind, why: &str) -> Status {
+    fn refuse(self, kind: &ServedResource, why: &str) -> Status {
         // What reads an object out of a map says so of bytes alone.
         let of_map = |why: &str| {
             let prefix =
@@ -303,7 +303,7 @@ fn unconverted(why: &str) -> Option<String> {
 /// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in
 /// the patch itself.
 pub(crate) fn patched(
-    kind: &Kind,
+    kind: &ServedResource,
     value: Value,
     duplicates: &[String],
     validation: FieldValidation,
@@ -355,7 +355,7 @@ struct Canonical {
 
 /// The object's one form; or why it cannot be decoded. `blame`: of what a patch has made.
 fn canonical(
-    kind: &Kind,
+    kind: &ServedResource,
     mut object: Object,
     blame: Option<Blame<'_>>,
 ) -> Result<Canonical, String> {

@@ -8,9 +8,10 @@ use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::definition;
 use crate::identity::User;
-use crate::kind::Kind;
+use crate::kind::field_text;
 use crate::metadata::{self, Object};
 use crate::query::Query;
+use crate::resource::ServedResource;
 use crate::rest::call::Call;
 use crate::rest::write;
 use crate::route::Target;
@@ -21,7 +22,7 @@ use crate::stored::Key;
 /// Whether an object of a kind may be created now; asked under the store's lock.
 pub(super) fn may_be_created(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     object: &Object,
     name: &str,
 ) -> Result<(), Status> {
@@ -47,7 +48,7 @@ fn is_implemented(core: &Core, object: &Object) -> Result<(), Status> {
         return Err(Status::not_implemented(&what));
     }
     let text =
-        |path: &str| object.get("spec").map(|spec| Kind::field(spec, path)).unwrap_or_default();
+        |path: &str| object.get("spec").map(|spec| field_text(spec, path)).unwrap_or_default();
     let (group, plural) = (text("group"), text("names.plural"));
     if core.registry.read().is_built_in(&group, &plural) {
         let what = format!("a definition of {plural}.{group}, which is built in");
@@ -58,7 +59,7 @@ fn is_implemented(core: &Core, object: &Object) -> Result<(), Status> {
 
 /// What only updates of definitions do.
 pub(super) fn prepare_update(
-    kind: &Kind,
+    kind: &ServedResource,
     new: &mut Object,
     subresource: Option<&str>,
 ) -> Result<(), Status> {
@@ -73,7 +74,7 @@ pub(super) fn prepare_update(
 
 /// What is wrong with an object by its definition, or with a definition.
 pub(super) fn check(
-    kind: &Kind,
+    kind: &ServedResource,
     object: &Object,
     old: Option<&Object>,
     subresource: Option<&str>,
@@ -106,7 +107,7 @@ pub(super) fn written(core: &Core, target: &Target, request: &Request<Bytes>) {
 }
 
 /// Tells clients of a deprecated version so.
-pub(super) fn warn(kind: &Kind, response: &mut Response<Body>) {
+pub(super) fn warn(kind: &ServedResource, response: &mut Response<Body>) {
     let warning = kind.definition().and_then(|definition| definition.deprecation.as_deref());
     let header =
         warning.and_then(|warning| HeaderValue::from_str(&format!("299 - {warning:?}")).ok());

@@ -16,11 +16,11 @@ use crate::builtin::{self, Builtin, rules};
 use crate::clock;
 use crate::definition;
 use crate::json_syntax;
-use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::recorded::types::TYPES;
+use crate::resource::ServedResource;
 use crate::rest::call::Call;
 use crate::rest::write::{self, holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, with_warnings};
@@ -148,14 +148,14 @@ impl DeleteOptions {
 
     /// Whether what to do with the dependents goes without saying, and is to leave them: of Jobs
     /// alone, as ever.
-    fn orphans_by_default(&self, kind: &Kind) -> bool {
+    fn orphans_by_default(&self, kind: &ServedResource) -> bool {
         kind.builtin == Some(Builtin::Job)
             && self.propagation_policy.is_none()
             && self.orphan_dependents.is_none()
     }
 
     /// What a delete warns of, whatever becomes of it.
-    fn warnings(&self, kind: &Kind) -> Vec<String> {
+    fn warnings(&self, kind: &ServedResource) -> Vec<String> {
         const ORPHANED: &str = "child pods are preserved by default when jobs are deleted; set \
             propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
         let orphans = self.orphans_by_default(kind);
@@ -168,7 +168,7 @@ impl DeleteOptions {
     }
 
     /// The finalizer that makes a garbage collector deal with the dependents first.
-    fn waits_for(&self, kind: &Kind) -> Option<&'static str> {
+    fn waits_for(&self, kind: &ServedResource) -> Option<&'static str> {
         match (self.propagation_policy.as_deref(), self.orphan_dependents) {
             _ if is_leaf(kind) => None,
             (None, None) if self.orphans_by_default(kind) => Some("orphan"),
@@ -181,7 +181,7 @@ impl DeleteOptions {
 
 /// Whether nothing can depend on objects of the kind: no policy makes one wait
 /// (`rest.Unsupported`).
-fn is_leaf(kind: &Kind) -> bool {
+fn is_leaf(kind: &ServedResource) -> bool {
     matches!(kind.builtin, Some(Builtin::Event | Builtin::EventV1))
 }
 
@@ -227,7 +227,7 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
 }
 
 /// An object of a kind with nothing in it; a custom one has no metadata either.
-fn empty(kind: &Kind, form: Form) -> Bytes {
+fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
     if kind.builtin.is_none() && form == Form::Full {
         return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
@@ -267,7 +267,7 @@ pub(super) async fn delete_collection(
 }
 
 /// Deletes all objects of a kind, as far as nothing holds them.
-pub(crate) fn delete_all(core: &Core, kind: &Kind) {
+pub(crate) fn delete_all(core: &Core, kind: &ServedResource) {
     let place = Place { table: &kind.storage, namespace: None, from: None };
     let objects = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
     for object in objects {
@@ -282,7 +282,7 @@ pub(crate) fn delete_all(core: &Core, kind: &Kind) {
 fn delete_with(
     core: &Core,
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     key: &Key,
     options: &DeleteOptions,
     now: Timestamp,
@@ -296,7 +296,13 @@ fn delete_with(
 
 /// After the last of an object: the Endpoints of a Service go with it (`afterDelete` of
 /// pkg/registry/core/service/storage).
-pub(super) fn gone(core: &Core, inner: &mut Inner, kind: &Kind, key: &Key, now: Timestamp) {
+pub(super) fn gone(
+    core: &Core,
+    inner: &mut Inner,
+    kind: &ServedResource,
+    key: &Key,
+    now: Timestamp,
+) {
     if kind.builtin == Some(Builtin::Service)
         && let Some(endpoints) = core.registry.read().find("", "v1", "endpoints")
     {
@@ -310,7 +316,7 @@ pub(super) fn gone(core: &Core, inner: &mut Inner, kind: &Kind, key: &Key, now: 
 
 fn delete_one(
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     key: &Key,
     options: &DeleteOptions,
     now: Timestamp,
@@ -388,8 +394,7 @@ fn delete_one(
         return Ok(Deleted::Held(current));
     }
     let revision = if dry_run { current.revision } else { inner.state.next_revision() };
-    let mut object =
-        if builtin::event::is_events_v1(kind) { builtin::event::from_events_v1(new) } else { new };
+    let mut object = kind.to_storage(new);
     let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
     if !dry_run {
         inner.state.put(&kind.storage, Arc::clone(&stored));
@@ -406,7 +411,7 @@ fn delete_one(
 }
 
 fn check_preconditions(
-    kind: &Kind,
+    kind: &ServedResource,
     name: &str,
     wanted: &Preconditions,
     current: &Stored,
@@ -437,7 +442,7 @@ fn check_preconditions(
 
 /// Seconds that a kubelet gets to stop a pod: only one that was given to a node, and may be
 /// running.
-fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
+fn grace_period(kind: &ServedResource, old: &Object, options: &DeleteOptions) -> i64 {
     if kind.builtin != Some(Builtin::Pod) {
         return 0;
     }
@@ -461,7 +466,7 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
     asked.unwrap_or(own)
 }
 
-fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
+fn mark(kind: &ServedResource, object: &mut Object, grace: i64, now: Timestamp) {
     if metadata::ends_at_zero(object) {
         metadata::set(object, "deletionGracePeriodSeconds", grace);
         return;

@@ -8,8 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 
 use crate::builtin::Builtin;
-use crate::kind::Kind;
 use crate::recorded::types::{TYPES, Type};
+use crate::resource::ServedResource;
 
 /// As many as an answer has warnings.
 const MOST: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) enum Shape {
 
 impl Shape {
     /// Of objects of a kind.
-    pub(crate) fn of(kind: &Kind) -> Self {
+    pub(crate) fn of(kind: &ServedResource) -> Self {
         let message = kind.builtin.and_then(Builtin::message);
         message.map_or(Self::Any, |message| Self::One(Type::Message(message)))
     }

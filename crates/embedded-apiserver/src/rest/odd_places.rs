@@ -3,9 +3,9 @@
 
 use crate::body::Body;
 use crate::builtin::Builtin;
-use crate::kind::Kind;
 use crate::metadata;
 use crate::query::Query;
+use crate::resource::ServedResource;
 use crate::rest::{decode, write};
 use crate::route::Target;
 use crate::status::{FieldError, FieldErrors, Status};
@@ -28,7 +28,7 @@ pub(super) fn check(
     query: &Query,
     request: &Request<Bytes>,
 ) -> Result<(), Status> {
-    if target.kind.is_custom() {
+    if !target.kind.is_built_in() {
         return Ok(());
     }
     if target.name.as_deref() == Some("") {
@@ -106,7 +106,7 @@ pub(super) fn may_hold_objects(namespace: &str) -> Result<(), Status> {
 }
 
 /// Where objects of a kind are in etcd, below `/registry`.
-fn table(kind: &Kind) -> String {
+fn table(kind: &ServedResource) -> String {
     match kind.builtin {
         Some(Builtin::Service) => "services/specs".to_owned(),
         Some(Builtin::Endpoints) => "services/endpoints".to_owned(),

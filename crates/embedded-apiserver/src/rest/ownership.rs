@@ -13,9 +13,9 @@ use crate::fields::scale::ReplicaPaths;
 use crate::fields::{
     self, Applied, Element, MAX_MANAGER, Managed, Operation, Refused, Sent, Set, Types,
 };
-use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::Query;
+use crate::resource::ServedResource;
 use crate::server::Core;
 
 /// In whose name a write is recorded.
@@ -68,7 +68,7 @@ impl Owners<'_> {
     pub(super) fn of(
         self,
         core: &Core,
-        kind: &Kind,
+        kind: &ServedResource,
         live: Option<(&Object, &Managed)>,
         new: &Object,
         now: Timestamp,
@@ -93,7 +93,7 @@ impl Owners<'_> {
 /// The owners after Kubernetes' controllers have written to the status of an object, as text.
 pub(crate) fn of_controllers(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     old: &Object,
     owned: &str,
     new: &Object,
@@ -116,7 +116,7 @@ pub(crate) fn of_controllers(
 /// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
 pub(super) fn with_operation<T>(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     author: &Author,
     owned: &[&Managed],
     now: Timestamp,
@@ -125,7 +125,7 @@ pub(super) fn with_operation<T>(
     let version = kind.api_version();
     let has_others =
         owned.iter().any(|owned| owned.entries().any(|entry| entry.version != version));
-    let kinds: Vec<Arc<Kind>> =
+    let kinds: Vec<Arc<ServedResource>> =
         if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
     // Event's two groups have members of their own: what was owned in one is nobody's in the other,
@@ -157,9 +157,9 @@ pub(super) fn with_operation<T>(
 }
 
 /// Where the number of replicas is in each version of a kind.
-fn replica_paths(core: &Core, kind: &Kind) -> ReplicaPaths {
+fn replica_paths(core: &Core, kind: &ServedResource) -> ReplicaPaths {
     let kinds = core.registry.read().of_storage(&kind.storage);
-    let path = |kind: &Kind| {
+    let path = |kind: &ServedResource| {
         let paths = kind.scale_paths()?;
         Some(paths.spec_replicas.split('.').map(Element::field).collect())
     };
@@ -184,7 +184,7 @@ pub(super) enum ScaleWrite<'a> {
 /// An apply is refused.
 pub(super) fn scale(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     author: &Author,
     (live, owned): (&Object, &Managed),
     write: ScaleWrite<'_>,
@@ -217,7 +217,7 @@ pub(super) fn scale(
 
 /// What a write to an object or to a subresource does not change, whatever it says:
 /// `GetResetFields` of each kind's strategy in k8s.io/kubernetes/pkg/registry.
-fn reset(kind: &Kind, subresource: &str) -> Set {
+fn reset(kind: &ServedResource, subresource: &str) -> Set {
     let paths: &[&[&str]] = match (subresource, kind.builtin) {
         ("", _) if kind.has_status() => &[&["status"]],
         ("status", None) => &[&["metadata"], &["spec"]],

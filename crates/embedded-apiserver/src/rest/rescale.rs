@@ -17,6 +17,7 @@ use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
 use crate::patch::{Patch, Patched};
 use crate::query::{FieldValidation, Query};
+use crate::resource::ServedResource;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
@@ -33,12 +34,13 @@ use k8s_value::go_json::go_json;
 use k8s_value::names;
 
 /// A Scale as a kind of its own: it is decoded as any object is.
-pub(super) static SCALES: LazyLock<Arc<Kind>> = LazyLock::new(|| {
-    Arc::new(Kind::namespaced("autoscaling", "v1", "Scale", "scales").built_in(Builtin::Scale))
+pub(super) static SCALES: LazyLock<Arc<ServedResource>> = LazyLock::new(|| {
+    let scales = Kind::namespaced("autoscaling", "v1", "Scale", "scales");
+    Arc::new(ServedResource::built_in(scales, Builtin::Scale))
 });
 
 /// The subresource as a resource, as conflicts have it.
-fn scales_of(kind: &Kind) -> Kind {
+fn scales_of(kind: &ServedResource) -> Kind {
     Kind::namespaced(kind.group(), kind.version(), kind.kind(), &format!("{}/scale", kind.plural()))
 }
 
@@ -148,7 +150,7 @@ impl Wish {
 
 /// Whether it is only tried, and what becomes of what a Scale does not have.
 fn options(
-    kind: &Kind,
+    kind: &ServedResource,
     query: &Query,
     request: &Request<Bytes>,
 ) -> Result<(bool, FieldValidation), Status> {

@@ -15,9 +15,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sle
 
 use crate::body::{Body, Disconnected};
 use crate::builtin::rules;
-use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
+use crate::resource::ServedResource;
 use crate::rest::{parse_version, wait_for};
 use crate::route::Target;
 use crate::selector::Selector;
@@ -117,7 +117,7 @@ pub(crate) async fn watch(
 /// One watch in progress.
 struct Watcher {
     core: Arc<Core>,
-    kind: Arc<Kind>,
+    kind: Arc<ServedResource>,
     selector: Selector,
     form: Form,
     /// The client takes lists only. As on the real server, the first event cannot be made into

@@ -4,21 +4,21 @@
 
 use http::{Method, Request};
 
-use crate::access::reviews;
-use crate::builtin::{self, Builtin};
+use crate::builtin::Builtin;
+use crate::builtin::reviews;
 use crate::media;
 use crate::route::Target;
 use crate::status::Status;
 
 /// Whether the real server knows the path with another method only: then it has never heard of it.
 pub(super) fn is_for_reading_only(target: &Target) -> bool {
-    target.kind.is_custom() && target.kind.is_namespaced() && target.namespace.is_none()
+    !target.kind.is_built_in() && target.kind.is_namespaced() && target.namespace.is_none()
 }
 
 pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Status> {
     let (kind, method, headers) = (&target.kind, request.method(), request.headers());
     check_subresource(target)?;
-    if kind.is_custom() {
+    if !kind.is_built_in() {
         if target.name.as_deref() == Some("") && target.subresource.is_some() {
             return Err(match *method {
                 Method::PUT | Method::PATCH => Status::bad_request("name must be provided"),
@@ -89,13 +89,17 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
     if served {
         return Ok(());
     }
-    if builtin::is_known_subresource(kind, subresource) {
+    if kind.has_unserved(subresource) {
         let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
         return Err(Status::not_implemented(&what));
     }
     // Of custom kinds the real server says it of the object.
     let name = target.name.as_deref().unwrap_or_default();
-    Err(if kind.is_custom() { Status::not_found(kind, name) } else { Status::no_such_resource() })
+    Err(if !kind.is_built_in() {
+        Status::not_found(kind, name)
+    } else {
+        Status::no_such_resource()
+    })
 }
 
 fn has_method(target: &Target, method: &Method) -> bool {

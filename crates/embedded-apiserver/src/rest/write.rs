@@ -12,14 +12,14 @@ use serde_json::Value;
 use crate::access::CreateRight;
 use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
-use crate::builtin::{Builtin, event, jobs, rules, storage};
+use crate::builtin::{Builtin, jobs, rules, storage};
 use crate::clock;
 use crate::fields::{Managed, Sent};
-use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
+use crate::resource::ServedResource;
 use crate::rest::apply;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
@@ -76,7 +76,7 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
 /// Creates an object of the server's own, whose types are right.
 pub(crate) fn create_object(
     core: &Core,
-    kind: &Kind,
+    kind: &ServedResource,
     namespace: Option<&str>,
     object: Value,
     uid: Option<&str>,
@@ -120,7 +120,7 @@ impl<T: Clone> Taken<T> {
 /// Where and how an object is created.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct New<'a> {
-    kind: &'a Kind,
+    kind: &'a ServedResource,
     namespace: Option<&'a str>,
     /// That of an object that was created before, elsewhere.
     uid: Option<&'a str>,
@@ -164,7 +164,7 @@ impl<'a> New<'a> {
 
 /// Whether a write to the status of an object that is not there creates it: the real server forgets
 /// to forbid it for Services (`StatusREST` of pkg/registry/core/service).
-pub(super) fn creates_by_status(kind: &Kind) -> bool {
+pub(super) fn creates_by_status(kind: &ServedResource) -> bool {
     kind.builtin == Some(Builtin::Service)
 }
 
@@ -279,7 +279,7 @@ pub(super) fn insert(
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
         // A name that was made up is spoken of in the words of the group that has the rules.
-        let older = !base.is_empty() && event::is_events_v1(kind);
+        let older = !base.is_empty() && (kind.builtin == Some(Builtin::EventV1));
         let older = older.then(|| core.registry.read().find("", "v1", "events")).flatten();
         let mut status = Status::already_exists(older.as_deref().unwrap_or(kind), &name)
             .warned(&warned_of(kind, &object, None));
@@ -302,7 +302,7 @@ pub(super) fn insert(
 }
 
 /// An object as it was sent, with its defaults.
-fn defaulted(kind: &Kind, mut object: Object) -> Object {
+fn defaulted(kind: &ServedResource, mut object: Object) -> Object {
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
@@ -332,7 +332,7 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
 fn check_namespace(
     core: &Core,
     inner: &Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     namespace: &str,
     object: &Object,
 ) -> Result<(), Status> {
@@ -370,7 +370,12 @@ fn missing(core: &Core, namespace: &str) -> Result<(), Status> {
 }
 
 /// Checks what the name of an object that is updated was made up from.
-fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &mut FieldErrors) {
+fn check_base(
+    kind: &ServedResource,
+    object: &Object,
+    subresource: Option<&str>,
+    causes: &mut FieldErrors,
+) {
     let base = metadata::text(object, "generateName");
     if !base.is_empty() {
         for why in rules::wrongs_of_new_base(kind, base, subresource) {
@@ -381,7 +386,7 @@ fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &
 
 /// Checks what comes after the metadata.
 fn check(
-    kind: &Kind,
+    kind: &ServedResource,
     object: &Object,
     old: Option<&Object>,
     subresource: Option<&str>,
@@ -417,13 +422,13 @@ struct Version<'a> {
 /// Writes a version down at the next revision; in a dry run, at the one that the object has.
 fn put(
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     version: Version<'_>,
     old_revision: u64,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
     let Version { key, object, managed, unsaid } = version;
-    let mut object = to_stored(kind, object);
+    let mut object = kind.to_storage(object);
     let revision = if dry_run { old_revision } else { inner.state.next_revision() };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
     if stored.size() > MAX_OBJECT {
@@ -441,26 +446,19 @@ fn put(
 }
 
 /// The stored object in the form that `kind` shows.
-pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
-    if event::is_events_v1(kind) {
-        return event::to_events_v1(stored.object());
-    }
-    let mut object = stored.object();
-    if let Some(definition) = kind.definition() {
-        definition.shown(&mut object, stored.revision);
-    }
-    object
+pub(super) fn shown(kind: &ServedResource, stored: &Stored) -> Object {
+    kind.to_version(stored.object(), stored.revision)
 }
 
 /// What the answer to a write warns of, by the kind's own rules.
-pub(super) fn warned(kind: &Kind, stored: &Stored, old: Option<&Object>) -> Vec<String> {
+pub(super) fn warned(kind: &ServedResource, stored: &Stored, old: Option<&Object>) -> Vec<String> {
     match kind.builtin {
         Some(builtin) if !rules::warns(builtin) => Vec::new(),
         _ => warned_of(kind, &stored.object(), old),
     }
 }
 
-fn warned_of(kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> {
+fn warned_of(kind: &ServedResource, object: &Object, old: Option<&Object>) -> Vec<String> {
     match kind.builtin {
         Some(builtin) => rules::warnings(builtin, object, old),
         None => {
@@ -493,7 +491,7 @@ fn new_finalizers(object: &Object, old: Option<&Object>) -> Vec<String> {
 /// Gives a Service what is handed out to Services.
 fn allocate(
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     name: &str,
     object: &mut Object,
     old: Option<&Object>,
@@ -513,20 +511,9 @@ fn allocate(
         .map_err(|causes| Status::invalid(kind, name, &causes))
 }
 
-fn to_stored(kind: &Kind, object: Object) -> Object {
-    if event::is_events_v1(kind) {
-        return event::from_events_v1(object);
-    }
-    let mut object = object;
-    if let Some(definition) = kind.definition() {
-        definition.to_stored(&mut object);
-    }
-    object
-}
-
 /// Whether an object that was being deleted has nothing left that holds it
 /// (`ShouldDeleteDuringUpdate` of k8s.io/apiserver/pkg/registry/generic/registry).
-pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
+pub(super) fn is_released(kind: &ServedResource, object: &Object, old: &Object) -> bool {
     let waits =
         metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
     (metadata::is_being_deleted(old) || metadata::ends_at_zero(old))
@@ -536,7 +523,7 @@ pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
 }
 
 /// A namespace is held by the finalizers in its spec until it is empty.
-pub(super) fn holds_content(kind: &Kind, object: &Object) -> bool {
+pub(super) fn holds_content(kind: &ServedResource, object: &Object) -> bool {
     kind.builtin == Some(Builtin::Namespace)
         && rules::at(object, "spec.finalizers")
             .and_then(Value::as_array)

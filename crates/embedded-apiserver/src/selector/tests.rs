@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::kind::Kind;
+use crate::resource::ServedResource;
 use crate::selector::{Selector, labels, parse_fields};
 
 #[test]
@@ -15,7 +16,7 @@ fn fields_are_escaped_by_backslash() {
 
 #[test]
 fn an_empty_selector_selects_everything() {
-    let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
+    let kind = ServedResource::new(Kind::namespaced("example.com", "v1", "Widget", "widgets"));
     assert!(Selector::parse(&kind, "", "").expect("fine").is_empty());
     assert!(Selector::parse(&kind, " ", ",").expect("fine").is_empty());
 }

@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::builtin::Builtin;
 use crate::definition;
 use crate::fields::Managed;
-use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::pipeline::Settings;
 use crate::query::FieldValidation;
+use crate::resource::ServedResource;
 use crate::rest::{self, create_object};
 use crate::server::Core;
 use crate::snapshot::folder::{Found, FoundObject};
@@ -56,7 +56,7 @@ const DIFFERENCES: &[(Option<Builtin>, Member, Stands)] = &[
 
 /// An object that has been checked.
 struct Checked {
-    kind: Arc<Kind>,
+    kind: Arc<ServedResource>,
     key: Key,
     object: Object,
     /// The managedFields of its file, as JSON.
@@ -136,7 +136,7 @@ fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
 }
 
 /// The kind that an object is of, in the form that it is stored in or another one.
-fn kind_in(scratch: &Core, object: &Value) -> Result<Arc<Kind>, String> {
+fn kind_in(scratch: &Core, object: &Value) -> Result<Arc<ServedResource>, String> {
     let registry = scratch.registry.read();
     // One that is stored and not served is rare.
     let stored = || kind_of(registry.stored().iter(), object).cloned();
@@ -164,7 +164,7 @@ fn revision_of(object: &Object) -> Result<u64, String> {
 }
 
 /// The managedFields that an object says to have, as JSON.
-fn managed_of(kind: &Kind, object: &Value, as_saved: bool) -> Result<String, String> {
+fn managed_of(kind: &ServedResource, object: &Value, as_saved: bool) -> Result<String, String> {
     let wrong = |why: &str| format!("metadata.managedFields: {why}");
     let entries = match object.pointer("/metadata/managedFields") {
         None | Some(Value::Null) => return Ok(String::new()),
@@ -240,7 +240,7 @@ fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, Stri
 
 /// What the file says, over what a create has made of it. `said` is the file's object in the kind's
 /// form.
-fn put_back(kind: &Kind, file: &Value, said: &Object, as_saved: bool, new: &mut Object) {
+fn put_back(kind: &ServedResource, file: &Value, said: &Object, as_saved: bool, new: &mut Object) {
     let is_exact = as_saved || kind.builtin.is_none();
     let rows = DIFFERENCES.iter().filter(|(of, ..)| of.is_none_or(|of| kind.builtin == Some(of)));
     for (_, place, stands) in rows {
@@ -269,7 +269,7 @@ fn put_back(kind: &Kind, file: &Value, said: &Object, as_saved: bool, new: &mut 
 }
 
 /// A namespace that the server has already is replaced by the folder's.
-fn make_way(scratch: &Core, kind: &Kind, name: &str) {
+fn make_way(scratch: &Core, kind: &ServedResource, name: &str) {
     scratch.store.write(|inner| {
         if let Some(there) = inner.state.get(&kind.storage, &Key::new("", name)).cloned() {
             let last = there.at_revision(kind, inner.state.next_revision());

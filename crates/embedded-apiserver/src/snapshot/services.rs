@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin::services::allocation::Taken;
-use crate::kind::Kind;
 use crate::metadata::Object;
+use crate::resource::ServedResource;
 use crate::server::Core;
 use crate::snapshot::folder::FoundObject;
 use crate::store::Inner;
@@ -17,7 +17,7 @@ use crate::stored::{Key, Stored};
 
 /// The Services of a folder, by their names: those that the server has of these names are replaced.
 pub(super) struct Replaced {
-    pub(super) kind: Arc<Kind>,
+    pub(super) kind: Arc<ServedResource>,
     keys: HashSet<Key>,
 }
 

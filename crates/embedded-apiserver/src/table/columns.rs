@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::builtin::Builtin;
-use crate::kind::Kind;
+use crate::resource::ServedResource;
 use crate::table::{age, pods, workloads as w};
 
 /// A column: its head, and how its cells are found.
@@ -49,7 +49,7 @@ const AGE: Column = column("Age", Cell::Since(&["/metadata/creationTimestamp"]))
 const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
 
-pub(super) fn of(kind: &Kind) -> &'static [Column] {
+pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
         Some(Builtin::Definition) => const { &[NAME, column("Created At", Created)] },

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::{Blame, MISSING_VERSION};
 use crate::builtin::{Builtin, Source, canonical_message, unserved};
-use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;
+use crate::resource::ServedResource;
 use crate::status::{FieldErrors, Status};
 
-pub(super) fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
+pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (says("apiVersion"), says("kind"));
     if !version.is_empty() && version != kind.api_version() {
@@ -25,7 +25,7 @@ pub(super) fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
 }
 
 /// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
-pub(super) fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
+pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
@@ -44,7 +44,7 @@ pub(super) fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
 
 /// What an object that is to be a Scale says to be else, and why it is none: it has a way of its
 /// own to be decoded.
-pub(super) fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
+pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<(String, String)> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
@@ -104,7 +104,7 @@ pub(super) fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), 
 /// apiVersion and kind stay with it if they are others. What is not, is held to all but the schema
 /// all the same.
 pub(crate) fn check_own_type(
-    kind: &Kind,
+    kind: &ServedResource,
     object: &Object,
     old: Option<&Object>,
     subresource: Option<&str>,
@@ -123,7 +123,7 @@ pub(crate) fn check_own_type(
 
 /// The kind and the version that a decoded custom object says, where they are others than its own.
 pub(crate) fn said_types<'a>(
-    kind: &Kind,
+    kind: &ServedResource,
     object: &'a Object,
 ) -> (Option<&'a str>, Option<&'a str>) {
     let said = |member: &str| {
@@ -132,7 +132,7 @@ pub(crate) fn said_types<'a>(
     (said("kind"), said("apiVersion"))
 }
 
-pub(super) fn other_version(version: &str, kind: &Kind) -> String {
+pub(super) fn other_version(version: &str, kind: &ServedResource) -> String {
     let expected = kind.api_version();
     format!(
         "the API version in the data ({version}) does not match the expected API version ({expected})"

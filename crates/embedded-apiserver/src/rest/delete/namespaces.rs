@@ -7,7 +7,7 @@ use super::*;
 /// What the delete of a namespace does before it is like any other: nothing to be done is `None`.
 pub(super) fn first_steps(
     inner: &mut Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     current: &Arc<Stored>,
     options: &DeleteOptions,
     now: Timestamp,
@@ -81,7 +81,7 @@ fn set_finalizers(namespace: &mut Object, options: &DeleteOptions) {
 
 /// In words of its own, which speak of the resource.
 fn check_preconditions(
-    kind: &Kind,
+    kind: &ServedResource,
     name: &str,
     wanted: &Preconditions,
     current: &Stored,

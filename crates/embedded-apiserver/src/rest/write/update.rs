@@ -153,7 +153,7 @@ pub(in crate::rest) fn other_uid(
 
 /// A precondition that the real server's store finds not to hold, in its words.
 pub(in crate::rest) fn unmet(
-    kind: &Kind,
+    kind: &ServedResource,
     namespace: Option<&str>,
     name: &str,
     why: &str,
@@ -215,7 +215,7 @@ fn edited(
 
 /// What a patch makes of an object, who owns it included.
 fn patched(
-    kind: &Kind,
+    kind: &ServedResource,
     name: &str,
     patch: &Patch,
     duplicates: &[String],
@@ -239,7 +239,7 @@ fn patched(
 #[derive(Debug)]
 pub(in crate::rest) struct Edited<'a> {
     pub(in crate::rest) core: &'a Core,
-    pub(in crate::rest) kind: &'a Kind,
+    pub(in crate::rest) kind: &'a ServedResource,
     pub(in crate::rest) target: &'a Target,
     pub(in crate::rest) name: &'a str,
     pub(in crate::rest) current: &'a Stored,
@@ -358,7 +358,7 @@ impl Edited<'_> {
                 // Nobody reads it again, which would fill them in.
                 metadata::of(&mut new).remove("labels");
             }
-            let mut last = to_stored(kind, new);
+            let mut last = kind.to_storage(new);
             let managed = managed.encode();
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
@@ -502,7 +502,7 @@ impl Edited<'_> {
 /// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
 fn check_resize(
     inner: &Inner,
-    kind: &Kind,
+    kind: &ServedResource,
     name: &str,
     old: &Object,
     new: &Object,
