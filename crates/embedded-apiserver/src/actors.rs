@@ -67,11 +67,11 @@ impl Actor {
                 runtime.spawn(async move { binder::run(client).await })
             }
             Self::GarbageCollector => {
-                let (client, kinds) = (client(collector::USER), Kinds::of(core));
+                let (client, kinds) = (client(collector::USER), Kinds::of(core.api()));
                 runtime.spawn(async move { collector::run(client, kinds).await })
             }
             Self::NamespaceLifecycle => {
-                let (client, kinds) = (client(lifecycle::USER), Kinds::of(core));
+                let (client, kinds) = (client(lifecycle::USER), Kinds::of(core.api()));
                 runtime.spawn(async move { lifecycle::run(client, kinds).await })
             }
         }

@@ -1,7 +1,6 @@
 //! Admission hooks: closures that change or refuse what is about to be written, as admission
 //! webhooks do in a cluster.
 
-mod gate;
 mod hook;
 
 use std::fmt;
@@ -11,9 +10,7 @@ use parking_lot::RwLock;
 use serde_json::Value;
 
 use crate::identity::User;
-use crate::server::Core;
 
-pub(crate) use crate::admission::gate::{Turn, Writer, gated};
 pub use crate::admission::hook::{Denied, Hook};
 
 /// What is about to be done.
@@ -66,7 +63,7 @@ pub(crate) struct Hooks(RwLock<Arc<Vec<Hook>>>);
 
 impl Hooks {
     /// Those in force now, in order; a write asks these from its beginning to its end.
-    fn now(&self) -> Arc<Vec<Hook>> {
+    pub(crate) fn now(&self) -> Arc<Vec<Hook>> {
         Arc::clone(&self.0.read())
     }
 }
@@ -113,7 +110,7 @@ impl Hooks {
 #[derive(Clone)]
 #[doc(alias = "ValidatingWebhookConfiguration")]
 #[doc(alias = "MutatingWebhookConfiguration")]
-pub struct Admission(Arc<Core>);
+pub struct Admission(Arc<Hooks>);
 
 impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -122,14 +119,14 @@ impl fmt::Debug for Admission {
 }
 
 impl Admission {
-    pub(crate) const fn new(core: Arc<Core>) -> Self {
-        Self(core)
+    pub(crate) const fn new(hooks: Arc<Hooks>) -> Self {
+        Self(hooks)
     }
 
     /// Puts a hook into force, after the others; one of the same name is replaced. All mutating
     /// hooks come before all validating ones.
     pub fn add(&self, hook: Hook) {
-        let mut hooks = self.0.admission.0.write();
+        let mut hooks = self.0.0.write();
         let mut new: Vec<_> = hooks
             .iter()
             .cloned()
@@ -146,7 +143,7 @@ impl Admission {
 
     /// Takes a hook out of force; whether it was there.
     pub fn remove(&self, name: &str) -> bool {
-        let mut hooks = self.0.admission.0.write();
+        let mut hooks = self.0.0.write();
         let new: Vec<_> = hooks.iter().filter(|hook| hook.name() != name).cloned().collect();
         let was_there = new.len() < hooks.len();
         let old = std::mem::replace(&mut *hooks, Arc::new(new));
@@ -158,6 +155,6 @@ impl Admission {
     /// The names of the hooks in force, in their order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        self.0.admission.now().iter().map(|hook| hook.name().to_owned()).collect()
+        self.0.now().iter().map(|hook| hook.name().to_owned()).collect()
     }
 }

@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-use crate::access;
 use crate::clock::{self, Clock};
 use crate::fault::FaultPlan;
 use crate::identity::User;
 use crate::pipeline::Settings;
-use crate::server::{Core, EmbeddedApiServer, Options};
+use crate::rest::Options;
+use crate::server::{Core, EmbeddedApiServer, create_default_roles};
 use crate::store::state::Window;
 
 /// Sets up an [`EmbeddedApiServer`]; from [`EmbeddedApiServer::builder`].
@@ -219,7 +219,7 @@ impl Builder {
         let core = Core::new(options, pipeline, clock, rng);
         core.create_namespaces(self.namespaces);
         if self.rbac {
-            access::create_default_roles(&core);
+            create_default_roles(core.api());
         }
         EmbeddedApiServer::from_core(
             Arc::new(core),

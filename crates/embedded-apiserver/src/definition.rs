@@ -10,10 +10,9 @@ mod openapi;
 mod registered;
 mod rules;
 mod served;
-mod settle;
 mod shown;
-mod status;
-mod structural;
+pub(crate) mod status;
+pub(crate) mod structural;
 mod version_paths;
 mod versions;
 #[cfg(test)]
@@ -27,7 +26,6 @@ use crate::resource::ServedResource;
 pub(crate) use crate::definition::check::{check, check_status};
 pub(crate) use crate::definition::registered::{Ended, Registered};
 pub(crate) use crate::definition::served::{Column, Served};
-pub(crate) use crate::definition::settle::{register, settle, settle_all, settle_of};
 pub(crate) use crate::definition::status::mark_deleted;
 
 /// Where definitions are stored.

@@ -8,23 +8,24 @@ mod resources;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 
 use crate::body::Body;
 use crate::builtin::unserved;
 use crate::kind::api_version;
 use crate::media;
-use crate::openapi::document;
+use crate::openapi::document::{self, Documents};
 use crate::registry::Registry;
-use crate::rest::text;
+use crate::response::text;
 use crate::route::Route;
-use crate::server::Core;
 use crate::status::{Status, json_response};
 
 const NOT_FOUND: &str = "404 page not found\n";
 
 pub(crate) fn answer(
-    core: &Core,
+    registry: &RwLock<Registry>,
+    openapi: &Documents,
     route: &Route,
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
@@ -34,13 +35,13 @@ pub(crate) fn answer(
         // Whatever the method: on the real server these are no resources.
         Route::Health { endpoint, check } => return health::answer(endpoint, check, request),
         Route::OpenApiV2 => return document::version_2(request.headers()),
-        Route::OpenApiIndex => return Ok(core.openapi.index(&core.registry.read())),
+        Route::OpenApiIndex => return Ok(openapi.index(&registry.read())),
         Route::OpenApi { group, version } => {
-            return Ok(core.openapi.document(&core.registry.read(), group, version, request));
+            return Ok(openapi.document(&registry.read(), group, version, request));
         }
         _ => {}
     }
-    let registry = core.registry.read();
+    let registry = registry.read();
     if let Some(missing) = missing(route, &registry) {
         return missing;
     }

@@ -23,7 +23,7 @@ use crate::pipeline::Pipeline;
 use crate::replica::lag::Lag;
 use crate::replica::reads::Source;
 use crate::request_log::RequestLog;
-use crate::rest;
+use crate::rest::wait_for;
 use crate::server::{Core, EmbeddedApiServer, Shared};
 use crate::service::ApiService;
 use crate::signal::Signal;
@@ -74,9 +74,12 @@ impl EmbeddedApiServer {
 impl Replica {
     fn of(server: &Arc<Shared>) -> Self {
         let cache = Arc::new(Core::beside(&server.core));
-        let (revision, everything) =
-            server.core.store.write(|inner| (inner.state.revision(), inner.state.everything()));
-        cache.store.write(|inner| inner.state.replace_with(everything, revision));
+        let (revision, everything) = server
+            .core
+            .api()
+            .store
+            .write(|inner| (inner.state.revision(), inner.state.everything()));
+        cache.api().store.write(|inner| inner.state.replace_with(everything, revision));
         // Its faults are those of the whole set-up: what is compacted is etcd.
         cache.pipeline.faults.attach(&[&cache, &server.core]);
         let front = Front {
@@ -111,7 +114,7 @@ impl Replica {
     /// The newest revision that the cache knows.
     #[must_use]
     pub fn revision(&self) -> u64 {
-        self.0.cache.store.revision()
+        self.0.cache.api().store.revision()
     }
 
     /// The replica as a tower service.
@@ -180,7 +183,7 @@ impl Front {
             return;
         }
         let Ok(runtime) = Handle::try_current() else { return };
-        let (from, to) = (Arc::clone(&self.server.core), Arc::clone(&self.cache));
+        let (from, to) = (Arc::clone(self.server.core.api()), Arc::clone(self.cache.api()));
         *pump = Some(runtime.spawn(pump::run(from, to, self.lag.follow())));
     }
 
@@ -195,12 +198,12 @@ impl Front {
 
     pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
         match reads::source(request.method(), request.uri()) {
-            Source::Newest => rest::serve(&self.server.core, request).await,
-            Source::Cache => rest::serve(&self.cache, request).await,
+            Source::Newest => self.server.core.handler.serve(request).await,
+            Source::Cache => self.cache.handler.serve(request).await,
             Source::CaughtUp => {
-                let newest = self.server.core.store.revision();
-                match rest::wait_for(&self.cache, newest).await {
-                    Ok(()) => rest::serve(&self.cache, request).await,
+                let newest = self.server.core.api().store.revision();
+                match wait_for(self.cache.api(), newest).await {
+                    Ok(()) => self.cache.handler.serve(request).await,
                     Err(late) => Status::into_response(late),
                 }
             }

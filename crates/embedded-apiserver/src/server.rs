@@ -1,52 +1,34 @@
 //! The server's handle, and what it owns.
 
+mod default_roles;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::RwLock;
 use serde_json::json;
 
-use crate::access::{Access, Authorizer};
-use crate::admission::{Admission, Hooks};
+use crate::access::Access;
+use crate::admission::Admission;
 use crate::builder::Builder;
 use crate::clock::{Clock, ServerClock};
+use crate::controllers;
 use crate::fault::Faults;
+use crate::handler::Handler;
 use crate::kind::{InvalidKind, Kind};
-use crate::openapi::document::Documents;
 use crate::pipeline::{Pipeline, Settings};
 use crate::registry::Registry;
 use crate::request_log::RequestLog;
+use crate::rest::{ApiState, Options, create_object};
 use crate::service::ApiService;
-use crate::store::Store;
-use crate::store::state::Window;
 
-/// Switches that hold for the life of a server.
-#[derive(Debug, Clone)]
-pub(crate) struct Options {
-    /// How much of the past each table keeps.
-    pub(crate) history: Window,
-    pub(crate) bookmark_interval: Duration,
-    pub(crate) check_namespaces: bool,
-    /// Claims and volumes get their protection finalizers at creation (the admission plugin
-    /// StorageObjectInUseProtection): only with an actor that takes them away again.
-    pub(crate) protect_volumes: bool,
-    /// Roles and bindings decide who may do what.
-    pub(crate) rbac: bool,
-}
+pub(crate) use crate::server::default_roles::create_default_roles;
 
 /// The state of a server, shared by its handles, clients, connections and actors.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub(crate) options: Options,
     /// Log, tokens and faults: what a request passes before the API.
     pub(crate) pipeline: Pipeline,
-    pub(crate) clock: Clock,
-    /// Shared with replicas.
-    pub(crate) registry: Arc<RwLock<Registry>>,
-    pub(crate) openapi: Documents,
-    pub(crate) store: Store,
-    pub(crate) access: Authorizer,
-    pub(crate) admission: Hooks,
+    pub(crate) handler: Handler,
 }
 
 impl Core {
@@ -56,43 +38,48 @@ impl Core {
         clock: Clock,
         rng: fastrand::Rng,
     ) -> Self {
-        let store = Store::new(options.history, rng);
-        let access = Authorizer::new(options.rbac);
         let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
-        let (openapi, admission) = (Documents::default(), Hooks::default());
-        Self { options, pipeline, clock, registry, openapi, store, access, admission }
+        let tokens = pipeline.tokens.clone();
+        let api = ApiState::new(options, registry, clock, tokens, rng);
+        Self { pipeline, handler: Handler::new(api) }
+    }
+
+    pub(crate) const fn api(&self) -> &Arc<ApiState> {
+        &self.handler.api
     }
 
     /// A core that serves the same kinds to the same users, with a store, a log and faults of its
     /// own.
     pub(crate) fn beside(&self) -> Self {
+        let api = self.api();
         let settings = Settings {
             tokens: self.pipeline.tokens.clone(),
             introspection: self.pipeline.introspection,
             allow_non_loopback: self.pipeline.allow_non_loopback,
             ..Settings::default()
         };
-        let pipeline = settings.build(self.clock.clone());
+        let pipeline = settings.build(api.clock.clone());
         // What is written goes to the other store: nothing here asks for a random number.
-        let mut beside = Self::new(
-            self.options.clone(),
-            pipeline,
-            self.clock.clone(),
+        let api = ApiState::new(
+            api.options.clone(),
+            Arc::clone(&api.registry),
+            api.clock.clone(),
+            api.tokens.clone(),
             fastrand::Rng::with_seed(0),
         );
-        beside.registry = Arc::clone(&self.registry);
-        beside
+        Self { pipeline, handler: Handler::new(api) }
     }
 
     /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name
     /// is left out here and reported by the first request that uses it.
     pub(crate) fn create_namespaces(&self, more: Vec<String>) {
-        let Some(kind) = self.registry.read().find("", "v1", "namespaces") else { return };
+        let api = self.api();
+        let Some(kind) = api.registry.read().find("", "v1", "namespaces") else { return };
         let always =
             ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
         for name in always.into_iter().chain(more) {
             let object = json!({ "metadata": { "name": name } });
-            if let Err(refused) = crate::rest::create_object(self, &kind, None, object, None) {
+            if let Err(refused) = create_object(api, &kind, None, object, None) {
                 tracing::debug!(namespace = %name, ?refused, "a namespace was not created at start");
             }
         }
@@ -193,7 +180,7 @@ impl EmbeddedApiServer {
     ///
     /// [`InvalidKind`] if its names cannot be served, or would shadow a kind that is built in.
     pub fn register_kind(&self, kind: Kind) -> Result<(), InvalidKind> {
-        self.core().registry.write().register(kind)
+        self.core().api().registry.write().register(kind)
     }
 
     /// Creates a custom resource definition (`MyKind::crd()` with kube's derive), or replaces the
@@ -208,7 +195,7 @@ impl EmbeddedApiServer {
         &self,
         definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     ) -> Result<(), InvalidKind> {
-        crate::definition::register(self.core(), definition)
+        controllers::definitions::register(self.core().api(), definition)
     }
 
     /// Every request that came, with counts.
@@ -226,19 +213,19 @@ impl EmbeddedApiServer {
     /// The server's clock, to look at and to move.
     #[must_use]
     pub fn clock(&self) -> ServerClock {
-        ServerClock::new(self.core().clock.clone())
+        ServerClock::new(self.core().api().clock.clone())
     }
 
     /// What the roles were used for, and what was refused: for tests of a controller's manifest.
     #[must_use]
     pub fn access(&self) -> Access {
-        Access::new(Arc::clone(self.core()))
+        Access::new(Arc::clone(&self.core().api().access))
     }
 
     /// The admission hooks in force, to look at and to change.
     #[must_use]
     pub fn admission(&self) -> Admission {
-        Admission::new(Arc::clone(self.core()))
+        Admission::new(Arc::clone(&self.core().api().admission))
     }
 
     /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as
@@ -253,13 +240,13 @@ impl EmbeddedApiServer {
     /// list, get 410 Expired. Watches that have seen everything go on.
     #[doc(alias = "etcd compaction")]
     pub fn compact(&self) {
-        self.core().store.compact();
+        self.core().api().store.compact();
     }
 
     /// The newest revision: the resource version of a list made now.
     #[must_use]
     #[doc(alias = "resourceVersion")]
     pub fn revision(&self) -> u64 {
-        self.core().store.revision()
+        self.core().api().store.revision()
     }
 }

@@ -14,14 +14,12 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::time::timeout;
 use tower::Service;
 
-use crate::access;
 use crate::body::{Body, Disconnected};
 use crate::identity::User;
 use crate::pipeline::Pipeline;
 #[cfg(feature = "proxy")]
 use crate::proxy::Upstream;
 use crate::replica::Front;
-use crate::rest;
 use crate::server::{Core, Shared};
 use crate::status::Status;
 
@@ -76,9 +74,9 @@ impl Behind {
     /// say.
     fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
         match self {
-            Self::Embedded { core, .. } => access::admit(core, request),
+            Self::Embedded { core, .. } => core.handler.admit(request),
             // By the newest roles: what was taken from a user must be gone everywhere.
-            Self::Replica(front) => access::admit(front.server(), request),
+            Self::Replica(front) => front.server().handler.admit(request),
             #[cfg(feature = "proxy")]
             Self::Upstream(_) => Ok(request),
         }
@@ -86,7 +84,7 @@ impl Behind {
 
     async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
         match self {
-            Self::Embedded { core, .. } => rest::serve(core, request).await,
+            Self::Embedded { core, .. } => core.handler.serve(request).await,
             Self::Replica(front) => front.answer(request).await,
             #[cfg(feature = "proxy")]
             Self::Upstream(upstream) => upstream.forward(request).await,

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::metadata;
 use crate::resource::ServedResource;
-use crate::server::{Core, EmbeddedApiServer};
+use crate::rest::ApiState;
+use crate::server::EmbeddedApiServer;
 use crate::store::state::Place;
 
 /// Why a snapshot is not written or read. Nothing has changed then: neither the server nor the
@@ -111,7 +112,7 @@ impl EmbeddedApiServer {
     /// written.
     #[doc(alias = "etcdctl snapshot save")]
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
-        let (revision, objects) = everything(self.core());
+        let (revision, objects) = everything(self.core().api());
         let count = objects.len();
         folder::write(folder.as_ref(), revision, objects, &mut || false)?;
         Ok(count)
@@ -138,7 +139,7 @@ impl EmbeddedApiServer {
     /// [`SnapshotError`] with the file and the field; the server is then as it was.
     #[doc(alias = "etcdctl snapshot restore")]
     pub fn load(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
-        restore::restore(self.core(), folder::read(folder.as_ref())?)
+        restore::restore(self.core().api(), folder::read(folder.as_ref())?)
     }
 }
 
@@ -153,7 +154,7 @@ struct Saved {
 }
 
 /// All objects at one revision, as they are stored. Of the two groups of Event one form is enough.
-fn everything(core: &Core) -> (u64, Vec<Saved>) {
+fn everything(core: &ApiState) -> (u64, Vec<Saved>) {
     let kinds = core.registry.read().stored();
     // Nothing is written: it is the one lock that is wanted.
     core.store.write(|inner| {

@@ -460,7 +460,7 @@ impl Status {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         let warnings = self.more.map(|more| more.warnings).unwrap_or_default();
-        crate::rest::with_warnings(response, &warnings)
+        crate::response::with_warnings(response, &warnings)
     }
 
     /// Warns of this first, as an answer that is no error would.

@@ -13,7 +13,7 @@ use std::task::Waker;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use crate::admission::Turn;
+use crate::rest::gate::Turn;
 use crate::signal::{Follower, Signal};
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};

@@ -4,9 +4,10 @@
 use std::cell::Cell;
 
 use crate::access::attributes::Attributes;
+use crate::access::authorizer::Authorizer;
 use crate::access::policy::Decision;
+use crate::access::refusal::forbidden;
 use crate::identity::User;
-use crate::server::Core;
 use crate::status::Status;
 
 /// Whether a PUT or an apply may create its object. It is asked before the write, without the
@@ -22,8 +23,8 @@ pub(crate) struct CreateRight<'a> {
 
 impl<'a> CreateRight<'a> {
     /// The right to do what was asked for by creating it; `asked` is the create, with the name.
-    pub(crate) fn of(core: &Core, user: &'a User, asked: Attributes<'a>) -> Self {
-        let decision = core.access.decide(&core.store, user, &asked);
+    pub(crate) fn of(access: &Authorizer, user: &'a User, asked: Attributes<'a>) -> Self {
+        let decision = access.decide(user, &asked);
         Self { user, asked, decision, needed: Cell::new(false) }
     }
 
@@ -31,15 +32,15 @@ impl<'a> CreateRight<'a> {
     pub(crate) fn check(&self) -> Result<(), Status> {
         self.needed.set(true);
         match &self.decision {
-            Decision::Refused { reason } => Err(super::forbidden(self.user, &self.asked, reason)),
+            Decision::Refused { reason } => Err(forbidden(self.user, &self.asked, reason)),
             _ => Ok(()),
         }
     }
 
     /// Notes it as used or refused, if the write needed it.
-    pub(crate) fn note(&self, core: &Core) {
+    pub(crate) fn note(&self, access: &Authorizer) {
         if self.needed.get() {
-            core.access.note(self.user, &self.asked, &self.decision);
+            access.note(self.user, &self.asked, &self.decision);
         }
     }
 }

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::access::attributes::Attributes;
+use crate::access::authorizer::{Authorizer, GROUP};
 use crate::access::policy::{Binding, RoleRef, role_ref_of, rules_of};
 use crate::access::rule::{Atom, On, Rule, compact};
-use crate::access::{Authorizer, GROUP};
 use crate::identity::{MASTERS, User};
 use crate::resource::ServedResource;
-use crate::server::Core;
 use crate::status::Status;
 
 /// A write to a role or a binding that is about to be made.
@@ -28,18 +27,17 @@ pub(crate) struct RoleWrite<'a> {
 
 /// Refuses a write by which the user would grant more than it has.
 pub(crate) fn check_escalation(
-    core: &Core,
+    access: &Authorizer,
     user: &User,
     write: &RoleWrite<'_>,
 ) -> Result<(), Status> {
-    let access = &core.access;
     if !access.is_enabled() || write.kind.group() != GROUP || user.is_in(MASTERS) {
         return Ok(());
     }
     let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");
     // The right that lifts the check: what is refused by it is refused as this.
     let mut unlifted = write.asking("escalate", write.kind.plural(), write.name);
-    if is_role && is_allowed(core, user, &unlifted) {
+    if is_role && is_allowed(access, user, &unlifted) {
         return Ok(());
     }
     if write.old.is_some_and(|old| only_collector_fields(old, write.new)) {
@@ -53,13 +51,13 @@ pub(crate) fn check_escalation(
         let Some(role) = role_ref_of(&new) else { return Ok(()) };
         let plural = if &*role.kind == "Role" { "roles" } else { "clusterroles" };
         unlifted = write.asking("bind", plural, &role.name).into_owned();
-        if is_allowed(core, user, &unlifted) {
+        if is_allowed(access, user, &unlifted) {
             return Ok(());
         }
-        write.rules_granted(core, &role)?
+        write.rules_granted(access, &role)?
     };
     let atoms: Vec<Atom> = rules.iter().flat_map(Rule::atoms).collect();
-    let mut needed = write.confirm(core, access, user, &atoms, &unlifted)?;
+    let mut needed = write.confirm(access, user, &atoms, &unlifted)?;
     let aggregates = |object: &Map<String, Value>| {
         let selectors =
             object.get("aggregationRule").and_then(|rule| rule.get("clusterRoleSelectors"));
@@ -69,7 +67,7 @@ pub(crate) fn check_escalation(
         let why = "must have cluster-admin privileges to use the aggregationRule";
         let refused = Status::refused(GROUP, write.kind.plural(), write.object_name(), why);
         let whole =
-            write.confirm(core, access, user, &full_authority(), &unlifted).map_err(|_| refused)?;
+            write.confirm(access, user, &full_authority(), &unlifted).map_err(|_| refused)?;
         needed.extend(whole);
     }
     access.note_held(user, &needed);
@@ -81,11 +79,10 @@ fn full_authority() -> [Atom; 2] {
     [Atom { verb: "*".into(), on }, Atom { verb: "*".into(), on: On::Path("*".into()) }]
 }
 
-fn is_allowed(core: &Core, user: &User, asked: &Attributes<'_>) -> bool {
+fn is_allowed(access: &Authorizer, user: &User, asked: &Attributes<'_>) -> bool {
     // Asked first and then noted: that it has no such right is no refusal of anything that was
     // asked for.
-    core.access.decide(&core.store, user, asked).is_allowed()
-        && core.access.authorize(&core.store, user, asked).is_ok()
+    access.decide(user, asked).is_allowed() && access.authorize(user, asked).is_ok()
 }
 
 impl RoleWrite<'_> {
@@ -105,8 +102,8 @@ impl RoleWrite<'_> {
         }
     }
 
-    fn rules_granted(&self, core: &Core, role: &RoleRef) -> Result<Vec<Rule>, Status> {
-        match core.access.rules_of(&core.store, role, self.namespace) {
+    fn rules_granted(&self, access: &Authorizer, role: &RoleRef) -> Result<Vec<Rule>, Status> {
+        match access.rules_of(role, self.namespace) {
             Some(rules) => Ok(rules.to_vec()),
             // Under the name of what is written: so the real server says it.
             None => Err(Status::missing(GROUP, self.kind.plural(), &role.name)),
@@ -117,13 +114,12 @@ impl RoleWrite<'_> {
     /// that `unlifted` was refused is noted.
     fn confirm(
         &self,
-        core: &Core,
         access: &Authorizer,
         user: &User,
         atoms: &[Atom],
         unlifted: &Attributes<'_>,
     ) -> Result<Vec<(Arc<Binding>, Atom)>, Status> {
-        let held = access.held(&core.store, user, self.namespace);
+        let held = access.held(user, self.namespace);
         let (mut needed, mut missing) = (Vec::new(), Vec::new());
         for atom in atoms {
             let covering = held.iter().find_map(|held| {
@@ -141,7 +137,7 @@ impl RoleWrite<'_> {
         access.note_refused(user, unlifted);
         let groups: Vec<_> = user.groups().iter().map(|group| format!("{group:?}")).collect();
         let plural = self.kind.plural();
-        let unresolved = access.missing(&core.store, user, self.namespace);
+        let unresolved = access.missing(user, self.namespace);
         let unresolved: Vec<_> =
             unresolved.iter().map(|role| format!("{plural}.{GROUP} {role:?} not found")).collect();
         let unresolved = match &*unresolved {

@@ -4,11 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::access::authorizer::Authorizer;
 use crate::access::ledger::Refused;
 use crate::access::policy::Held;
-use crate::access::rule::{Atom, On};
+use crate::access::rule::{Atom, On, Rule};
 use crate::identity::User;
-use crate::server::Core;
 
 /// What the server's roles were used for; from
 /// [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
@@ -30,18 +30,18 @@ use crate::server::Core;
 #[derive(Debug, Clone)]
 #[doc(alias = "audit2rbac")]
 pub struct Access {
-    core: Arc<Core>,
+    authorizer: Arc<Authorizer>,
 }
 
 impl Access {
-    pub(crate) const fn new(core: Arc<Core>) -> Self {
-        Self { core }
+    pub(crate) const fn new(authorizer: Arc<Authorizer>) -> Self {
+        Self { authorizer }
     }
 
     /// One user: of this name, or with the groups that are given.
     #[must_use]
     pub fn by(&self, user: impl Into<User>) -> Account {
-        Account { core: Arc::clone(&self.core), user: user.into() }
+        Account { authorizer: Arc::clone(&self.authorizer), user: user.into() }
     }
 
     /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and
@@ -49,7 +49,7 @@ impl Access {
     /// for what may be missing.
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
-        refusals(&self.core, None)
+        refusals(&self.authorizer, None)
     }
 
     /// How many uses and refusals were not kept: 65,536 different ones of either kind are, and what
@@ -57,20 +57,20 @@ impl Access {
     /// fail, and say so.
     #[must_use]
     pub fn not_kept(&self) -> u64 {
-        let lost = self.core.access.lost();
+        let lost = self.authorizer.ledger().lost();
         lost.uses.saturating_add(lost.refusals)
     }
 
     /// Forgets what was used and what was refused up to now.
     pub fn forget(&self) {
-        self.core.access.forget();
+        self.authorizer.ledger().clear();
     }
 }
 
 /// What one user may do, did, and was refused; from [`Access::by`].
 #[derive(Debug, Clone)]
 pub struct Account {
-    core: Arc<Core>,
+    authorizer: Arc<Authorizer>,
     user: User,
 }
 
@@ -79,7 +79,22 @@ impl Account {
     /// (`system:discovery` and its like; `view` and `admin`, too).
     #[must_use]
     pub fn grants(&self) -> Vec<Grant> {
-        self.core.access.grants(&self.core, &self.user)
+        if !self.authorizer.is_enabled() {
+            return Vec::new();
+        }
+        let user = &self.user;
+        let held = self.authorizer.with_policy(|policy| policy.held_anywhere(user));
+        let ledger = self.authorizer.ledger();
+        let mut grants = Vec::new();
+        for held in held.iter().filter(|held| !held.default) {
+            let atoms = held.rules.iter().flat_map(Rule::atoms);
+            grants.extend(
+                atoms.map(|atom| Grant::of(held, &atom, ledger.uses(user, &held.binding, &atom))),
+            );
+        }
+        grants.sort();
+        grants.dedup();
+        grants
     }
 
     /// Those of its grants that a request needed, be it to do something or to grant it to others.
@@ -100,7 +115,7 @@ impl Account {
     /// What was refused to it, sorted as [`Access::refused`].
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
-        refusals(&self.core, Some(self.user.name()))
+        refusals(&self.authorizer, Some(self.user.name()))
     }
 
     /// Asserts that it was never refused anything.
@@ -112,7 +127,7 @@ impl Account {
     #[track_caller]
     pub fn assert_nothing_refused(&self) -> &Self {
         let (name, refused) = (self.user.name(), self.refused());
-        let lost = self.core.access.lost().refusals;
+        let lost = self.authorizer.ledger().lost().refusals;
         assert!(refused.is_empty(), "{name} was refused:{}{}", listed(&refused), doubt(lost));
         assert!(lost == 0, "{name} may have been refused something{}", doubt(lost));
         self
@@ -128,7 +143,7 @@ impl Account {
         let name = self.user.name();
         assert!(!self.grants().is_empty(), "no role is bound to {name}");
         let unused = self.unused();
-        let lost = self.core.access.lost().uses;
+        let lost = self.authorizer.ledger().lost().uses;
         assert!(unused.is_empty(), "{name} did not need:{}{}", listed(&unused), doubt(lost));
         self
     }
@@ -148,8 +163,9 @@ fn listed<T: fmt::Display>(all: &[T]) -> String {
     all.iter().map(|one| format!("\n  {one}")).collect()
 }
 
-fn refusals(core: &Core, user: Option<&str>) -> Vec<Refusal> {
-    core.access.refusals(user)
+fn refusals(authorizer: &Authorizer, user: Option<&str>) -> Vec<Refusal> {
+    let ledger = authorizer.ledger();
+    ledger.refusals(user).map(|(refused, times)| Refusal::of(refused, times)).collect()
 }
 
 /// One verb on one resource (or path) that a role grants to a user.

@@ -11,10 +11,11 @@ use http::{HeaderMap, HeaderName, Request};
 use percent_encoding::percent_decode_str;
 
 use crate::access::attributes::Attributes;
-use crate::access::{forbidden, user_of};
+use crate::access::authorizer::Authorizer;
+use crate::access::refusal::forbidden;
+use crate::access::user::user_of;
 use crate::identity::{MASTERS, User, impersonated_groups, service_account};
 use crate::request_info::RequestInfo;
-use crate::server::Core;
 use crate::status::Status;
 
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -44,7 +45,10 @@ enum Mode {
 }
 
 /// The same request in the name of whom it asks for; without such a header, as it is.
-pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
+pub(super) fn apply(
+    access: &Authorizer,
+    mut request: Request<Bytes>,
+) -> Result<Request<Bytes>, Status> {
     let Some(wish) = Wish::of(request.headers())? else { return Ok(request) };
     let asker = user_of(&mut request);
     let info = RequestInfo::of(request.method(), request.uri());
@@ -55,8 +59,7 @@ pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<
             continue;
         }
         let questions = wish.questions(mode, &request_asks);
-        let decide =
-            |asked: &&Attributes<'_>| !core.access.decide(&core.store, &asker, asked).is_allowed();
+        let decide = |asked: &&Attributes<'_>| !access.decide(&asker, asked).is_allowed();
         match questions.iter().find(decide) {
             Some(refused) => {
                 first_refusal.get_or_insert_with(|| refused.clone().into_owned());
@@ -64,8 +67,8 @@ pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<
             None => {
                 // Only now: a way that was tried in vain used nothing.
                 for asked in &questions {
-                    core.access
-                        .authorize(&core.store, &asker, asked)
+                    access
+                        .authorize(&asker, asked)
                         .map_err(|reason| forbidden(&asker, asked, &reason))?;
                 }
                 request.extensions_mut().insert(wish.granted(mode));
@@ -75,7 +78,7 @@ pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<
     }
     // The old way always applies, so one was refused.
     let refused = first_refusal.unwrap_or_else(|| request_asks.into_owned());
-    let reason = core.access.authorize(&core.store, &asker, &refused).err().unwrap_or_default();
+    let reason = access.authorize(&asker, &refused).err().unwrap_or_default();
     Err(forbidden(&asker, &refused, &reason))
 }
 

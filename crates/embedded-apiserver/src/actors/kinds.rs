@@ -3,7 +3,7 @@
 
 use crate::builtin::event;
 use crate::resource::ServedResource;
-use crate::server::Core;
+use crate::rest::ApiState;
 use crate::signal::Follower;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -39,26 +39,26 @@ impl Resource {
 /// The kinds that are served.
 #[derive(Debug)]
 pub(crate) struct Kinds {
-    core: Arc<Core>,
+    api: Arc<ApiState>,
     changed: Follower<u64>,
 }
 
 impl Kinds {
-    pub(crate) fn of(core: &Arc<Core>) -> Self {
-        let changed = core.registry.read().follow();
-        Self { core: Arc::clone(core), changed }
+    pub(crate) fn of(api: &Arc<ApiState>) -> Self {
+        let changed = api.registry.read().follow();
+        Self { api: Arc::clone(api), changed }
     }
 
     /// The server's wall clock, to the microsecond.
     pub(crate) fn exactly_now(&self) -> Timestamp {
-        self.core.clock.now()
+        self.api.clock.now()
     }
 
     /// One version of each table of objects, by the table's name. Events, which two groups share,
     /// are told by `events`.
     pub(crate) fn tables(&mut self, events: bool) -> BTreeMap<Arc<str>, Arc<Resource>> {
         self.changed.see();
-        let registry = self.core.registry.read();
+        let registry = self.api.registry.read();
         let mut tables: BTreeMap<Arc<str>, Arc<Resource>> = BTreeMap::new();
         let wanted = |kind: &&Arc<ServedResource>| events || *kind.storage != *event::STORAGE;
         for kind in registry.kinds().filter(wanted) {
@@ -69,13 +69,13 @@ impl Kinds {
 
     /// The server's time, as objects have it.
     pub(crate) fn now(&self) -> Time {
-        let now = self.core.clock.now();
+        let now = self.api.clock.now();
         Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
     }
 
     /// The kind that an owner reference means.
     pub(crate) fn find(&self, api_version: &str, kind: &str) -> Option<Resource> {
-        let registry = self.core.registry.read();
+        let registry = self.api.registry.read();
         let found = registry
             .kinds()
             .find(|known| known.kind() == kind && known.api_version() == api_version);

@@ -144,16 +144,16 @@ impl Hook {
         self
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) const fn mutates(&self) -> bool {
+    pub(crate) const fn mutates(&self) -> bool {
         matches!(self.does, Does::Mutate(_))
     }
 
     /// Whether it is asked about this resource at all.
-    pub(super) fn is_about(&self, group: &str, resource: &str, subresource: Option<&str>) -> bool {
+    pub(crate) fn is_about(&self, group: &str, resource: &str, subresource: Option<&str>) -> bool {
         if self.resources.is_empty() {
             return subresource.is_none();
         }
@@ -175,7 +175,7 @@ impl Hook {
     }
 
     /// Changes the object, if this hook does such things and is asked about this.
-    pub(super) fn mutate(&self, request: &AdmissionRequest) -> Result<Option<Value>, Status> {
+    pub(crate) fn mutate(&self, request: &AdmissionRequest) -> Result<Option<Value>, Status> {
         let Does::Mutate(hook) = &self.does else { return Ok(None) };
         if !self.is_on(request.operation) {
             return Ok(None);
@@ -185,7 +185,7 @@ impl Hook {
         Ok(Some(object))
     }
 
-    pub(super) fn validate(&self, request: &AdmissionRequest) -> Result<(), Status> {
+    pub(crate) fn validate(&self, request: &AdmissionRequest) -> Result<(), Status> {
         match &self.does {
             Does::Validate(hook) if self.is_on(request.operation) => self.call(|| hook(request)),
             _ => Ok(()),

@@ -10,7 +10,7 @@ use crate::definition::{CLEANUP, check};
 use crate::metadata::{self, Object};
 
 /// Whether a condition is true.
-pub(super) fn is_true(object: &Object, condition: &str) -> bool {
+pub(crate) fn is_true(object: &Object, condition: &str) -> bool {
     let conditions = object.get("status").map_or(&[][..], |status| list(status, "conditions"));
     conditions.iter().any(|c| text(c, "type") == condition && text(c, "status") == "True")
 }
@@ -52,7 +52,7 @@ fn set(object: &mut Object, condition: Condition<'_>, now: &str) {
 /// The next thing that a controller would write; nothing: it is as it should be.
 ///
 /// `all`: every definition of the group, this one included, whose accepted names are taken.
-pub(super) fn next(object: &Object, all: &[Object], now: &str) -> Option<Object> {
+pub(crate) fn next(object: &Object, all: &[Object], now: &str) -> Option<Object> {
     let mut new = object.clone();
     accept_names(&mut new, all, now);
     if new != *object {
@@ -219,12 +219,12 @@ pub(crate) fn mark_deleted(object: &mut Object, now: &str) {
 }
 
 /// Whether this server still has to delete the objects of a definition.
-pub(super) fn is_cleaning_up(object: &Object) -> bool {
+pub(crate) fn is_cleaning_up(object: &Object) -> bool {
     metadata::is_being_deleted(object) && metadata::finalizers(object).contains(&CLEANUP)
 }
 
 /// The deletion of its objects has begun.
-pub(super) fn begin_clean_up(object: &mut Object, now: &str) {
+pub(crate) fn begin_clean_up(object: &mut Object, now: &str) {
     let message = "CustomResource deletion is in progress";
     let condition = Condition {
         name: "Terminating",
@@ -236,7 +236,7 @@ pub(super) fn begin_clean_up(object: &mut Object, now: &str) {
 }
 
 /// Its objects are gone, or it never had any.
-pub(super) fn end_clean_up(object: &mut Object, now: &str) {
+pub(crate) fn end_clean_up(object: &mut Object, now: &str) {
     let (reason, message) = if is_true(object, "Established") {
         ("InstanceDeletionCompleted", "removed all instances")
     } else {

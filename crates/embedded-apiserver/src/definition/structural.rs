@@ -74,7 +74,7 @@ pub(super) fn each_child<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value)
     members(schema, "properties").for_each(|(_, child)| visit(child));
 }
 
-pub(super) fn text<'a>(schema: &'a Value, name: &str) -> &'a str {
+pub(crate) fn text<'a>(schema: &'a Value, name: &str) -> &'a str {
     schema.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 

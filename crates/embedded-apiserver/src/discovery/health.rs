@@ -6,7 +6,7 @@ use http::{Request, Response, StatusCode};
 
 use crate::body::Body;
 use crate::query::Query;
-use crate::rest::text;
+use crate::response::text;
 use crate::status::Status;
 
 /// The checks of each endpoint that mean anything here; the real server has some thirty more, all

@@ -4,7 +4,7 @@
 use super::plan::Fault;
 use crate::body::Body;
 use crate::request_info::{RequestInfo, Verb};
-use crate::rest::text;
+use crate::response::text;
 use crate::status::json_response;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};

@@ -98,8 +98,8 @@ impl Faults {
                 return Err(Status::not_implemented(&what));
             };
             match effect {
-                Effect::Compact => servers.iter().for_each(|core| core.store.compact()),
-                Effect::MoveClock(by_ms) => core.clock.jump(by_ms.saturating_mul(1_000)),
+                Effect::Compact => servers.iter().for_each(|core| core.api().store.compact()),
+                Effect::MoveClock(by_ms) => core.api().clock.jump(by_ms.saturating_mul(1_000)),
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::replica::lag::{Due, Lag};
-use crate::server::Core;
+use crate::rest::ApiState;
 use crate::signal::Follower;
 use crate::store::state::Change;
 use crate::store::state::follow::Everything;
@@ -30,7 +30,7 @@ struct Stage {
 }
 
 /// Follows until it is dropped.
-pub(super) async fn run(from: Arc<Core>, to: Arc<Core>, mut lag: Follower<Lag>) {
+pub(super) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
     let mut pump =
         Pump { read: to.store.revision(), from, to, stage: Stage::default(), next: None };
@@ -54,8 +54,8 @@ pub(super) async fn run(from: Arc<Core>, to: Arc<Core>, mut lag: Follower<Lag>) 
 }
 
 struct Pump {
-    from: Arc<Core>,
-    to: Arc<Core>,
+    from: Arc<ApiState>,
+    to: Arc<ApiState>,
     /// Everything up to this revision has been taken.
     read: u64,
     /// What the cache learns next. It is never given up for what is newer: under steady writes

@@ -2,48 +2,49 @@
 
 use serde_json::Value;
 
-use crate::admission::{Turn, gated};
 use crate::fields::{self, Applied, Managed, Refused};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::duplicates::{self, Shape};
+use crate::rest::gate::{Turn, gated};
+use crate::rest::get::{check_path_name, key_of};
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
     Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace,
     shown, warned,
 };
-use crate::rest::{Written, check_path_name, key_of};
+use crate::rest::written::Written;
 use crate::status::{FieldError, Status};
 use crate::stored::Stored;
 use crate::yaml;
 use k8s_value::go_json;
 
 pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
-    let Call { core, target, query, request, .. } = call;
+    let Call { api, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     check_path_name(name)?;
     let missing = missing_manager(query).into_iter().collect();
     let (dry_run, validation) = query.write_options("PatchOptions", missing)?;
     let force = query.flag("force");
     let key = key_of(target, name);
-    let seen = core.store.get(&kind.storage, &key);
+    let seen = api.store.get(&kind.storage, &key);
     let has_place = target.subresource.is_none() || creates_by_status(kind);
     if seen.is_none() && !has_place {
         return Err(Status::not_found(kind, name));
     }
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
-    let now = core.clock.now();
-    let turn = Turn::of(core, &call.writer(dry_run));
+    let now = api.clock.now();
+    let turn = Turn::of(api, &call.writer(dry_run));
     let work_out = |current: Option<&Stored>| {
         if current.is_none() && !has_place {
             return Err(Status::not_found(kind, name));
         }
         let live = current.map(|current| shown(kind, current));
         let owned = current.map(|current| Managed::parse(current.managed())).unwrap_or_default();
-        let applied = with_operation(core, kind, &author, &[&owned], now, |operation| {
+        let applied = with_operation(api, kind, &author, &[&owned], now, |operation| {
             fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
         let Applied { object, managed } = applied.map_err(|why| {
@@ -84,7 +85,7 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
     let mut taken = Taken::new(tried, turn.is_some());
     let right = call.create_right();
-    let written = gated(core, kind, turn, |inner| {
+    let written = gated(api, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key).cloned();
         let (seen, tried) = taken.take()?;
         let is_the_same = seen == current.as_ref().map(|current| current.revision);
@@ -97,19 +98,19 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
                 metadata::of(&mut object).remove("resourceVersion");
             }
             let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
-            let object = insert(core, inner, &new, object, owners);
+            let object = insert(api, inner, &new, object, owners);
             let object = object.map_err(|status| status.warned(&warnings))?;
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
         let edited =
-            Edited { core, kind, target, name, current, old: live, owned: &owned, now, hidden };
+            Edited { api, kind, target, name, current, old: live, owned: &owned, now, hidden };
         let object = edited.store(inner, object, owners, dry_run);
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(live)));
         Ok(Written { object, created: false, warnings })
     });
-    right.note(core);
+    right.note(&api.access);
     written
 }
 

@@ -6,21 +6,21 @@ use bytes::Bytes;
 use http::Request;
 
 use crate::access::{Attributes, CreateRight};
-use crate::admission::Writer;
 use crate::identity::User;
 use crate::query::Query;
 use crate::resource::ServedResource;
+use crate::rest::gate::Writer;
 use crate::rest::ownership::Author;
+use crate::rest::state::ApiState;
 use crate::route::Target;
-use crate::server::Core;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) core: &'a Core,
-    pub(super) user: &'a User,
-    pub(super) target: &'a Target,
-    pub(super) query: &'a Query,
-    pub(super) request: &'a Request<Bytes>,
+pub(crate) struct Call<'a> {
+    pub(crate) api: &'a ApiState,
+    pub(crate) user: &'a User,
+    pub(crate) target: &'a Target,
+    pub(crate) query: &'a Query,
+    pub(crate) request: &'a Request<Bytes>,
 }
 
 impl<'a> Call<'a> {
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
             namespace: namespace.as_deref().unwrap_or_default().into(),
             name: self.name().into(),
         };
-        CreateRight::of(self.core, self.user, asked)
+        CreateRight::of(&self.api.access, self.user, asked)
     }
 
     /// What hooks and rules for access are told.

@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::admission::{Turn, Writer, gated};
 use crate::body::Body;
 use crate::builtin::{self, Builtin, rules};
 use crate::clock;
@@ -21,11 +20,14 @@ use crate::metadata::{self, Object};
 use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::recorded::types::TYPES;
 use crate::resource::ServedResource;
+use crate::response::with_warnings;
 use crate::rest::call::Call;
+use crate::rest::gate::{Turn, Writer, gated};
+use crate::rest::get::{check_path_name, key_of};
+use crate::rest::list;
+use crate::rest::state::ApiState;
 use crate::rest::write::{self, holds_content, shown};
-use crate::rest::{check_path_name, key_of, list, with_warnings};
 use crate::selector::Selector;
-use crate::server::Core;
 use crate::status::{self, FieldError, Status, json_response};
 use crate::store::Inner;
 use crate::store::state::Place;
@@ -197,16 +199,16 @@ enum Deleted {
     Untold,
 }
 
-pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
-    let Call { core, target, query, request, .. } = call;
+pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+    let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
-    let now = core.clock.now();
-    let turn = Turn::of(core, &call.writer(options.is_dry_run()));
+    let now = api.clock.now();
+    let turn = Turn::of(api, &call.writer(options.is_dry_run()));
     let deleted =
-        gated(core, kind, turn, |inner| delete_with(core, inner, kind, &key, &options, now));
+        gated(api, kind, turn, |inner| delete_with(api, inner, kind, &key, &options, now));
     let warnings = options.warnings(kind);
     let deleted = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
@@ -238,11 +240,11 @@ fn empty(kind: &ServedResource, form: Form) -> Bytes {
 /// Deletes what matches, one object after the other, each in a write of its own, as
 /// `Store.DeleteCollection` of k8s.io/apiserver/pkg/registry/generic/registry: the first that
 /// cannot be deleted ends it, and those before are gone. Answers with the list of what was there.
-pub(super) async fn delete_collection(
+pub(crate) async fn delete_collection(
     call: Call<'_>,
     form: Form,
 ) -> Result<Response<Body>, Status> {
-    let Call { core, target, query, request, .. } = call;
+    let Call { api, target, query, request, .. } = call;
     let kind = call.kind();
     let list = ListOptions::parse(query)?;
     Selector::check(&list.labels, &list.fields)?;
@@ -250,13 +252,13 @@ pub(super) async fn delete_collection(
     Selector::parse(kind, &list.labels, &list.fields)?;
     let options = DeleteOptions::parse(query, request)?;
     let warnings = options.warnings(kind);
-    let listed = list::select(core, target, &list).await?;
+    let listed = list::select(api, target, &list).await?;
     let writer = call.writer(options.is_dry_run());
     for object in &listed.objects {
-        let now = core.clock.now();
-        let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });
-        match gated(core, kind, turn, |inner| {
-            delete_with(core, inner, kind, &object.key, &options, now)
+        let now = api.clock.now();
+        let turn = Turn::of(api, &Writer { name: object.key.name(), ..writer });
+        match gated(api, kind, turn, |inner| {
+            delete_with(api, inner, kind, &object.key, &options, now)
         }) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
@@ -267,20 +269,20 @@ pub(super) async fn delete_collection(
 }
 
 /// Deletes all objects of a kind, as far as nothing holds them.
-pub(crate) fn delete_all(core: &Core, kind: &ServedResource) {
+pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
     let place = Place { table: &kind.storage, namespace: None, from: None };
-    let objects = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let objects = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
     for object in objects {
-        let now = core.clock.now();
+        let now = api.clock.now();
         let options = DeleteOptions::default();
         // Somebody else may be faster.
-        let _gone = core.store.write(|inner| delete_one(inner, kind, &object.key, &options, now));
+        let _gone = api.store.write(|inner| delete_one(inner, kind, &object.key, &options, now));
     }
 }
 
 /// Deletes an object, and what goes with it.
 fn delete_with(
-    core: &Core,
+    api: &ApiState,
     inner: &mut Inner,
     kind: &ServedResource,
     key: &Key,
@@ -289,7 +291,7 @@ fn delete_with(
 ) -> Result<Deleted, Status> {
     let deleted = delete_one(inner, kind, key, options, now)?;
     if matches!(deleted, Deleted::Gone(_)) && !options.is_dry_run() {
-        gone(core, inner, kind, key, now);
+        gone(api, inner, kind, key, now);
     }
     Ok(deleted)
 }
@@ -297,14 +299,14 @@ fn delete_with(
 /// After the last of an object: the Endpoints of a Service go with it (`afterDelete` of
 /// pkg/registry/core/service/storage).
 pub(super) fn gone(
-    core: &Core,
+    api: &ApiState,
     inner: &mut Inner,
     kind: &ServedResource,
     key: &Key,
     now: Timestamp,
 ) {
     if kind.builtin == Some(Builtin::Service)
-        && let Some(endpoints) = core.registry.read().find("", "v1", "endpoints")
+        && let Some(endpoints) = api.registry.read().find("", "v1", "endpoints")
     {
         // Nobody is asked about them (`rest.ValidateAllObjectFunc`): the Service has gone already.
         // Often there are none.

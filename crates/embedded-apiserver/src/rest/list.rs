@@ -10,10 +10,10 @@ use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
-use crate::rest::{parse_version, wait_for};
+use crate::rest::state::ApiState;
+use crate::rest::version::{parse_version, wait_for};
 use crate::route::Target;
 use crate::selector::Selector;
-use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::store::state::Place;
 use crate::store::{Page, Rest};
@@ -31,18 +31,18 @@ pub(super) struct Listed {
 }
 
 pub(crate) async fn list(
-    core: &Core,
+    api: &ApiState,
     target: &Target,
     query: &Query,
     form: Form,
 ) -> Result<Response<Body>, Status> {
-    let listed = select(core, target, &ListOptions::parse(query)?).await?;
+    let listed = select(api, target, &ListOptions::parse(query)?).await?;
     Ok(listed.into_response(target, form))
 }
 
 /// Finds what the options of a list select.
 pub(super) async fn select(
-    core: &Core,
+    api: &ApiState,
     target: &Target,
     options: &ListOptions,
 ) -> Result<Listed, Status> {
@@ -70,9 +70,9 @@ pub(super) async fn select(
     let version = parse_version(&options.version).map_err(|why| {
         Status::bad_request(format!("invalid resource version: {}", why.of_option()))
     })?;
-    wait_for(core, version).await?;
+    wait_for(api, version).await?;
     // A token of another server may speak of a revision that this one has not reached.
-    wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
+    wait_for(api, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
     // "Any version will do" is answered from the watch cache, which knows no pages. Events have
     // none.
     let is_cached = !matches!(target.kind.builtin, Some(Builtin::Event | Builtin::EventV1));
@@ -98,7 +98,7 @@ pub(super) async fn select(
         None => Rest::Count,
     };
     let matches = |object: &Stored| everything || selector.matches(object);
-    let page = core.store.page(&place, at, limit, rest, matches).map_err(|_| match &token {
+    let page = api.store.page(&place, at, limit, rest, matches).map_err(|_| match &token {
         Some(token) => Status::expired_continue(token.inconsistent().write()),
         None => Status::expired("The resourceVersion for the provided list is too old."),
     })?;

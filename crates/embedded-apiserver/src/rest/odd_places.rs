@@ -16,14 +16,14 @@ use k8s_value::names;
 
 /// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
 /// namespaces.
-pub(super) fn without_namespace(target: Target, method: &Method) -> Target {
+pub(crate) fn without_namespace(target: Target, method: &Method) -> Target {
     let is_list = method == Method::GET && target.name.is_none();
     Target { namespace: (!is_list).then(String::new), ..target }
 }
 
 /// What is missing in a path of a built-in kind, said when the request has come so far that it is
 /// needed.
-pub(super) fn check(
+pub(crate) fn check(
     target: &Target,
     query: &Query,
     request: &Request<Bytes>,
@@ -65,7 +65,7 @@ pub(super) fn check(
 /// What is answered about objects in `.` and `..`, where none can be: the store of the real server
 /// takes no such key. It is asked after what is wrong with the request itself, and new objects are
 /// refused before.
-pub(super) fn in_store(
+pub(crate) fn in_store(
     target: &Target,
     method: &Method,
     answer: Result<Response<Body>, Status>,
@@ -85,7 +85,7 @@ pub(super) fn in_store(
 }
 
 /// A refusal that quotes a part of the path or of the query as it was sent, which may be no text.
-pub(super) fn as_sent(uri: &str, status: Status) -> Status {
+pub(crate) fn as_sent(uri: &str, status: Status) -> Status {
     let parts = uri
         .split(['/', '?', '&', '='])
         .map(|part| percent_encoding::percent_decode_str(part).collect::<Vec<u8>>());

@@ -16,7 +16,7 @@ use crate::fields::{
 use crate::metadata::Object;
 use crate::query::Query;
 use crate::resource::ServedResource;
-use crate::server::Core;
+use crate::rest::state::ApiState;
 
 /// In whose name a write is recorded.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl Owners<'_> {
     /// The owners of a version.
     pub(super) fn of(
         self,
-        core: &Core,
+        api: &ApiState,
         kind: &ServedResource,
         live: Option<(&Object, &Managed)>,
         new: &Object,
@@ -82,7 +82,7 @@ impl Owners<'_> {
                     Sent::Entries(sent) => sent,
                     Sent::Nothing | Sent::Reset => owned,
                 };
-                with_operation(core, kind, author, &[owned, mentioned], now, |operation| {
+                with_operation(api, kind, author, &[owned, mentioned], now, |operation| {
                     fields::update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
                 })
             }
@@ -92,7 +92,7 @@ impl Owners<'_> {
 
 /// The owners after Kubernetes' controllers have written to the status of an object, as text.
 pub(crate) fn of_controllers(
-    core: &Core,
+    api: &ApiState,
     kind: &ServedResource,
     old: &Object,
     owned: &str,
@@ -105,7 +105,7 @@ pub(crate) fn of_controllers(
         is_server: false,
     };
     Owners::Changes(&author, Sent::Nothing).of(
-        core,
+        api,
         kind,
         Some((old, &Managed::parse(owned))),
         new,
@@ -115,7 +115,7 @@ pub(crate) fn of_controllers(
 
 /// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
 pub(super) fn with_operation<T>(
-    core: &Core,
+    api: &ApiState,
     kind: &ServedResource,
     author: &Author,
     owned: &[&Managed],
@@ -126,7 +126,7 @@ pub(super) fn with_operation<T>(
     let has_others =
         owned.iter().any(|owned| owned.entries().any(|entry| entry.version != version));
     let kinds: Vec<Arc<ServedResource>> =
-        if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
+        if has_others { api.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
     // Event's two groups have members of their own: what was owned in one is nobody's in the other,
     // as on the real server.
@@ -157,8 +157,8 @@ pub(super) fn with_operation<T>(
 }
 
 /// Where the number of replicas is in each version of a kind.
-fn replica_paths(core: &Core, kind: &ServedResource) -> ReplicaPaths {
-    let kinds = core.registry.read().of_storage(&kind.storage);
+fn replica_paths(api: &ApiState, kind: &ServedResource) -> ReplicaPaths {
+    let kinds = api.registry.read().of_storage(&kind.storage);
     let path = |kind: &ServedResource| {
         let paths = kind.scale_paths()?;
         Some(paths.spec_replicas.split('.').map(Element::field).collect())
@@ -183,14 +183,14 @@ pub(super) enum ScaleWrite<'a> {
 ///
 /// An apply is refused.
 pub(super) fn scale(
-    core: &Core,
+    api: &ApiState,
     kind: &ServedResource,
     author: &Author,
     (live, owned): (&Object, &Managed),
     write: ScaleWrite<'_>,
     now: Timestamp,
 ) -> Result<Applied, Refused> {
-    let paths = replica_paths(core, kind);
+    let paths = replica_paths(api, kind);
     let of_scale = fields::scale::of_scale(owned, &paths);
     let operation = Operation {
         types: &Types::scale(),

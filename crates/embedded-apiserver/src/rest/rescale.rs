@@ -7,7 +7,6 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use serde_json::Value;
 
-use crate::admission::{Turn, gated};
 use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::fields::scale::SCALE;
@@ -18,23 +17,26 @@ use crate::metadata::{self, Object};
 use crate::patch::{Patch, Patched};
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
+use crate::response::with_warnings;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
+use crate::rest::gate::{Turn, gated};
+use crate::rest::get::key_of;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
+use crate::rest::state::ApiState;
 use crate::rest::write::{
     AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace,
     shown, warned,
 };
-use crate::rest::{apply, key_of, scale, with_warnings};
+use crate::rest::{apply, scale};
 use crate::route::Target;
-use crate::server::Core;
 use crate::status::{FieldError, FieldErrors, Status};
 use crate::stored::Form;
 use k8s_value::go_json::go_json;
 use k8s_value::names;
 
 /// A Scale as a kind of its own: it is decoded as any object is.
-pub(super) static SCALES: LazyLock<Arc<ServedResource>> = LazyLock::new(|| {
+pub(crate) static SCALES: LazyLock<Arc<ServedResource>> = LazyLock::new(|| {
     let scales = Kind::namespaced("autoscaling", "v1", "Scale", "scales");
     Arc::new(ServedResource::built_in(scales, Builtin::Scale))
 });
@@ -88,8 +90,8 @@ impl Wish {
     /// is looked for.
     fn or_not_found(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
         Self::of(call, validation).map_err(|status| {
-            let (core, kind, name) = (call.core, call.kind(), call.name());
-            let is_there = core.store.get(&kind.storage, &key_of(call.target, name)).is_some();
+            let (api, kind, name) = (call.api, call.kind(), call.name());
+            let is_there = api.store.get(&kind.storage, &key_of(call.target, name)).is_some();
             let is_read_late =
                 call.request.method() == Method::PATCH && matches!(status.code(), 400 | 422);
             if is_read_late && !is_there { Status::not_found(kind, name) } else { status }
@@ -100,15 +102,15 @@ impl Wish {
     /// is to warn of.
     fn grant(
         self,
-        core: &Core,
+        api: &ApiState,
         target: &Target,
         author: &Author,
         live: &Object,
         owned: &Managed,
     ) -> Result<(Applied, Vec<String>), Status> {
-        let (kind, now) = (&target.kind, core.clock.now());
+        let (kind, now) = (&target.kind, api.clock.now());
         let owners =
-            |write: ScaleWrite<'_>| scale_owners(core, kind, author, (live, owned), write, now);
+            |write: ScaleWrite<'_>| scale_owners(api, kind, author, (live, owned), write, now);
         let decoded = match self {
             Self::Replace(decoded) => decoded,
             Self::Patch { patch, duplicates, validation } => {
@@ -172,7 +174,7 @@ pub(super) fn write(
     paths: &ScalePaths,
     form: Form,
 ) -> Result<Response<Body>, Status> {
-    let Call { core, target, query, request, .. } = call;
+    let Call { api, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let (dry_run, validation) = options(kind, query, request)?;
     let mut wish = Wish::or_not_found(call, validation)?;
@@ -181,8 +183,8 @@ pub(super) fn write(
         Wish::Patch { .. } | Wish::Apply(..) => Vec::new(),
     };
     let main = Target { subresource: None, ..target.clone() };
-    let turn = Turn::of(core, &call.writer(dry_run));
-    let written = gated(core, kind, turn, |inner| {
+    let turn = Turn::of(api, &call.writer(dry_run));
+    let written = gated(api, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key_of(target, name)).cloned();
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
         let old = shown(kind, &current);
@@ -200,7 +202,7 @@ pub(super) fn write(
         live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
         let replaces = matches!(wish, Wish::Replace(_));
         let (Applied { object, managed }, warnings) =
-            wish.clone().grant(core, target, &author, &live, &owned)?;
+            wish.clone().grant(api, target, &author, &live, &owned)?;
         let refused = |status: Status| status.warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
         let new = object.unwrap_or(live);
@@ -223,9 +225,9 @@ pub(super) fn write(
         if !version.is_empty() {
             metadata::set(&mut parent, "resourceVersion", version);
         }
-        let now = core.clock.now();
+        let now = api.clock.now();
         let edited = Edited {
-            core,
+            api,
             kind,
             target: &main,
             name,

@@ -7,14 +7,16 @@ use crate::body::Body;
 use crate::kind::ScalePaths;
 use crate::metadata::{self, Object};
 use crate::rest::call::Call;
-use crate::rest::{check_path_name, key_of, parse_version, rescale, wait_for, write};
+use crate::rest::get::{check_path_name, key_of};
+use crate::rest::version::{parse_version, wait_for};
+use crate::rest::{rescale, write};
 use crate::status::{FieldError, FieldErrors, Status, json_response};
 use crate::stored::Form;
 use k8s_value::go_value::shown;
 
 /// Answers a request to `.../NAME/scale`.
-pub(super) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
-    let Call { core, target, query, request, .. } = call;
+pub(crate) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+    let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     let Some(paths) = kind.scale_paths() else { return Err(Status::no_such_resource()) };
     check_path_name(name)?;
@@ -23,8 +25,8 @@ pub(super) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, 
             let version = query.get("resourceVersion").unwrap_or_default();
             let revision =
                 parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
-            wait_for(core, revision).await?;
-            let found = core.store.get(&kind.storage, &key_of(target, name));
+            wait_for(api, revision).await?;
+            let found = api.store.get(&kind.storage, &key_of(target, name));
             let found = found.ok_or_else(|| Status::not_found(kind, name))?;
             let (scale, has_replicas) = read(paths, &write::shown(kind, &found))?;
             if !has_replicas {

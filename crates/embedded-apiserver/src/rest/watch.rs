@@ -18,10 +18,10 @@ use crate::builtin::rules;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
 use crate::resource::ServedResource;
-use crate::rest::{parse_version, wait_for};
+use crate::rest::state::ApiState;
+use crate::rest::version::{parse_version, wait_for};
 use crate::route::Target;
 use crate::selector::Selector;
-use crate::server::Core;
 use crate::status::Status;
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
@@ -38,7 +38,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 pub(crate) async fn watch(
-    core: &Arc<Core>,
+    api: &Arc<ApiState>,
     target: &Target,
     query: &Query,
     form: Form,
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
     let now = Instant::now();
     let deadline = now.checked_add(options.timeout.unwrap_or(DEFAULT_TIMEOUT));
     if options.initial_events == Some(true) {
-        wait_for(core, version).await?;
+        wait_for(api, version).await?;
     }
     let from = match options.initial_events {
         Some(true) => Beginning::Objects,
@@ -66,10 +66,10 @@ pub(crate) async fn watch(
     };
     let namespace = target.namespace.as_deref().or_else(|| selector.only("metadata.namespace"));
     let interest = Interest::new(namespace, selector.only("metadata.name"));
-    let seated = core.store.watch(&kind.storage, &target.place(), interest, from);
+    let seated = api.store.watch(&kind.storage, &target.place(), interest, from);
     let Seated { seat, objects, revision, refused } =
         seated.map_err(|_| Status::internal("the newest revision is gone"))?;
-    let every = core.options.bookmark_interval.min(FAR);
+    let every = api.options.bookmark_interval.min(FAR);
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -77,7 +77,7 @@ pub(crate) async fn watch(
     });
     let initial = objects.into_iter().filter(|object| selector.matches(object)).collect();
     let watcher = Watcher {
-        core: Arc::clone(core),
+        api: Arc::clone(api),
         kind: Arc::clone(kind),
         selector,
         form,
@@ -116,7 +116,7 @@ pub(crate) async fn watch(
 
 /// One watch in progress.
 struct Watcher {
-    core: Arc<Core>,
+    api: Arc<ApiState>,
     kind: Arc<ServedResource>,
     selector: Selector,
     form: Form,
@@ -151,7 +151,7 @@ struct Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.core.store.leave(&self.seat);
+        self.api.store.leave(&self.seat);
     }
 }
 
@@ -188,7 +188,7 @@ impl Watcher {
             }
             self.cursor = self.read_upto;
             // A watch from the future has nothing to say about the present.
-            let present = self.cursor <= self.core.store.revision();
+            let present = self.cursor <= self.api.store.revision();
             if std::mem::take(&mut self.bookmark_due) && present {
                 let line = self.bookmark(false);
                 return self.fitting(line);
@@ -211,7 +211,7 @@ impl Watcher {
     fn read(&mut self, waker: Option<&Waker>) -> Poll<()> {
         loop {
             let shows = |change: &Change| event_of(&self.selector, change).is_some();
-            match self.core.store.read(&self.seat, self.read_upto, BATCH, shows, waker) {
+            match self.api.store.read(&self.seat, self.read_upto, BATCH, shows, waker) {
                 Ok(Changes { changes, upto, all, shared }) => {
                     self.read_upto = upto;
                     self.shared = shared;
@@ -275,7 +275,7 @@ impl Watcher {
             return write();
         }
         let line = Line { revision: change.revision, event, form: self.form };
-        self.core.store.line(line, &self.kind.prefix, write)
+        self.api.store.line(line, &self.kind.prefix, write)
     }
 
     fn write_line(&self, event: Event, object: &Stored) -> Bytes {

@@ -11,11 +11,11 @@ use crate::route::Target;
 use crate::status::Status;
 
 /// Whether the real server knows the path with another method only: then it has never heard of it.
-pub(super) fn is_for_reading_only(target: &Target) -> bool {
+pub(crate) fn is_for_reading_only(target: &Target) -> bool {
     !target.kind.is_built_in() && target.kind.is_namespaced() && target.namespace.is_none()
 }
 
-pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Status> {
+pub(crate) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Status> {
     let (kind, method, headers) = (&target.kind, request.method(), request.headers());
     check_subresource(target)?;
     if !kind.is_built_in() {

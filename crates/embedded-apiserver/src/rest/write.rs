@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::access::CreateRight;
-use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, jobs, rules, storage};
 use crate::clock;
@@ -26,10 +25,14 @@ use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::definitions;
 use crate::rest::delete;
 use crate::rest::duplicates::{self, Shape};
+use crate::rest::gate::{Turn, gated};
+use crate::rest::get::{check_path_name, key_of};
+use crate::rest::odd_places;
 use crate::rest::ownership::{Author, Owners};
-use crate::rest::{Written, check_path_name, key_of, odd_places, parse_version};
+use crate::rest::state::ApiState;
+use crate::rest::version::parse_version;
+use crate::rest::written::Written;
 use crate::route::Target;
-use crate::server::Core;
 use crate::status::{FieldError, FieldErrors, Status};
 use crate::store::Inner;
 use crate::store::state::Place;
@@ -37,9 +40,9 @@ use crate::stored::{Key, Stored};
 use k8s_value::names;
 
 pub(super) use update::{
-    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch,
-    replace, unmet,
+    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, unmet,
 };
+pub(crate) use update::{patch, replace};
 
 /// The table of the namespaces.
 const NAMESPACES: &str = "/namespaces";
@@ -52,8 +55,8 @@ pub(super) const AFTER_HOOKS: &str = " after mutating admission happens";
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
-    let Call { core, target, query, request, .. } = call;
+pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
+    let Call { api, target, query, request, .. } = call;
     let kind = call.kind();
     media::require_json(request.headers())?;
     let (dry_run, validation) = query.write_options("CreateOptions", Vec::new())?;
@@ -61,12 +64,12 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let mut decoded = decode::body(kind, request, validation)?;
     decoded.remove_equal_owners("");
     let Decoded { object, mut warnings, sent, hidden } = decoded;
-    let new = New::at(target, core.clock.now(), dry_run).hiding(hidden);
-    let turn = Turn::of(core, &call.writer(dry_run));
+    let new = New::at(target, api.clock.now(), dry_run).hiding(hidden);
+    let turn = Turn::of(api, &call.writer(dry_run));
     let mut taken = Taken::new((object, sent), turn.is_some());
-    let object = gated(core, kind, turn, |inner| {
+    let object = gated(api, kind, turn, |inner| {
         let (object, sent) = taken.take()?;
-        insert(core, inner, &new, object, Owners::Changes(&author, sent))
+        insert(api, inner, &new, object, Owners::Changes(&author, sent))
     });
     let object = object.map_err(|status| status.warned(&warnings))?;
     warnings.extend(warned(kind, &object, None));
@@ -75,7 +78,7 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
 
 /// Creates an object of the server's own, whose types are right.
 pub(crate) fn create_object(
-    core: &Core,
+    api: &ApiState,
     kind: &ServedResource,
     namespace: Option<&str>,
     object: Value,
@@ -85,7 +88,7 @@ pub(crate) fn create_object(
         return Err(Status::bad_request("an object is no JSON object"));
     };
     let author = Author::server();
-    let now = core.clock.now();
+    let now = api.clock.now();
     let new = New {
         kind,
         namespace,
@@ -96,8 +99,8 @@ pub(crate) fn create_object(
         hidden: Hidden::default(),
         uid,
     };
-    core.store
-        .write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
+    api.store
+        .write(|inner| insert(api, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
 }
 
 /// What a write takes: cloned if the write may begin anew.
@@ -169,7 +172,7 @@ pub(super) fn creates_by_status(kind: &ServedResource) -> bool {
 }
 
 pub(super) fn insert(
-    core: &Core,
+    api: &ApiState,
     inner: &mut Inner,
     new: &New<'_>,
     mut object: Object,
@@ -189,7 +192,7 @@ pub(super) fn insert(
         }
     }
     if let Some(namespace) = namespace {
-        check_namespace(core, inner, kind, namespace, &object)?;
+        check_namespace(api, inner, kind, namespace, &object)?;
     }
     let unmutated = inner.asks().then(|| object.clone());
     let mut object = inner.mutated(object, None)?;
@@ -227,7 +230,7 @@ pub(super) fn insert(
     if has_status && !goes_later {
         object.remove("status");
     }
-    definitions::may_be_created(core, kind, &object, &name)?;
+    definitions::may_be_created(api, kind, &object, &name)?;
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
@@ -242,7 +245,7 @@ pub(super) fn insert(
         || kind.builtin == Some(Builtin::Claim);
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
-    let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
+    let managed = owners.of(api, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if has_status && goes_later {
         object.remove("status");
     }
@@ -252,7 +255,7 @@ pub(super) fn insert(
             // Nothing is handed out that way.
             rules::reset_status(builtin, &mut object);
         } else {
-            rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
+            rules::prepare_create(builtin, &mut object, now, api.options.protect_volumes);
             allocate(inner, kind, &name, &mut object, None, dry_run)?;
         }
     }
@@ -280,7 +283,7 @@ pub(super) fn insert(
     if let Some(found) = inner.state.get(&table, &key) {
         // A name that was made up is spoken of in the words of the group that has the rules.
         let older = !base.is_empty() && (kind.builtin == Some(Builtin::EventV1));
-        let older = older.then(|| core.registry.read().find("", "v1", "events")).flatten();
+        let older = older.then(|| api.registry.read().find("", "v1", "events")).flatten();
         let mut status = Status::already_exists(older.as_deref().unwrap_or(kind), &name)
             .warned(&warned_of(kind, &object, None));
         if !base.is_empty() {
@@ -330,7 +333,7 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
 /// away. It is the first: no hook hears of such an object, and what it would grant matters to
 /// nobody.
 fn check_namespace(
-    core: &Core,
+    api: &ApiState,
     inner: &Inner,
     kind: &ServedResource,
     namespace: &str,
@@ -346,23 +349,23 @@ fn check_namespace(
             Err(Status::namespace_terminating(kind, name, namespace))
         }
         Some(_) => Ok(()),
-        None => missing(core, namespace),
+        None => missing(api, namespace),
     }
 }
 
 /// The same of an object that is there already: its namespace may be going away, but not be gone.
 pub(in crate::rest) fn check_namespace_of_update(
-    core: &Core,
+    api: &ApiState,
     inner: &Inner,
     namespace: &str,
 ) -> Result<(), Status> {
     let there = inner.state.get(NAMESPACES, &Key::new("", namespace)).is_some();
-    if there { Ok(()) } else { missing(core, namespace) }
+    if there { Ok(()) } else { missing(api, namespace) }
 }
 
-fn missing(core: &Core, namespace: &str) -> Result<(), Status> {
+fn missing(api: &ApiState, namespace: &str) -> Result<(), Status> {
     let namespaces =
-        core.options.check_namespaces.then(|| core.registry.read().find("", "v1", "namespaces"));
+        api.options.check_namespaces.then(|| api.registry.read().find("", "v1", "namespaces"));
     match namespaces.flatten() {
         Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
         None => Ok(()),

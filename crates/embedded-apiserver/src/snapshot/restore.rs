@@ -4,17 +4,19 @@
 
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::controllers::definitions::settle_all;
 use crate::definition;
 use crate::fields::Managed;
 use crate::metadata::{self, Object};
-use crate::pipeline::Settings;
 use crate::query::FieldValidation;
+use crate::registry::Registry;
 use crate::resource::ServedResource;
+use crate::rest::ApiState;
 use crate::rest::{self, create_object};
-use crate::server::Core;
 use crate::snapshot::folder::{Found, FoundObject};
 use crate::snapshot::services::{self, Replaced};
 use crate::snapshot::{MAX_REVISION, SnapshotError, kind_of, named};
@@ -68,7 +70,7 @@ struct Checked {
 }
 
 /// Puts objects into a server; returns how many.
-pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError> {
+pub(super) fn restore(core: &ApiState, found: Found) -> Result<usize, SnapshotError> {
     let mut objects = found.objects;
     let services = Replaced::by(core, &objects);
     let scratch = scratch(core, services.as_ref());
@@ -89,7 +91,7 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
         origins.push((file, name));
         if defines {
             // What it defines is served from here on, for the objects that follow.
-            definition::settle_all(&scratch);
+            settle_all(&scratch);
         }
     }
     let count = checked.len();
@@ -99,7 +101,7 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
             let (file, object) = origins.swap_remove(at);
             SnapshotError::Object { file, object, why }
         })?;
-    definition::settle_all(core);
+    settle_all(core);
     Ok(count)
 }
 
@@ -115,7 +117,7 @@ fn phase(object: &Value) -> u8 {
 /// A server that serves the same kinds, has the same namespaces, the Services that stay beside
 /// those of the folder, and nothing else. Its uids come from the real one's
 /// generator, so that they are as repeatable.
-fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
+fn scratch(core: &ApiState, services: Option<&Replaced>) -> ApiState {
     let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
         unreachable!("namespaces are built in");
     };
@@ -128,15 +130,17 @@ fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
         );
         (inner.rng.fork(), tables)
     });
-    let pipeline = Settings::default().build(core.clock.clone());
-    let scratch = Core::new(core.options.clone(), pipeline, core.clock.clone(), rng);
-    scratch.registry.write().adopt(&core.registry.read());
+    let mut registry = Registry::with_builtin_kinds();
+    registry.adopt(&core.registry.read());
+    let registry = Arc::new(RwLock::new(registry));
+    let (clock, tokens) = (core.clock.clone(), core.tokens.clone());
+    let scratch = ApiState::new(core.options.clone(), registry, clock, tokens, rng);
     scratch.store.write(|inner| inner.state.restore(tables, 0));
     scratch
 }
 
 /// The kind that an object is of, in the form that it is stored in or another one.
-fn kind_in(scratch: &Core, object: &Value) -> Result<Arc<ServedResource>, String> {
+fn kind_in(scratch: &ApiState, object: &Value) -> Result<Arc<ServedResource>, String> {
     let registry = scratch.registry.read();
     // One that is stored and not served is rare.
     let stored = || kind_of(registry.stored().iter(), object).cloned();
@@ -183,7 +187,7 @@ fn managed_of(kind: &ServedResource, object: &Value, as_saved: bool) -> Result<S
 
 /// An object as its file says it, unchecked: only for files that are as they were saved, and of
 /// what is not there yet.
-fn as_it_was(scratch: &Core, object: Value) -> Option<Checked> {
+fn as_it_was(scratch: &ApiState, object: Value) -> Option<Checked> {
     let kind = kind_in(scratch, &object).ok()?;
     let managed = managed_of(&kind, &object, true).ok()?;
     let Value::Object(mut object) = object else { return None };
@@ -205,7 +209,7 @@ fn as_it_was(scratch: &Core, object: Value) -> Option<Checked> {
 
 /// What becomes of an object: defaulted and checked as in a create, with what a create would not
 /// have kept.
-fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, String> {
+fn check(scratch: &ApiState, object: &Value, as_saved: bool) -> Result<Checked, String> {
     let kind = kind_in(scratch, object)?;
     let managed = managed_of(&kind, object, as_saved)?;
     let body = object.to_string();
@@ -269,7 +273,7 @@ fn put_back(kind: &ServedResource, file: &Value, said: &Object, as_saved: bool, 
 }
 
 /// A namespace that the server has already is replaced by the folder's.
-fn make_way(scratch: &Core, kind: &ServedResource, name: &str) {
+fn make_way(scratch: &ApiState, kind: &ServedResource, name: &str) {
     scratch.store.write(|inner| {
         if let Some(there) = inner.state.get(&kind.storage, &Key::new("", name)).cloned() {
             let last = there.at_revision(kind, inner.state.next_revision());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::builtin::services::allocation::Taken;
 use crate::metadata::Object;
 use crate::resource::ServedResource;
-use crate::server::Core;
+use crate::rest::ApiState;
 use crate::snapshot::folder::FoundObject;
 use crate::store::Inner;
 use crate::store::state::Place;
@@ -23,7 +23,7 @@ pub(super) struct Replaced {
 
 impl Replaced {
     /// Nothing if the folder has no Services.
-    pub(super) fn by(core: &Core, objects: &[FoundObject]) -> Option<Self> {
+    pub(super) fn by(core: &ApiState, objects: &[FoundObject]) -> Option<Self> {
         let kind = core.registry.read().find("", "v1", "services")?;
         let text = |object: &Value, pointer: &str| {
             object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()

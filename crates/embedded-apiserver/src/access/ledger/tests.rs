@@ -22,7 +22,7 @@ fn what_is_not_kept_is_counted_and_nothing_is_asserted_of_it() {
     let server = EmbeddedApiServer::builder().rbac(true).build();
     let (stranger, bob) = (User::new("stranger"), User::new("bob"));
     let note = |user: &User, number: usize| {
-        server.core().access.note_refused(user, &asked(number.to_string()));
+        server.core().api().access.note_refused(user, &asked(number.to_string()));
     };
     (0..MOST).for_each(|number| note(&stranger, number));
     let access = server.access();

@@ -6,7 +6,7 @@ use super::*;
 use crate::patch::Patched;
 use crate::stored::Form;
 
-pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
+pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let Call { query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
@@ -24,8 +24,8 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     Ok(Written { warnings, ..written })
 }
 
-pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
-    let Call { core, target, query, request, .. } = call;
+pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
+    let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
@@ -36,7 +36,7 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
     let (dry_run, validation) = query.write_options("PatchOptions", forbidden)?;
     let patch = Patch::parse(patch_type, request.body(), kind, validation).map_err(|status| {
         // The object is looked for first, and the patch read only then.
-        let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
+        let is_there = api.store.get(&kind.storage, &key_of(target, name)).is_some();
         if is_there || !matches!(status.code(), 400 | 422) {
             status
         } else {
@@ -71,15 +71,15 @@ enum Edit {
 }
 
 fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> {
-    let Call { core, target, .. } = call;
+    let Call { api, target, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let key = key_of(target, name);
-    let now = core.clock.now();
+    let now = api.clock.now();
     // A patch may take its time: it is tried outside of the lock, and again inside only if somebody
     // was faster.
     let tried = match &edit {
         Edit::Patch { patch, duplicates, validation } => {
-            core.store.get(&kind.storage, &key).map(|seen| {
+            api.store.get(&kind.storage, &key).map(|seen| {
                 let new =
                     patched(kind, name, patch, duplicates, *validation, &seen, &shown(kind, &seen));
                 (seen.revision, new)
@@ -87,10 +87,10 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         }
         Edit::Replace(_) => None,
     };
-    let turn = Turn::of(core, &call.writer(dry_run));
+    let turn = Turn::of(api, &call.writer(dry_run));
     let mut taken = Taken::new((edit, tried), turn.is_some());
     let right = call.create_right();
-    let written = gated(core, kind, turn, |inner| {
+    let written = gated(api, kind, turn, |inner| {
         let (edit, tried) = taken.take()?;
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates = kind.builtin.is_some_and(Builtin::creates_on_update)
@@ -112,7 +112,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             }
             let owners = Owners::Changes(&author, sent);
             let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
-            let object = insert(core, inner, &new, object, owners)?;
+            let object = insert(api, inner, &new, object, owners)?;
             let warnings = warned(kind, &object, None);
             return Ok(Written { object, created: true, warnings });
         };
@@ -124,13 +124,13 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let Decoded { object: new, mut warnings, sent, hidden } = decoded;
         let owned = Managed::parse(current.managed());
         let (current, old, owned) = (&current, &old, &owned);
-        let edited = Edited { core, kind, target, name, current, old, owned, now, hidden };
+        let edited = Edited { api, kind, target, name, current, old, owned, now, hidden };
         let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run);
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(old)));
         Ok(Written { object, created: false, warnings })
     });
-    right.note(core);
+    right.note(&api.access);
     written
 }
 
@@ -238,7 +238,7 @@ fn patched(
 /// An update between its two versions.
 #[derive(Debug)]
 pub(in crate::rest) struct Edited<'a> {
-    pub(in crate::rest) core: &'a Core,
+    pub(in crate::rest) api: &'a ApiState,
     pub(in crate::rest) kind: &'a ServedResource,
     pub(in crate::rest) target: &'a Target,
     pub(in crate::rest) name: &'a str,
@@ -260,7 +260,7 @@ impl Edited<'_> {
     ) -> Result<Arc<Stored>, Status> {
         let Self { kind, old, current, owned, .. } = *self;
         if let Some(namespace) = &self.target.namespace {
-            check_namespace_of_update(self.core, inner, namespace)?;
+            check_namespace_of_update(self.api, inner, namespace)?;
         }
         let unmutated = inner.asks().then(|| new.clone());
         let mut new = inner.mutated(new, Some(old))?;
@@ -290,7 +290,7 @@ impl Edited<'_> {
         let managed = if says_other {
             Managed::default()
         } else {
-            owners.of(self.core, kind, Some((old, owned)), wanted, self.now)
+            owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
         };
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
@@ -366,7 +366,7 @@ impl Edited<'_> {
                 // As etcd's event: what was there before, at the revision of the removal.
                 let last = current.at_revision(kind, inner.state.next_revision());
                 inner.state.remove(&kind.storage, Arc::new(last));
-                delete::gone(self.core, inner, kind, &current.key, self.now);
+                delete::gone(self.api, inner, kind, &current.key, self.now);
             }
             return Ok(Arc::new(answer));
         }

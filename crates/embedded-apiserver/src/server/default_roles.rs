@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::access::GROUP;
+use crate::rest::ApiState;
 use crate::rest::create_object;
-use crate::server::Core;
 
 /// `cluster-roles.yaml` and `cluster-role-bindings.yaml` of k8s.io/kubernetes v1.36.3
 /// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. The roles of
@@ -12,7 +12,7 @@ use crate::server::Core;
 const OBJECTS: &str = include_str!("../../data/rbac.json");
 
 /// Creates them.
-pub(crate) fn create_default_roles(core: &Core) {
+pub(crate) fn create_default_roles(api: &ApiState) {
     // What is written down here can be read: the tests see it.
     let objects: Vec<Value> = serde_json::from_str(OBJECTS).unwrap_or_default();
     for object in objects {
@@ -20,12 +20,12 @@ pub(crate) fn create_default_roles(core: &Core) {
             Some("ClusterRole") => "clusterroles",
             _ => "clusterrolebindings",
         };
-        let Some(kind) = core.registry.read().find(GROUP, "v1", plural) else { continue };
+        let Some(kind) = api.registry.read().find(GROUP, "v1", plural) else { continue };
         let mut object = object;
         if let Some(members) = object.as_object_mut() {
             members.remove("kind");
         }
-        if let Err(refused) = create_object(core, &kind, None, object, None) {
+        if let Err(refused) = create_object(api, &kind, None, object, None) {
             tracing::debug!(?refused, "a role was not created at start");
         }
     }

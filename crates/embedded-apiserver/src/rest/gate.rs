@@ -18,11 +18,12 @@ use crate::identity::User;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
-use crate::rest::decode_patched;
-use crate::server::Core;
+use crate::rest::decode;
+use crate::rest::state::ApiState;
 use crate::status::Status;
 use crate::store::Inner;
 use crate::stored::{Key, Stored};
+use k8s_value::go_json::go_json;
 
 /// How often a write begins anew, each time because somebody else was faster.
 const ROUNDS: usize = 1000;
@@ -75,12 +76,12 @@ enum Pending {
 
 impl Turn {
     /// A turn, if there is anything to ask about such a write.
-    pub(crate) fn of(core: &Core, writer: &Writer<'_>) -> Option<Self> {
+    pub(crate) fn of(api: &ApiState, writer: &Writer<'_>) -> Option<Self> {
         let Writer { user, kind, namespace, name, subresource, dry_run } = *writer;
-        let all = core.admission.now();
+        let all = api.admission.now();
         let about = |hook: &&Hook| hook.is_about(kind.group(), kind.plural(), subresource);
         let hooks: Vec<_> = all.iter().filter(about).cloned().collect();
-        if hooks.is_empty() && !crate::access::watches(core, kind) {
+        if hooks.is_empty() && !api.access.watches(kind) {
             return None;
         }
         Some(Self {
@@ -133,7 +134,12 @@ impl Turn {
     }
 
     /// Asks what the last round could not know. Runs the hooks: without any lock.
-    fn ask(&mut self, core: &Core, kind: &ServedResource, pending: Pending) -> Result<(), Status> {
+    fn ask(
+        &mut self,
+        api: &ApiState,
+        kind: &ServedResource,
+        pending: Pending,
+    ) -> Result<(), Status> {
         match pending {
             Pending::Mutate(asked) => {
                 let new = self.mutate(kind, &asked)?;
@@ -144,7 +150,7 @@ impl Turn {
                     old: asked.old.as_ref(),
                     new: &new,
                 };
-                check_escalation(core, &self.user, &write)?;
+                check_escalation(&api.access, &self.user, &write)?;
                 self.mutated = Some((asked, new));
             }
             Pending::Validate(asked) => {
@@ -182,6 +188,17 @@ impl Turn {
         }
         Ok(new)
     }
+}
+
+/// Checks what an admission hook made of an object as if a client had sent it.
+fn decode_patched(
+    kind: &ServedResource,
+    object: Value,
+    validation: FieldValidation,
+) -> Result<Object, Status> {
+    let shown = go_json(&object);
+    let blame = decode::Blame::Document(&shown);
+    decode::patched(kind, object, &[], validation, blame).map(|decoded| decoded.object)
 }
 
 /// A word of a hook is missing: said to the gate by `pending`, and never to a client.
@@ -244,15 +261,15 @@ impl Inner {
 /// Runs a write under the store's lock. With a turn it may run several times: each time anew, with
 /// the same random numbers.
 pub(crate) fn gated<T>(
-    core: &Core,
+    api: &ApiState,
     kind: &ServedResource,
     turn: Option<Turn>,
     mut write: impl FnMut(&mut Inner) -> Result<T, Status>,
 ) -> Result<T, Status> {
-    let Some(turn) = turn else { return core.store.write(write) };
+    let Some(turn) = turn else { return api.store.write(write) };
     let mut turn = Box::new(turn);
     for _ in 0..ROUNDS {
-        let (outcome, returned) = core.store.write(|inner| {
+        let (outcome, returned) = api.store.write(|inner| {
             // A stream of its own, as others may draw between two rounds.
             let own = turn.rng.get_or_insert_with(|| inner.rng.fork()).clone();
             let others = std::mem::replace(&mut inner.rng, own);
@@ -273,7 +290,7 @@ pub(crate) fn gated<T>(
         turn = returned;
         match turn.pending.take() {
             None => return outcome,
-            Some(pending) => turn.ask(core, kind, pending)?,
+            Some(pending) => turn.ask(api, kind, pending)?,
         }
     }
     Err(Status::internal("the object changed each time while its admission hooks looked at it"))

@@ -17,23 +17,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::access::attributes::Attributes;
-use crate::access::rule::Rule;
-use crate::access::user_of;
+use crate::access::{Attributes, Rule, user_of};
 use crate::body::Body;
 use crate::clock;
 use crate::identity::User;
 use crate::media;
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
-use crate::rest::{decode_json, unknown_fields, with_warnings};
+use crate::response::with_warnings;
+use crate::rest::decode::{json as decode_json, unknown_fields};
+use crate::rest::state::ApiState;
 use crate::route::Target;
-use crate::server::Core;
 use crate::status::{FieldError, FieldErrors, Status, json_response};
 
 /// Answers a question whose body is JSON.
 pub(crate) fn answer(
-    core: &Core,
+    api: &ApiState,
     target: &Target,
     query: &Query,
     mut request: Request<Bytes>,
@@ -46,11 +45,11 @@ pub(crate) fn answer(
     let (asked, warnings) =
         Asked::read(kind, target.namespace.as_deref(), request.body(), validation)?;
     let parts = match kind.kind() {
-        "SelfSubjectReview" => who_am_i(&user, &clock::seconds(core.clock.now())),
-        "TokenReview" => asked.token(core)?,
-        "SelfSubjectRulesReview" => asked.rules(core, &user)?,
-        "SelfSubjectAccessReview" => asked.access(core, Some(&user))?,
-        _ => asked.access(core, None)?,
+        "SelfSubjectReview" => who_am_i(&user, &clock::seconds(api.clock.now())),
+        "TokenReview" => asked.token(api)?,
+        "SelfSubjectRulesReview" => asked.rules(api, &user)?,
+        "SelfSubjectAccessReview" => asked.access(api, Some(&user))?,
+        _ => asked.access(api, None)?,
     };
     let mut answer = Map::new();
     answer.insert("kind".to_owned(), kind.kind().into());
@@ -180,7 +179,7 @@ impl<'a> Asked<'a> {
     }
 
     /// `user`: who asks, if the question is about that; otherwise it says whom it is about.
-    fn access(&self, core: &Core, user: Option<&User>) -> Result<Parts, Status> {
+    fn access(&self, api: &ApiState, user: Option<&User>) -> Result<Parts, Status> {
         self.check_access(user.is_none())?;
         let attributes = if self.has("resourceAttributes") {
             let part =
@@ -202,7 +201,7 @@ impl<'a> Asked<'a> {
             Some(user) => user.clone(),
             None => self.subject(),
         };
-        let decision = core.access.decide(&core.store, &subject, &attributes);
+        let decision = api.access.decide(&subject, &attributes);
         let mut status = json!({ "allowed": decision.is_allowed() });
         if !decision.reason().is_empty() {
             status["reason"] = decision.reason().into();
@@ -279,20 +278,20 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn rules(&self, core: &Core, user: &User) -> Result<Parts, Status> {
+    fn rules(&self, api: &ApiState, user: &User) -> Result<Parts, Status> {
         let namespace = self.at("/namespace");
         if namespace.is_empty() {
             return Err(Status::bad_request("no namespace on request"));
         }
-        let held = match core.access.is_enabled() {
-            true => core.access.held(&core.store, user, namespace),
+        let held = match api.access.is_enabled() {
+            true => api.access.held(user, namespace),
             false => Vec::new(),
         };
         let all = held.iter().flat_map(|held| held.rules.iter());
         let mut resources: Vec<_> =
             all.clone().filter(|rule| !rule.resources.is_empty()).map(resource_rule).collect();
         let mut paths: Vec<_> = all.filter(|rule| !rule.paths.is_empty()).map(path_rule).collect();
-        if !core.access.is_enabled() {
+        if !api.access.is_enabled() {
             // As the authorizer AlwaysAllow.
             resources.push(json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
             paths.push(json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
@@ -302,7 +301,7 @@ impl<'a> Asked<'a> {
         Ok(parts(json!({}), Some(json!({})), status))
     }
 
-    fn token(&self, core: &Core) -> Result<Parts, Status> {
+    fn token(&self, api: &ApiState) -> Result<Parts, Status> {
         let token = self.at("/token");
         if token.is_empty() {
             return Err(Status::bad_request("token is required for TokenReview in authentication"));
@@ -310,7 +309,7 @@ impl<'a> Asked<'a> {
         let asked =
             self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
         let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
-        let status = match core.pipeline.tokens.user_of(token).filter(|_| is_for_us) {
+        let status = match api.tokens.user_of(token).filter(|_| is_for_us) {
             Some(user) => {
                 json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] })
             }

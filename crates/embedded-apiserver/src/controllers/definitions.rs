@@ -3,25 +3,29 @@
 //! definition are deleted. Each step is one write under the store's lock, and looks at what is
 //! there: it does not matter who begins it, or how often.
 
+mod put;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::Request;
 use jiff::Timestamp;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
+use crate::builtin::Builtin;
 use crate::clock;
-use crate::definition::registered::Ended;
-use crate::definition::structural::text;
-use crate::definition::{self, TABLE, status};
-use crate::kind::InvalidKind;
+use crate::definition::{self, Ended, TABLE, status, structural::text};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
-use crate::rest;
-use crate::server::Core;
+use crate::rest::ApiState;
+use crate::rest::{delete_all, of_controllers};
+use crate::route::Target;
 use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
+
+pub(crate) use put::register;
 
 /// What a step found.
 enum Step {
@@ -42,22 +46,22 @@ struct Stepped {
 }
 
 /// Settles a definition, and those beside it that its names concern.
-pub(crate) fn settle(core: &Core, name: &str) {
+pub(crate) fn settle(api: &ApiState, name: &str) {
     let mut waiting = BTreeSet::from([name.to_owned()]);
     while let Some(name) = waiting.pop_first() {
         let mut cleaned = false;
         loop {
-            let now = core.clock.now();
-            let stepped = core.store.write(|inner| step(core, inner, &name, now, cleaned));
+            let now = api.clock.now();
+            let stepped = api.store.write(|inner| step(api, inner, &name, now, cleaned));
             drop(stepped.ended);
             if stepped.names_changed {
-                waiting.extend(beside(core, &name));
+                waiting.extend(beside(api, &name));
             }
             match stepped.step {
                 Step::Done => break,
                 Step::Again => {}
                 Step::Clean(kind) => {
-                    rest::delete_all(core, &kind);
+                    delete_all(api, &kind);
                     cleaned = true;
                 }
             }
@@ -66,20 +70,20 @@ pub(crate) fn settle(core: &Core, name: &str) {
 }
 
 /// Settles every definition.
-pub(crate) fn settle_all(core: &Core) {
+pub(crate) fn settle_all(api: &ApiState) {
     let place = Place { table: TABLE, namespace: None, from: None };
-    let snapshot = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
-    let served = core.registry.read().definitions();
+    let snapshot = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let served = api.registry.read().definitions();
     let names: BTreeSet<String> =
         snapshot.iter().map(|stored| stored.key.name().to_owned()).chain(served).collect();
-    names.iter().for_each(|name| settle(core, name));
+    names.iter().for_each(|name| settle(api, name));
 }
 
 /// The other definitions of the group.
-fn beside(core: &Core, name: &str) -> Vec<String> {
+fn beside(api: &ApiState, name: &str) -> Vec<String> {
     let group = name.split_once('.').map_or("", |(_, group)| group);
     let place = Place { table: TABLE, namespace: None, from: None };
-    let snapshot = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let snapshot = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
     let names = snapshot.iter().map(|stored| stored.key.name());
     let of_group = names
         .filter(|other| *other != name && other.split_once('.').is_some_and(|(_, of)| of == group));
@@ -87,22 +91,40 @@ fn beside(core: &Core, name: &str) -> Vec<String> {
 }
 
 /// Settles the definition of a kind if it waits for its last object to go.
-pub(crate) fn settle_of(core: &Core, kind: &ServedResource) {
+pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
     if kind.builtin.is_some() || kind.definition().is_none() {
         return;
     }
-    let now = core.registry.read().find(kind.group(), kind.version(), kind.plural());
+    let now = api.registry.read().find(kind.group(), kind.version(), kind.plural());
     if now.is_some_and(|now| now.definition().is_some_and(|served| served.terminating)) {
-        settle(core, &definition::name_of(kind));
+        settle(api, &definition::name_of(kind));
     }
 }
 
-fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: bool) -> Stepped {
+/// After a request that may have written: what definitions then want done.
+pub(crate) fn written(api: &ApiState, target: &Target, request: &Request<Bytes>) {
+    let kind = &target.kind;
+    if kind.builtin != Some(Builtin::Definition) {
+        return settle_of(api, kind);
+    }
+    match &target.name {
+        Some(name) => settle(api, name),
+        None if request.method() == http::Method::POST => {
+            let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+            if let Some(name) = body.pointer("/metadata/name").and_then(Value::as_str) {
+                settle(api, name);
+            }
+        }
+        None => settle_all(api),
+    }
+}
+
+fn step(api: &ApiState, inner: &mut Inner, name: &str, now: Timestamp, cleaned: bool) -> Stepped {
     let key = Key::new("", name);
-    let kind = core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+    let kind = api.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let found = inner.state.get(TABLE, &key).cloned();
     let (Some(kind), Some(current)) = (kind, found) else {
-        let ended = core.registry.write().withdraw(name);
+        let ended = api.registry.write().withdraw(name);
         return Stepped { step: Step::Done, names_changed: ended.is_some(), ended };
     };
     let object = current.object();
@@ -112,12 +134,12 @@ fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: boo
         let mut new = object.clone();
         status::begin_clean_up(&mut new, &time);
         if new != object && !cleaned {
-            write(core, inner, &kind, &current, &object, new, now);
-            let ended = serve(core, inner, name);
+            write(api, inner, &kind, &current, &object, new, now);
+            let ended = serve(api, inner, name);
             return again(ended);
         }
         if status::is_true(&object, "Established")
-            && let Some(stored_as) = core.registry.read().stored_as(name)
+            && let Some(stored_as) = api.registry.read().stored_as(name)
             && has_objects(inner, &stored_as)
         {
             let step = if cleaned { Step::Done } else { Step::Clean(stored_as) };
@@ -128,7 +150,7 @@ fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: boo
             let last = current.at_revision(&kind, inner.state.next_revision());
             inner.state.remove(&kind.storage, Arc::new(last));
         } else {
-            write(core, inner, &kind, &current, &object, new, now);
+            write(api, inner, &kind, &current, &object, new, now);
         }
         return again(None);
     }
@@ -139,10 +161,10 @@ fn step(core: &Core, inner: &mut Inner, name: &str, now: Timestamp, cleaned: boo
     };
     if let Some(new) = status::next(&object, &others, &time) {
         let names_changed = names(&new) != names(&object);
-        write(core, inner, &kind, &current, &object, new, now);
+        write(api, inner, &kind, &current, &object, new, now);
         return Stepped { step: Step::Again, ended: None, names_changed };
     }
-    let ended = serve(core, inner, name);
+    let ended = serve(api, inner, name);
     Stepped { step: Step::Done, ended, names_changed: false }
 }
 
@@ -166,7 +188,7 @@ fn has_objects(inner: &Inner, kind: &ServedResource) -> bool {
 }
 
 fn write(
-    core: &Core,
+    api: &ApiState,
     inner: &mut Inner,
     kind: &ServedResource,
     current: &Stored,
@@ -175,48 +197,19 @@ fn write(
     now: Timestamp,
 ) {
     let revision = inner.state.next_revision();
-    let managed = rest::of_controllers(core, kind, old, current.managed(), &new, now);
+    let managed = of_controllers(api, kind, old, current.managed(), &new, now);
     let stored = Stored::new(kind, current.key.clone(), revision, &mut new, &managed.encode());
     inner.state.put(&kind.storage, Arc::new(stored));
 }
 
 /// Serves the kinds as the definition has them now, or withdraws them.
-fn serve(core: &Core, inner: &Inner, name: &str) -> Option<Ended> {
+fn serve(api: &ApiState, inner: &Inner, name: &str) -> Option<Ended> {
     let stored = inner.state.get(TABLE, &Key::new("", name))?;
     let object = stored.object();
-    let mut registry = core.registry.write();
+    let mut registry = api.registry.write();
     if status::is_true(&object, "NamesAccepted") || status::is_true(&object, "Established") {
         registry.serve(name, &object, inner.state.revision())
     } else {
         registry.withdraw(name)
     }
-}
-
-/// Creates a definition, or replaces the one of its name, as a client would.
-///
-/// # Errors
-///
-/// [`InvalidKind`] with what the API would have answered.
-pub(crate) fn register(
-    core: &Core,
-    definition: &CustomResourceDefinition,
-) -> Result<(), InvalidKind> {
-    let refused = |name: &str, why: &str| InvalidKind::refused(name, why);
-    let mut said = definition.metadata.name.clone().unwrap_or_default();
-    let object =
-        serde_json::to_value(definition).map_err(|error| refused(&said, &error.to_string()))?;
-    let Value::Object(mut object) = object else { return Ok(()) };
-    if said.is_empty() {
-        said = format!("{}.{}", definition.spec.names.plural, definition.spec.group);
-        metadata::set(&mut object, "name", said.as_str());
-    }
-    for member in ["apiVersion", "kind", "status"] {
-        object.remove(member);
-    }
-    for member in ["resourceVersion", "uid"] {
-        metadata::of(&mut object).remove(member);
-    }
-    rest::put_definition(core, object).map_err(|status| refused(&said, status.message()))?;
-    settle(core, &said);
-    Ok(())
 }

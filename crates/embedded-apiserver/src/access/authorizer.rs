@@ -1,0 +1,152 @@
+//! What the roles and bindings in the store allow.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use serde_json::Value;
+
+use crate::access::attributes::Attributes;
+use crate::access::ledger::Ledger;
+use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
+use crate::access::rule::{Atom, Rule};
+use crate::identity::User;
+use crate::kind::Kind;
+use crate::store::Store;
+use crate::store::state::news::News;
+
+/// The group of roles and bindings.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
+/// The store's tables of roles and bindings.
+const TABLES: [(&str, Table); 4] = [
+    ("rbac.authorization.k8s.io/clusterroles", Table::Roles),
+    ("rbac.authorization.k8s.io/roles", Table::Roles),
+    ("rbac.authorization.k8s.io/clusterrolebindings", Table::Bindings),
+    ("rbac.authorization.k8s.io/rolebindings", Table::Bindings),
+];
+
+/// Decides, if roles are to decide; otherwise everybody may do everything.
+#[derive(Debug)]
+pub(crate) struct Authorizer {
+    enabled: bool,
+    store: Arc<Store>,
+    compiled: RwLock<Compiled>,
+    ledger: Mutex<Ledger>,
+}
+
+/// The policy as of some revision.
+#[derive(Debug, Default)]
+struct Compiled {
+    policy: Policy,
+    /// The store's revision up to which it was read.
+    revision: u64,
+}
+
+impl Authorizer {
+    /// Decides by the roles and bindings in `store`.
+    pub(crate) fn new(enabled: bool, store: Arc<Store>) -> Self {
+        Self { enabled, store, compiled: RwLock::default(), ledger: Mutex::default() }
+    }
+
+    pub(crate) const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// What the roles say now, without a note of it: what reviews ask.
+    pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
+        if !self.enabled {
+            return Decision::Always;
+        }
+        self.with_policy(|policy| policy.decide(user, asked))
+    }
+
+    /// What the roles say now, noted as used or refused.
+    pub(crate) fn authorize(&self, user: &User, asked: &Attributes<'_>) -> Result<(), String> {
+        let decision = self.decide(user, asked);
+        self.note(user, asked, &decision);
+        match decision {
+            Decision::Always | Decision::Granted { .. } => Ok(()),
+            Decision::Refused { reason } => Err(reason),
+        }
+    }
+
+    /// Notes what was decided as used or refused.
+    pub(super) fn note(&self, user: &User, asked: &Attributes<'_>, decision: &Decision) {
+        match decision {
+            Decision::Always => {}
+            Decision::Granted { binding, atom, .. } => {
+                self.ledger.lock().used(user, binding, atom.clone());
+            }
+            Decision::Refused { .. } => self.ledger.lock().refused(user, asked),
+        }
+    }
+
+    /// Notes that the user needed what it holds to hand it on, each grant once.
+    pub(super) fn note_held(&self, user: &User, needed: &[(Arc<Binding>, Atom)]) {
+        let mut noted = BTreeSet::new();
+        let mut ledger = self.ledger.lock();
+        for (binding, atom) in needed {
+            if noted.insert((&binding.namespace, &binding.name, atom)) {
+                ledger.used(user, binding, atom.clone());
+            }
+        }
+    }
+
+    pub(super) fn note_refused(&self, user: &User, asked: &Attributes<'_>) {
+        self.ledger.lock().refused(user, asked);
+    }
+
+    pub(crate) fn held(&self, user: &User, namespace: &str) -> Vec<Held> {
+        self.with_policy(|policy| policy.held(user, namespace))
+    }
+
+    pub(super) fn missing(&self, user: &User, namespace: &str) -> Vec<Arc<str>> {
+        self.with_policy(|policy| policy.missing(user, namespace))
+    }
+
+    /// The rules of a role that a binding in this namespace (empty: of the cluster) names.
+    pub(super) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[Rule]>> {
+        self.with_policy(|policy| policy.rules(role, namespace).map(|(rules, _)| Arc::clone(rules)))
+    }
+
+    /// Whether writes to this kind are checked for what they grant.
+    pub(crate) fn watches(&self, kind: &Kind) -> bool {
+        self.enabled && kind.group() == GROUP
+    }
+
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock()
+    }
+
+    /// Shows the policy as the store has it now. What changed since the last time is read, and
+    /// nothing else.
+    pub(super) fn with_policy<T>(&self, look: impl FnOnce(&Policy) -> T) -> T {
+        let newest = self.store.revision();
+        let compiled = self.compiled.read();
+        if compiled.revision >= newest {
+            return look(&compiled.policy);
+        }
+        drop(compiled);
+        let mut compiled = self.compiled.write();
+        compiled.catch_up(&self.store);
+        look(&compiled.policy)
+    }
+}
+
+impl Compiled {
+    fn catch_up(&mut self, store: &Store) {
+        let News { anew, changes, revision } =
+            store.news(&TABLES.map(|(name, _)| name), self.revision);
+        if anew {
+            self.policy.clear();
+        }
+        for (at, object, removed) in changes {
+            let Some(&(_, table)) = TABLES.get(at) else { continue };
+            let place: Place = (object.key.namespace().into(), object.key.name().into());
+            let object = (!removed).then(|| Value::Object(object.object()));
+            self.policy.change(table, &place, object.as_ref());
+        }
+        self.policy.settle();
+        self.revision = revision;
+    }
+}

@@ -1,0 +1,3 @@
+//! What Kubernetes' own controllers do about objects.
+
+pub(crate) mod definitions;

@@ -1,0 +1,168 @@
+//! Which part answers a request: objects, questions about access, discovery, OpenAPI.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+
+use crate::access;
+use crate::body::Body;
+use crate::builtin::reviews::is_review;
+use crate::builtin::{self, Builtin};
+use crate::controllers;
+use crate::discovery;
+use crate::identity::User;
+use crate::media::{self, Dress};
+use crate::openapi::document::Documents;
+use crate::protobuf;
+use crate::query::Query;
+use crate::response::{text, warn};
+use crate::rest::{
+    self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
+    rescale, reviews, scale, watch, way,
+};
+use crate::route::{self, Route, old_watch};
+use crate::status::Status;
+use crate::table;
+
+/// The API as requests see it that have passed the log and the faults.
+#[derive(Debug)]
+pub(crate) struct Handler {
+    pub(crate) api: Arc<ApiState>,
+    openapi: Documents,
+}
+
+impl Handler {
+    pub(crate) fn new(api: ApiState) -> Self {
+        Self { api: Arc::new(api), openapi: Documents::default() }
+    }
+
+    /// The same request, if its user may make it.
+    pub(crate) fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
+        access::admit(&self.api.access, request)
+    }
+}
+
+impl Handler {
+    /// Answers one request whose body has been read.
+    pub(crate) async fn serve(&self, request: Request<Bytes>) -> Response<Body> {
+        let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
+        let mut deprecated = None;
+        // Nothing is odd where nothing is encoded.
+        let encoded = request
+            .uri()
+            .path_and_query()
+            .map(|path| path.as_str())
+            .filter(|path| path.contains('%'));
+        let encoded = encoded.map(str::to_owned);
+        let refused = |status| match &encoded {
+            Some(encoded) => odd_places::as_sent(encoded, status).into_response(),
+            None => status.into_response(),
+        };
+        let mut response = self.answer(request, &mut deprecated).await.unwrap_or_else(refused);
+        if let Some(warning) = deprecated {
+            let others: Vec<_> =
+                response.headers().get_all(header::WARNING).iter().cloned().collect();
+            response.headers_mut().remove(header::WARNING);
+            warn(&mut response, warning);
+            for other in others {
+                response.headers_mut().append(header::WARNING, other);
+            }
+        }
+        dress.wear(response).await
+    }
+
+    /// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a
+    /// request is refused for is looked at in the order in which the real server's filters and handlers
+    /// do it: of several mistakes the first is said.
+    async fn answer(
+        &self,
+        mut request: Request<Bytes>,
+        deprecated: &mut Option<&'static str>,
+    ) -> Result<Response<Body>, Status> {
+        let api = &self.api;
+        let old_watch = old_watch::modern(request.uri());
+        if let Some(uri) = &old_watch {
+            *request.uri_mut() = uri.clone();
+        }
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        if !query.flag("watch") {
+            query.check_timeout()?;
+        }
+        let route = route::route(request.uri().path(), &api.registry.read());
+        if matches!(route, Route::Nothing | Route::NoSuchResource)
+            && let Some(named) =
+                builtin::unserved::named_by(request.uri().path(), &api.registry.read())
+        {
+            return Err(Status::not_implemented(&format!("the resource {named}")));
+        }
+        let target = match route {
+            Route::Nothing => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
+            Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
+            Route::WatchOfNothing => return Ok(watch_of_nothing(request.uri().path())),
+            Route::Objects(target) => target,
+            Route::WithoutNamespace(target) => {
+                odd_places::without_namespace(target, request.method())
+            }
+            route => return discovery::answer(&api.registry, &self.openapi, &route, &request),
+        };
+        if old_watch.is_some() && request.method() != Method::GET {
+            return Err(Status::method_not_allowed());
+        }
+        if request.method() != Method::GET && way::is_for_reading_only(&target) {
+            return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
+        }
+        let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
+        way::check(&target, &request)?;
+        let form = media::accepted(request.headers())?;
+        // Refused before this, a request has not come as far as to the kind.
+        *deprecated = target.kind.builtin.and_then(Builtin::deprecated);
+        let table = table::Wish::of(request.headers(), &query)?;
+        let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
+        odd_places::check(&target, &query, &request)?;
+        if is_review(&target.kind) {
+            return reviews::answer(api, &target, &query, request);
+        }
+        let call = Call { api, user: &user, target: &target, query: &query, request: &request };
+        if target.subresource.as_deref() == Some("scale") {
+            let response =
+                odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
+            return Ok(match table {
+                Some(wish) => wish.grant(&rescale::SCALES, &api.clock, response),
+                None => response,
+            });
+        }
+        let writes = !matches!(*request.method(), Method::GET);
+        let response = match (request.method(), target.name.as_deref()) {
+            (&Method::GET, Some(name)) => get(api, &target, name, &query, form).await,
+            (&Method::GET, None) if query.flag("watch") => {
+                media::check_stream(request.headers())?;
+                let of_lists = media::prefers_metadata_lists(request.headers());
+                watch(api, &target, &query, form, of_lists).await
+            }
+            (&Method::GET, None) => list(api, &target, &query, form).await,
+            (&Method::POST, _) => create(call).map(|w| w.into_response(&target.kind, form)),
+            (&Method::PUT, Some(_)) => replace(call).map(|w| w.into_response(&target.kind, form)),
+            (&Method::PATCH, Some(_)) => patch(call).map(|w| w.into_response(&target.kind, form)),
+            (&Method::DELETE, Some(_)) => delete(call, form),
+            (&Method::DELETE, None) => delete_collection(call, form).await,
+            _ => Err(Status::method_not_allowed()),
+        };
+        if writes {
+            controllers::definitions::written(api, &target, &request);
+        }
+        let mut response = odd_places::in_store(&target, request.method(), response)?;
+        rest::warn_of_deprecation(&target.kind, &mut response);
+        Ok(match table {
+            Some(wish) => wish.grant(&target.kind, &api.clock, response),
+            None => response,
+        })
+    }
+}
+
+/// A path that ends where a watch's resource should be is not even read.
+fn watch_of_nothing(path: &str) -> Response<Body> {
+    let why = format!("unable to determine kind and namespace from url, {path}");
+    let body = format!("Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n");
+    text(StatusCode::INTERNAL_SERVER_ERROR, body)
+}

@@ -1,0 +1,37 @@
+//! Answers as plain text, and the warnings of an answer.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+
+use crate::body::Body;
+
+/// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's
+/// default), and then the write was applied but its answer is lost.
+const MAX_WARNINGS: usize = 64;
+/// The most characters of one warning, as kube-apiserver's (`truncateItemRunes` in
+/// pkg/endpoints/filters/warning.go).
+const MAX_WARNING: usize = 256;
+
+pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        warn(&mut response, warning);
+    }
+    response
+}
+
+/// Adds a `Warning` header.
+pub(crate) fn warn(response: &mut Response<Body>, warning: &str) {
+    let warning: String = warning.chars().take(MAX_WARNING).collect();
+    // A member's name may hold what a header may not.
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+        response.headers_mut().append(header::WARNING, value);
+    }
+}
+
+pub(crate) fn text(code: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::full(body));
+    *response.status_mut() = code;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    response
+}

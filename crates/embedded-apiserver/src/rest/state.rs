@@ -1,0 +1,57 @@
+//! What requests for objects work on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+
+use crate::access::Authorizer;
+use crate::admission::Hooks;
+use crate::clock::Clock;
+use crate::registry::Registry;
+use crate::store::Store;
+use crate::store::state::Window;
+use crate::tokens::Tokens;
+
+/// Switches that hold for the life of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// How much of the past each table keeps.
+    pub(crate) history: Window,
+    pub(crate) bookmark_interval: Duration,
+    pub(crate) check_namespaces: bool,
+    /// Claims and volumes get their protection finalizers at creation (the admission plugin
+    /// StorageObjectInUseProtection): only with an actor that takes them away again.
+    pub(crate) protect_volumes: bool,
+    /// Roles and bindings decide who may do what.
+    pub(crate) rbac: bool,
+}
+
+/// The kinds, their objects, and who may do what with them.
+#[derive(Debug)]
+pub(crate) struct ApiState {
+    pub(crate) options: Options,
+    pub(crate) clock: Clock,
+    /// Shared with replicas.
+    pub(crate) registry: Arc<RwLock<Registry>>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) access: Arc<Authorizer>,
+    pub(crate) admission: Arc<Hooks>,
+    pub(crate) tokens: Tokens,
+}
+
+impl ApiState {
+    /// An empty store in front of which the kinds of `registry` are served.
+    pub(crate) fn new(
+        options: Options,
+        registry: Arc<RwLock<Registry>>,
+        clock: Clock,
+        tokens: Tokens,
+        rng: fastrand::Rng,
+    ) -> Self {
+        let store = Arc::new(Store::new(options.history, rng));
+        let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
+        let admission = Arc::default();
+        Self { options, clock, registry, store, access, admission, tokens }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a write answers with.
+
+use std::sync::Arc;
+
+use http::{Response, StatusCode};
+
+use crate::body::Body;
+use crate::resource::ServedResource;
+use crate::response::with_warnings;
+use crate::status::json_response;
+use crate::stored::{Form, Stored};
+
+/// What a write answers with.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(super) object: Arc<Stored>,
+    pub(super) created: bool,
+    /// For the client's `Warning` headers.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Written {
+    pub(crate) fn into_response(self, kind: &ServedResource, form: Form) -> Response<Body> {
+        let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
+        with_warnings(json_response(code, self.object.to_bytes(kind, form)), &self.warnings)
+    }
+}
