@@ -74,12 +74,9 @@ impl EmbeddedApiServer {
 impl Replica {
     fn of(server: &Arc<Shared>) -> Self {
         let cache = Arc::new(Core::beside(&server.core));
-        let (revision, everything) = server
-            .core
-            .api()
-            .store
-            .write(|inner| (inner.state.revision(), inner.state.everything()));
-        cache.api().store.write(|inner| inner.state.replace_with(everything, revision));
+        let (revision, everything) =
+            server.core.api().store.write(|state| (state.revision(), state.everything()));
+        cache.api().store.write(|state| state.replace_with(everything, revision));
         // Its faults are those of the whole set-up: what is compacted is etcd.
         cache.pipeline.faults.attach(&[&cache, &server.core]);
         let front = Front {

@@ -1,5 +1,6 @@
 //! Requests for objects: one file a verb.
 
+mod admission_chain;
 mod apply;
 mod call;
 mod continuation;
@@ -7,8 +8,8 @@ mod decode;
 mod definitions;
 mod delete;
 mod duplicates;
-pub(crate) mod gate;
 mod get;
+mod guaranteed_update;
 mod list;
 pub(crate) mod odd_places;
 mod ownership;

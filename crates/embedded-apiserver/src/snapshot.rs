@@ -157,11 +157,11 @@ struct Saved {
 fn everything(core: &ApiState) -> (u64, Vec<Saved>) {
     let kinds = core.registry.read().stored();
     // Nothing is written: it is the one lock that is wanted.
-    core.store.write(|inner| {
+    core.store.write(|state| {
         let mut all = Vec::new();
         for kind in &kinds {
             let place = Place { table: &kind.storage, namespace: None, from: None };
-            let objects = inner.state.snapshot(&place, None).unwrap_or_default();
+            let objects = state.snapshot(&place, None).unwrap_or_default();
             for stored in objects {
                 let mut object = stored.object();
                 // Kept as text beside the object.
@@ -182,7 +182,7 @@ fn everything(core: &ApiState) -> (u64, Vec<Saved>) {
                 });
             }
         }
-        (inner.state.revision(), all)
+        (state.revision(), all)
     })
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod audience;
 pub(crate) mod lines;
 pub(crate) mod state;
+pub(crate) mod transaction;
 #[cfg(test)]
 mod tests;
 
@@ -11,9 +12,9 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use bytes::Bytes;
+use fastrand::Rng;
 use parking_lot::Mutex;
 
-use crate::rest::gate::Turn;
 use crate::signal::{Follower, Signal};
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
@@ -24,7 +25,8 @@ use crate::stored::{Key, Stored};
 /// All objects. Every method takes the lock for a short while and never waits for anything else.
 #[derive(Debug)]
 pub(crate) struct Store {
-    inner: Mutex<Inner>,
+    state: Mutex<State>,
+    rng: Mutex<Rng>,
     lines: Mutex<Lines>,
     /// The newest revision of all.
     newest: Signal<u64>,
@@ -71,39 +73,37 @@ pub(crate) struct Seated {
     pub(crate) refused: Option<Expired>,
 }
 
-/// What a write works on while it holds the lock.
-#[derive(Debug)]
-pub(crate) struct Inner {
-    pub(crate) state: State,
-    pub(crate) rng: fastrand::Rng,
-    /// What the write under way asks of admission hooks.
-    pub(crate) turn: Option<Box<Turn>>,
-}
-
 impl Store {
-    pub(crate) fn new(window: Window, rng: fastrand::Rng) -> Self {
+    pub(crate) fn new(window: Window, rng: Rng) -> Self {
         let state = State::new(window);
         let newest = Signal::new(state.revision());
-        Self {
-            inner: Mutex::new(Inner { state, rng, turn: None }),
-            lines: Mutex::default(),
-            newest,
-        }
+        Self { state: Mutex::new(state), rng: Mutex::new(rng), lines: Mutex::default(), newest }
     }
 
-    /// Runs one write under the lock, and afterwards wakes the watches that it concerns.
-    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut Inner) -> T) -> T {
-        let mut inner = self.inner.lock();
-        let before = inner.state.revision();
-        let outcome = write(&mut inner);
-        let after = inner.state.revision();
-        let woken = inner.state.take_woken();
-        drop(inner);
+    /// Writes under the lock, and afterwards wakes the watches that it concerns. For writes that
+    /// are quickly decided; others are transactions.
+    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock();
+        let before = state.revision();
+        let outcome = write(&mut state);
+        let after = state.revision();
+        let woken = state.take_woken();
+        drop(state);
         woken.into_iter().for_each(Waker::wake);
         if after != before {
             self.newest.change(|revision| raise(revision, after));
         }
         outcome
+    }
+
+    /// What the objects are at this moment.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.state.lock())
+    }
+
+    /// Draws from the store's random numbers, which are seeded.
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
+        draw(&mut self.rng.lock())
     }
 
     /// Becomes changed with each write.
@@ -112,11 +112,11 @@ impl Store {
     }
 
     pub(crate) fn revision(&self) -> u64 {
-        self.inner.lock().state.revision()
+        self.state.lock().revision()
     }
 
     pub(crate) fn get(&self, table: &str, key: &Key) -> Option<Arc<Stored>> {
-        self.inner.lock().state.get(table, key).cloned()
+        self.state.lock().get(table, key).cloned()
     }
 
     /// Lets a watch in. Its seat must be given back by [`leave`](Self::leave).
@@ -127,7 +127,7 @@ impl Store {
         interest: Interest,
         from: Beginning,
     ) -> Result<Seated, Expired> {
-        let state = &mut self.inner.lock().state;
+        let state = &mut self.state.lock();
         let now = state.revision();
         let (objects, revision, refused) = match from {
             Beginning::Objects => (state.snapshot(place, None)?, now, None),
@@ -142,7 +142,7 @@ impl Store {
 
     /// Gives the seat of a watch back.
     pub(crate) fn leave(&self, seat: &Seat) {
-        let waker = self.inner.lock().state.leave_seat(seat);
+        let waker = self.state.lock().leave_seat(seat);
         drop(waker);
     }
 
@@ -156,7 +156,7 @@ impl Store {
         waker: Option<&Waker>,
     ) -> Result<Changes, Expired> {
         let mut old = None;
-        let read = self.inner.lock().state.read(seat, after, max, shows, waker, &mut old);
+        let read = self.state.lock().read(seat, after, max, shows, waker, &mut old);
         drop(old);
         read
     }
@@ -185,7 +185,7 @@ impl Store {
         rest: Rest,
         matches: impl Fn(&Stored) -> bool,
     ) -> Result<Visited<Page>, Expired> {
-        self.inner.lock().state.visit(place, at, |objects| {
+        self.state.lock().visit(place, at, |objects| {
             let matching = (&mut *objects).filter(|object| matches(object));
             let found: Vec<_> = matching.take(limit).cloned().collect();
             let remaining = match rest {
@@ -199,11 +199,11 @@ impl Store {
 
     /// What changed in some tables since a reader looked last.
     pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
-        self.inner.lock().state.news(tables, after)
+        self.state.lock().news(tables, after)
     }
 
     pub(crate) fn compact(&self) {
-        self.inner.lock().state.compact();
+        self.state.lock().compact();
     }
 }
 

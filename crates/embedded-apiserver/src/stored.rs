@@ -7,7 +7,9 @@ mod pairs;
 mod tests;
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
@@ -19,7 +21,7 @@ use k8s_value::go_json;
 
 /// A version of an object, never changed again. Small, because there may be hundreds of thousands:
 /// what is in the text already is told by where it is there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
     pub(crate) revision: u64,
@@ -27,8 +29,8 @@ pub(crate) struct Stored {
     /// Values of the selectable fields, by path.
     fields: Pairs,
     /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace
-    /// included.
-    body: Box<[u8]>,
+    /// included, and without the digits of the resourceVersion: those are the revision's.
+    body: Arc<[u8]>,
     places: Places,
     /// It has a deletionTimestamp.
     ending: bool,
@@ -43,8 +45,8 @@ struct Places {
     metadata_end: u32,
     /// The uid, without quotes.
     uid: (u32, u32),
-    /// The digits of the resourceVersion.
-    version: (u32, u32),
+    /// The digits of the resourceVersion belong here. 0: it has none.
+    version: u32,
     /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0:
     /// nobody owns anything.
     managed: u32,
@@ -58,6 +60,9 @@ pub(crate) enum Form {
     /// `PartialObjectMetadata`.
     Metadata,
 }
+
+/// The revision of a version that is going to be written at the next one.
+pub(crate) const NEXT: u64 = u64::MAX;
 
 const MANAGED_FIELDS: &str = ",\"managedFields\":";
 const METADATA_PREFIX: &str =
@@ -78,13 +83,13 @@ impl Stored {
         if let Some(metadata) = metadata.as_object_mut()
             && revision != 0
         {
-            metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
+            metadata.insert("resourceVersion".to_owned(), "".into());
         }
         let ending = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
         let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
         let labels =
             labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
-        let (body, places) = write_down(object, managed);
+        let (body, places) = write_down(object, managed, revision != 0);
         let fields = if kind.selectable().is_empty() {
             Pairs::default()
         } else {
@@ -100,7 +105,7 @@ impl Stored {
             }
             fields
         };
-        Self { key, revision, labels, fields, body, places, ending, unsaid: false }
+        Self { key, revision, labels, fields, body: body.into(), places, ending, unsaid: false }
     }
 
     /// Whether it is being deleted, and something holds it.
@@ -131,15 +136,15 @@ impl Stored {
 
     /// The object as JSON values, without apiVersion, kind and managedFields.
     pub(crate) fn object(&self) -> Map<String, Value> {
-        let mut json = Vec::with_capacity(self.body.len() + 1);
-        json.push(b'{');
+        let mut json = BytesMut::with_capacity(self.body.len() + 24);
+        json.put_u8(b'{');
         let mut rest = 0;
         if self.places.managed != 0 {
             let managed = range((self.places.managed, self.places.metadata_end));
-            json.extend_from_slice(self.body.get(..managed.start).unwrap_or_default());
+            self.write_part(0..managed.start, &mut json);
             rest = managed.end.saturating_sub(1);
         }
-        json.extend_from_slice(self.body.get(rest..).unwrap_or_default());
+        self.write_part(rest..self.body.len(), &mut json);
         // What was written by `new` can be read: an empty object here would be a bug of `new`, seen
         // by its tests.
         match go_json::read(&json) {
@@ -148,42 +153,31 @@ impl Stored {
         }
     }
 
-    /// The same content at another revision: the text with other digits in it.
+    /// A part of the text, with the digits of the resourceVersion if they belong there.
+    fn write_part(&self, part: Range<usize>, out: &mut BytesMut) {
+        let version = range((0, self.places.version)).end;
+        let text = |part| self.body.get(part).unwrap_or_default();
+        if version == 0 || !part.contains(&version) {
+            return out.put_slice(text(part));
+        }
+        out.put_slice(text(part.start..version));
+        // A buffer in memory takes everything.
+        let _ = write!(out, "{}", self.revision);
+        out.put_slice(text(version..part.end));
+    }
+
+    /// The same content at another revision.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
-        let old = range(self.places.version);
-        if kind.converts(self.revision) {
+        if kind.converts(self.revision) || self.places.version == 0 {
             let mut object = kind.to_storage(kind.to_version(self.object(), self.revision));
             return Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
         }
-        if old.is_empty() {
-            return Self::new(kind, self.key.clone(), revision, &mut self.object(), self.managed());
-        }
-        let digits = revision.to_string();
-        let (before, after) = (self.body.get(..old.start), self.body.get(old.end..));
-        let body =
-            [before.unwrap_or_default(), digits.as_bytes(), after.unwrap_or_default()].concat();
-        let moved = |place: u32| {
-            if place < self.places.version.1 {
-                return place;
-            }
-            place.saturating_sub(narrow(old.len())).saturating_add(narrow(digits.len()))
-        };
-        let places = Places {
-            metadata_end: moved(self.places.metadata_end),
-            uid: (moved(self.places.uid.0), moved(self.places.uid.1)),
-            version: (self.places.version.0, moved(self.places.version.1)),
-            managed: moved(self.places.managed),
-        };
-        Self {
-            key: self.key.clone(),
-            revision,
-            labels: self.labels.clone(),
-            fields: self.fields.clone(),
-            body: body.into_boxed_slice(),
-            places,
-            ending: self.ending,
-            unsaid: self.unsaid,
-        }
+        Self { revision, ..self.clone() }
+    }
+
+    /// This version, which is written at a revision.
+    pub(crate) fn written_at(self, revision: u64) -> Self {
+        Self { revision, ..self }
     }
 
     pub(crate) fn uid(&self) -> &str {
@@ -218,8 +212,7 @@ impl Stored {
         match form {
             Form::Metadata => {
                 out.put_slice(METADATA_PREFIX.as_bytes());
-                let end = usize::try_from(self.places.metadata_end).unwrap_or_default();
-                out.put_slice(self.body.get(..end).unwrap_or_default());
+                self.write_part(range((0, self.places.metadata_end)), out);
                 out.put_u8(b'}');
             }
             Form::Full => {
@@ -243,21 +236,22 @@ impl Stored {
     fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
         if kind.converts(self.revision) {
             let object = kind.to_version(self.object(), self.revision);
-            out.put_slice(&write_down(&object, self.managed()).0);
+            out.put_slice(&write_down(&object, self.managed(), false).0);
         } else {
-            out.put_slice(&self.body);
+            self.write_part(0..self.body.len(), out);
         }
     }
 
     pub(crate) fn to_bytes(&self, kind: &Kind, form: Form) -> Bytes {
-        let mut out = BytesMut::with_capacity(self.body.len() + kind.prefix.len() + 2);
+        let mut out = BytesMut::with_capacity(self.body.len() + kind.prefix.len() + 24);
         self.write(kind, form, &mut out);
         out.freeze()
     }
 }
 
-/// The text of an object, metadata first, and where things are in it.
-fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places) {
+/// The text of an object, metadata first, and where things are in it. `has_version`: it has an empty
+/// resourceVersion, whose digits come later.
+fn write_down(object: &Map<String, Value>, managed: &str, has_version: bool) -> (Vec<u8>, Places) {
     let mut body = Vec::with_capacity(512 + managed.len());
     let mut places = Places::default();
     body.extend_from_slice(b"\"metadata\":{");
@@ -269,7 +263,7 @@ fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places)
         let inside = write_member(&mut body, name, value);
         match name.as_str() {
             "uid" if value.is_string() => places.uid = inside,
-            "resourceVersion" if value.is_string() => places.version = inside,
+            "resourceVersion" if has_version => places.version = inside.0,
             _ => {}
         }
     }
@@ -286,7 +280,7 @@ fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places)
         write_member(&mut body, name, value);
     }
     body.push(b'}');
-    (body.into_boxed_slice(), places)
+    (body, places)
 }
 
 /// Writes `"name":value`, and says where the value is without its first and its last byte.

@@ -11,7 +11,6 @@ use crate::access::ledger::Ledger;
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::store::Store;
 use crate::store::state::news::News;
 
@@ -107,11 +106,6 @@ impl Authorizer {
     /// The rules of a role that a binding in this namespace (empty: of the cluster) names.
     pub(super) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[Rule]>> {
         self.with_policy(|policy| policy.rules(role, namespace).map(|(rules, _)| Arc::clone(rules)))
-    }
-
-    /// Whether writes to this kind are checked for what they grant.
-    pub(crate) fn watches(&self, kind: &Kind) -> bool {
-        self.enabled && kind.group() == GROUP
     }
 
     pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {

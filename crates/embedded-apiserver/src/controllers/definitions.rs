@@ -21,8 +21,7 @@ use crate::resource::ServedResource;
 use crate::rest::ApiState;
 use crate::rest::{delete_all, of_controllers};
 use crate::route::Target;
-use crate::store::Inner;
-use crate::store::state::Place;
+use crate::store::state::{Place, State};
 use crate::stored::{Key, Stored};
 
 pub(crate) use put::register;
@@ -52,7 +51,7 @@ pub(crate) fn settle(api: &ApiState, name: &str) {
         let mut cleaned = false;
         loop {
             let now = api.clock.now();
-            let stepped = api.store.write(|inner| step(api, inner, &name, now, cleaned));
+            let stepped = api.store.write(|state| step(api, state, &name, now, cleaned));
             drop(stepped.ended);
             if stepped.names_changed {
                 waiting.extend(beside(api, &name));
@@ -72,7 +71,7 @@ pub(crate) fn settle(api: &ApiState, name: &str) {
 /// Settles every definition.
 pub(crate) fn settle_all(api: &ApiState) {
     let place = Place { table: TABLE, namespace: None, from: None };
-    let snapshot = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let snapshot = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     let served = api.registry.read().definitions();
     let names: BTreeSet<String> =
         snapshot.iter().map(|stored| stored.key.name().to_owned()).chain(served).collect();
@@ -83,7 +82,7 @@ pub(crate) fn settle_all(api: &ApiState) {
 fn beside(api: &ApiState, name: &str) -> Vec<String> {
     let group = name.split_once('.').map_or("", |(_, group)| group);
     let place = Place { table: TABLE, namespace: None, from: None };
-    let snapshot = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let snapshot = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     let names = snapshot.iter().map(|stored| stored.key.name());
     let of_group = names
         .filter(|other| *other != name && other.split_once('.').is_some_and(|(_, of)| of == group));
@@ -119,10 +118,10 @@ pub(crate) fn written(api: &ApiState, target: &Target, request: &Request<Bytes>)
     }
 }
 
-fn step(api: &ApiState, inner: &mut Inner, name: &str, now: Timestamp, cleaned: bool) -> Stepped {
+fn step(api: &ApiState, state: &mut State, name: &str, now: Timestamp, cleaned: bool) -> Stepped {
     let key = Key::new("", name);
     let kind = api.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    let found = inner.state.get(TABLE, &key).cloned();
+    let found = state.get(TABLE, &key).cloned();
     let (Some(kind), Some(current)) = (kind, found) else {
         let ended = api.registry.write().withdraw(name);
         return Stepped { step: Step::Done, names_changed: ended.is_some(), ended };
@@ -134,81 +133,78 @@ fn step(api: &ApiState, inner: &mut Inner, name: &str, now: Timestamp, cleaned: 
         let mut new = object.clone();
         status::begin_clean_up(&mut new, &time);
         if new != object && !cleaned {
-            write(api, inner, &kind, &current, &object, new, now);
-            let ended = serve(api, inner, name);
+            write(api, state, &kind, &current, &object, new, now);
+            let ended = serve(api, state, name);
             return again(ended);
         }
         if status::is_true(&object, "Established")
             && let Some(stored_as) = api.registry.read().stored_as(name)
-            && has_objects(inner, &stored_as)
+            && has_objects(state, &stored_as)
         {
             let step = if cleaned { Step::Done } else { Step::Clean(stored_as) };
             return Stepped { step, ended: None, names_changed: false };
         }
         status::end_clean_up(&mut new, &time);
         if metadata::finalizers(&new).is_empty() {
-            let last = current.at_revision(&kind, inner.state.next_revision());
-            inner.state.remove(&kind.storage, Arc::new(last));
+            let last = current.at_revision(&kind, state.next_revision());
+            state.remove(&kind.storage, Arc::new(last));
         } else {
-            write(api, inner, &kind, &current, &object, new, now);
+            write(api, state, &kind, &current, &object, new, now);
         }
         return again(None);
     }
     let group = object.get("spec").map_or("", |spec| text(spec, "group")).to_owned();
-    let others: Vec<Object> = of_group(inner, &group);
+    let others: Vec<Object> = of_group(state, &group);
     let names = |object: &Object| {
         object.get("status").and_then(|status| status.get("acceptedNames")).cloned()
     };
     if let Some(new) = status::next(&object, &others, &time) {
         let names_changed = names(&new) != names(&object);
-        write(api, inner, &kind, &current, &object, new, now);
+        write(api, state, &kind, &current, &object, new, now);
         return Stepped { step: Step::Again, ended: None, names_changed };
     }
-    let ended = serve(api, inner, name);
+    let ended = serve(api, state, name);
     Stepped { step: Step::Done, ended, names_changed: false }
 }
 
 /// All definitions of a group: their names end in it.
-fn of_group(inner: &Inner, group: &str) -> Vec<Object> {
+fn of_group(state: &State, group: &str) -> Vec<Object> {
     let place = Place { table: TABLE, namespace: None, from: None };
     let is_of =
         |stored: &Stored| stored.key.name().split_once('.').is_some_and(|(_, of)| of == group);
-    let visited = inner.state.visit(&place, None, |objects| {
+    let visited = state.visit(&place, None, |objects| {
         objects.filter(|stored| is_of(stored)).map(|stored| stored.object()).collect::<Vec<_>>()
     });
     visited.map(|visited| visited.found).unwrap_or_default()
 }
 
-fn has_objects(inner: &Inner, kind: &ServedResource) -> bool {
+fn has_objects(state: &State, kind: &ServedResource) -> bool {
     let place = Place { table: &kind.storage, namespace: None, from: None };
-    inner
-        .state
-        .visit(&place, None, |objects| objects.next().is_some())
-        .is_ok_and(|visited| visited.found)
+    state.visit(&place, None, |objects| objects.next().is_some()).is_ok_and(|visited| visited.found)
 }
 
 fn write(
     api: &ApiState,
-    inner: &mut Inner,
+    state: &mut State,
     kind: &ServedResource,
     current: &Stored,
     old: &Object,
     mut new: Object,
     now: Timestamp,
 ) {
-    let revision = inner.state.next_revision();
+    let revision = state.next_revision();
     let managed = of_controllers(api, kind, old, current.managed(), &new, now);
     let stored = Stored::new(kind, current.key.clone(), revision, &mut new, &managed.encode());
-    inner.state.put(&kind.storage, Arc::new(stored));
+    state.put(&kind.storage, Arc::new(stored));
 }
 
 /// Serves the kinds as the definition has them now, or withdraws them.
-fn serve(api: &ApiState, inner: &Inner, name: &str) -> Option<Ended> {
-    let stored = inner.state.get(TABLE, &Key::new("", name))?;
+fn serve(api: &ApiState, state: &State, name: &str) -> Option<Ended> {
+    let stored = state.get(TABLE, &Key::new("", name))?;
     let object = stored.object();
     let mut registry = api.registry.write();
     if status::is_true(&object, "NamesAccepted") || status::is_true(&object, "Established") {
-        registry.serve(name, &object, inner.state.revision())
+        registry.serve(name, &object, state.revision())
     } else {
         registry.withdraw(name)
     }

@@ -69,9 +69,9 @@ impl Pump {
     fn take(&mut self) {
         let now = Instant::now();
         let most = self.from.options.history.changes.max(1);
-        self.from.store.write(|inner| {
-            let revision = inner.state.revision();
-            let changes = inner.state.since(self.read);
+        self.from.store.write(|state| {
+            let revision = state.revision();
+            let changes = state.since(self.read);
             self.read = revision;
             let last = self.next.as_mut().unwrap_or(&mut self.stage);
             match changes {
@@ -85,7 +85,7 @@ impl Pump {
                 }
                 // More than anybody keeps: a cache that far behind begins anew, too.
                 _ => {
-                    let leap = News { written: now, revision, what: inner.state.everything() };
+                    let leap = News { written: now, revision, what: state.everything() };
                     self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });
                 }
             }
@@ -112,9 +112,9 @@ impl Pump {
     fn tell(&mut self) {
         let Stage { leap, changes } = &mut self.stage;
         if let Some(News { revision, what, .. }) = leap.take() {
-            self.to.store.write(|inner| inner.state.replace_with(what, revision));
+            self.to.store.write(|state| state.replace_with(what, revision));
         } else if let Some(News { what: (table, change), .. }) = changes.pop_front() {
-            self.to.store.write(|inner| inner.state.follow(&table, change));
+            self.to.store.write(|state| state.follow(&table, change));
         }
     }
 }

@@ -5,15 +5,16 @@ use serde_json::Value;
 use crate::fields::{self, Applied, Managed, Refused};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
+use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::duplicates::{self, Shape};
-use crate::rest::gate::{Turn, gated};
 use crate::rest::get::{check_path_name, key_of};
+use crate::rest::guaranteed_update::guaranteed_update;
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
-    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace,
-    shown, warned,
+    Edited, New, check_number, check_said_name, creates_by_status, insert, set_namespace, shown,
+    warned,
 };
 use crate::rest::written::Written;
 use crate::status::{FieldError, Status};
@@ -37,7 +38,6 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
     let now = api.clock.now();
-    let turn = Turn::of(api, &call.writer(dry_run));
     let work_out = |current: Option<&Stored>| {
         if current.is_none() && !has_place {
             return Err(Status::not_found(kind, name));
@@ -81,41 +81,47 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         check_said_name(&new, name)?;
         Ok(WorkedOut { live, owned, object: new, managed, warnings, hidden })
     };
-    // It may take its time: done outside of the lock, and again inside only if somebody was faster.
-    let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
-    let mut taken = Taken::new(tried, turn.is_some());
+    let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
-    let written = gated(api, kind, turn, |inner| {
-        let current = inner.state.get(&kind.storage, &key).cloned();
-        let (seen, tried) = taken.take()?;
-        let is_the_same = seen == current.as_ref().map(|current| current.revision);
-        let WorkedOut { live, owned, mut object, managed, mut warnings, hidden } =
-            if is_the_same { tried? } else { work_out(current.as_deref())? };
+    let written = guaranteed_update(api, |transaction| {
+        let current = transaction.get(&kind.storage, &key);
+        let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
+            work_out(current.as_deref())?;
         let owners = Owners::Known(managed);
-        let (Some(current), Some(live)) = (&current, &live) else {
+        let refused = |status: Status| status.warned(&warnings);
+        let answer = if let (Some(current), Some(live)) = (&current, &live) {
+            let edited = Edited {
+                api,
+                kind,
+                target,
+                name,
+                current,
+                old: live,
+                owned: &owned,
+                now,
+                hidden,
+                admission: &admission,
+            };
+            edited.store(transaction, object, owners, dry_run).map_err(refused)?
+        } else {
             check_number(&object)?;
             if !dry_run {
                 metadata::of(&mut object).remove("resourceVersion");
             }
-            let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
-            let object = insert(api, inner, &new, object, owners);
-            let object = object.map_err(|status| status.warned(&warnings))?;
-            warnings.extend(warned(kind, &object, None));
-            return Ok(Written { object, created: true, warnings });
+            let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
+            insert(api, transaction, &new, object, owners).map_err(refused)?
         };
-        let edited =
-            Edited { api, kind, target, name, current, old: live, owned: &owned, now, hidden };
-        let object = edited.store(inner, object, owners, dry_run);
-        let object = object.map_err(|status| status.warned(&warnings))?;
-        warnings.extend(warned(kind, &object, Some(live)));
-        Ok(Written { object, created: false, warnings })
+        Ok((answer, live, warnings))
     });
     right.note(&api.access);
-    written
+    let (written, (answer, live, mut warnings)) = written?;
+    let object = answer.resolve(&written)?;
+    warnings.extend(warned(kind, &object, live.as_ref()));
+    Ok(Written { object, created: live.is_none(), warnings })
 }
 
 /// What an apply comes to, from one version of the object or from none.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct WorkedOut {
     live: Option<Object>,
     owned: Managed,

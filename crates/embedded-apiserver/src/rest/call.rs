@@ -9,7 +9,7 @@ use crate::access::{Attributes, CreateRight};
 use crate::identity::User;
 use crate::query::Query;
 use crate::resource::ServedResource;
-use crate::rest::gate::Writer;
+use crate::rest::admission_chain::Writer;
 use crate::rest::ownership::Author;
 use crate::rest::state::ApiState;
 use crate::route::Target;

@@ -1,5 +1,7 @@
 //! Where the writes of objects meet definitions: those of their kinds, and definitions as objects.
 
+use std::sync::Arc;
+
 use http::{HeaderValue, Response, header};
 
 use crate::body::Body;
@@ -10,8 +12,9 @@ use crate::metadata::Object;
 use crate::resource::ServedResource;
 use crate::rest::state::ApiState;
 use crate::status::{FieldErrors, Status};
+use crate::store::transaction::Transaction;
 
-/// Whether an object of a kind may be created now; asked under the store's lock.
+/// Whether an object of a kind may be created now.
 pub(super) fn may_be_created(
     api: &ApiState,
     kind: &ServedResource,
@@ -33,6 +36,24 @@ pub(super) fn may_be_created(
         }
         Some(_) => Ok(()),
     }
+}
+
+/// A new object of a kind that has a definition holds only if the kind is served when it is stored:
+/// what deletes a definition's objects may have been there before it.
+pub(super) fn require_served(
+    api: &ApiState,
+    transaction: &mut Transaction<'_>,
+    kind: &ServedResource,
+) {
+    if kind.definition().is_none() {
+        return;
+    }
+    let registry = Arc::clone(&api.registry);
+    let [group, version, plural] = [kind.group(), kind.version(), kind.plural()].map(str::to_owned);
+    transaction.require(move || {
+        let now = registry.read().find(&group, &version, &plural);
+        now.is_some_and(|now| now.definition().is_none_or(|definition| !definition.terminating))
+    });
 }
 
 fn is_implemented(api: &ApiState, object: &Object) -> Result<(), Status> {

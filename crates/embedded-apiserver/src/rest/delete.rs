@@ -21,17 +21,18 @@ use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::recorded::types::TYPES;
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
+use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
-use crate::rest::gate::{Turn, Writer, gated};
 use crate::rest::get::{check_path_name, key_of};
+use crate::rest::guaranteed_update::{Answer, guaranteed_update};
 use crate::rest::list;
 use crate::rest::state::ApiState;
 use crate::rest::write::{self, holds_content, shown};
 use crate::selector::Selector;
 use crate::status::{self, FieldError, Status, json_response};
-use crate::store::Inner;
 use crate::store::state::Place;
-use crate::stored::{Form, Key, Stored};
+use crate::store::transaction::Transaction;
+use crate::stored::{Form, Key, NEXT, Stored};
 
 /// `metav1.DeleteOptions`.
 #[derive(Debug, Default, Deserialize)]
@@ -190,9 +191,9 @@ fn is_leaf(kind: &ServedResource) -> bool {
 /// What a delete did.
 enum Deleted {
     /// It is gone; this was its last version.
-    Gone(Arc<Stored>),
+    Gone(Answer),
     /// It is still there, marked.
-    Held(Arc<Stored>),
+    Held(Answer),
     /// It would have been gone, and nothing is said of it: the real server gives up the update that
     /// takes the last finalizer away where it is only tried, and answers with what it would
     /// have filled in.
@@ -206,18 +207,23 @@ pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
     let now = api.clock.now();
-    let turn = Turn::of(api, &call.writer(options.is_dry_run()));
-    let deleted =
-        gated(api, kind, turn, |inner| delete_with(api, inner, kind, &key, &options, now));
+    let admission = AdmissionChain::of(api, call.writer(options.is_dry_run()));
+    let deleted = guaranteed_update(api, |transaction| {
+        delete_with(api, transaction, kind, &key, &options, Some(&admission), now)
+    });
     let warnings = options.warnings(kind);
-    let deleted = deleted.map_err(|status| status.warned(&warnings))?;
+    let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
     let response = match deleted {
         Deleted::Gone(last) if !answers_object => {
+            let last = last.resolve(&written)?;
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
-        Deleted::Gone(object) => json_response(StatusCode::OK, object.to_bytes(kind, form)),
+        Deleted::Gone(object) => {
+            json_response(StatusCode::OK, object.resolve(&written)?.to_bytes(kind, form))
+        }
         Deleted::Held(object) => {
+            let object = object.resolve(&written)?;
             // Only to who asks for it in the old way.
             let cascades = options.orphan_dependents == Some(false);
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -256,9 +262,9 @@ pub(crate) async fn delete_collection(
     let writer = call.writer(options.is_dry_run());
     for object in &listed.objects {
         let now = api.clock.now();
-        let turn = Turn::of(api, &Writer { name: object.key.name(), ..writer });
-        match gated(api, kind, turn, |inner| {
-            delete_with(api, inner, kind, &object.key, &options, now)
+        let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
+        match guaranteed_update(api, |transaction| {
+            delete_with(api, transaction, kind, &object.key, &options, Some(&admission), now)
         }) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
@@ -271,27 +277,30 @@ pub(crate) async fn delete_collection(
 /// Deletes all objects of a kind, as far as nothing holds them.
 pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
     let place = Place { table: &kind.storage, namespace: None, from: None };
-    let objects = api.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    let objects = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     for object in objects {
         let now = api.clock.now();
         let options = DeleteOptions::default();
         // Somebody else may be faster.
-        let _gone = api.store.write(|inner| delete_one(inner, kind, &object.key, &options, now));
+        let _gone = guaranteed_update(api, |transaction| {
+            delete_one(transaction, kind, &object.key, &options, None, now)
+        });
     }
 }
 
 /// Deletes an object, and what goes with it.
 fn delete_with(
     api: &ApiState,
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     key: &Key,
     options: &DeleteOptions,
+    admission: Option<&AdmissionChain<'_>>,
     now: Timestamp,
 ) -> Result<Deleted, Status> {
-    let deleted = delete_one(inner, kind, key, options, now)?;
+    let deleted = delete_one(transaction, kind, key, options, admission, now)?;
     if matches!(deleted, Deleted::Gone(_)) && !options.is_dry_run() {
-        gone(api, inner, kind, key, now);
+        gone(api, transaction, kind, key, now);
     }
     Ok(deleted)
 }
@@ -300,7 +309,7 @@ fn delete_with(
 /// pkg/registry/core/service/storage).
 pub(super) fn gone(
     api: &ApiState,
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     key: &Key,
     now: Timestamp,
@@ -308,26 +317,25 @@ pub(super) fn gone(
     if kind.builtin == Some(Builtin::Service)
         && let Some(endpoints) = api.registry.read().find("", "v1", "endpoints")
     {
-        // Nobody is asked about them (`rest.ValidateAllObjectFunc`): the Service has gone already.
-        // Often there are none.
-        let turn = inner.turn.take();
-        let _gone = delete_one(inner, &endpoints, key, &DeleteOptions::default(), now);
-        inner.turn = turn;
+        // Nobody is asked about them (`rest.ValidateAllObjectFunc`). Often there are none.
+        let _gone = delete_one(transaction, &endpoints, key, &DeleteOptions::default(), None, now);
     }
 }
 
 fn delete_one(
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     key: &Key,
     options: &DeleteOptions,
+    admission: Option<&AdmissionChain<'_>>,
     now: Timestamp,
 ) -> Result<Deleted, Status> {
     let name = key.name();
-    let found = inner.state.get(&kind.storage, key).cloned();
+    let found = transaction.get(&kind.storage, key);
     let current = found.ok_or_else(|| Status::not_found(kind, name))?;
     if kind.builtin == Some(Builtin::Namespace)
-        && let Some(done) = namespaces::first_steps(inner, kind, &current, options, now)?
+        && let Some(done) =
+            namespaces::first_steps(transaction, kind, &current, options, admission, now)?
     {
         return Ok(done);
     }
@@ -336,7 +344,9 @@ fn delete_one(
     }
     let dry_run = options.is_dry_run();
     let old = shown(kind, &current);
-    inner.deletable(&current, &old)?;
+    if let Some(chain) = admission {
+        chain.validate_deletion(&old)?;
+    }
     let mut new = old.clone();
     // An object's own finalizers are stronger than what goes without saying of its kind.
     let marked =
@@ -385,31 +395,28 @@ fn delete_one(
             return Err(write::unmet(kind, namespace, name, &why, false));
         }
         if dry_run {
-            return Ok(Deleted::Gone(current));
+            return Ok(Deleted::Gone(Answer::Known(current)));
         }
-        let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
-        inner.state.remove(&kind.storage, Arc::clone(&last));
-        return Ok(Deleted::Gone(last));
+        let last = transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+        return Ok(Deleted::Gone(Answer::Change(last)));
     }
     mark(kind, &mut new, grace, now);
     if new == old && !current.leaves_unsaid() {
-        return Ok(Deleted::Held(current));
+        return Ok(Deleted::Held(Answer::Known(current)));
     }
-    let revision = if dry_run { current.revision } else { inner.state.next_revision() };
+    let revision = if dry_run { current.revision } else { NEXT };
     let mut object = kind.to_storage(new);
-    let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
-    if !dry_run {
-        inner.state.put(&kind.storage, Arc::clone(&stored));
+    let stored = Stored::new(kind, key.clone(), revision, &mut object, current.managed());
+    let of = |answer| if held { Deleted::Held(answer) } else { Deleted::Gone(answer) };
+    if dry_run {
+        return Ok(of(Answer::Known(Arc::new(stored))));
     }
-    if !held && dry_run {
-        return Ok(Deleted::Gone(stored));
+    let last = (!held).then(|| stored.at_revision(kind, NEXT));
+    let mut change = transaction.put(&kind.storage, stored);
+    if let Some(last) = last {
+        change = transaction.remove(&kind.storage, last);
     }
-    if !held {
-        let last = Arc::new(stored.at_revision(kind, inner.state.next_revision()));
-        inner.state.remove(&kind.storage, Arc::clone(&last));
-        return Ok(Deleted::Gone(last));
-    }
-    Ok(Deleted::Held(stored))
+    Ok(of(Answer::Change(change)))
 }
 
 fn check_preconditions(

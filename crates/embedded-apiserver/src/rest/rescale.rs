@@ -18,10 +18,11 @@ use crate::patch::{Patch, Patched};
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
+use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
-use crate::rest::gate::{Turn, gated};
 use crate::rest::get::key_of;
+use crate::rest::guaranteed_update::guaranteed_update;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
 use crate::rest::state::ApiState;
 use crate::rest::write::{
@@ -183,9 +184,9 @@ pub(super) fn write(
         Wish::Patch { .. } | Wish::Apply(..) => Vec::new(),
     };
     let main = Target { subresource: None, ..target.clone() };
-    let turn = Turn::of(api, &call.writer(dry_run));
-    let written = gated(api, kind, turn, |inner| {
-        let current = inner.state.get(&kind.storage, &key_of(target, name)).cloned();
+    let admission = AdmissionChain::of(api, call.writer(dry_run));
+    let written = guaranteed_update(api, |transaction| {
+        let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
         let old = shown(kind, &current);
         let owned = Managed::parse(current.managed());
@@ -236,14 +237,15 @@ pub(super) fn write(
             owned: &owned,
             now,
             hidden: Hidden::default(),
+            admission: &admission,
         };
-        let written =
-            edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
-        let mut warnings = warnings;
-        warnings.extend(warned(kind, &written, Some(&old)));
-        Ok((written, warnings))
+        let answer =
+            edited.store(transaction, parent, Owners::Known(managed), dry_run).map_err(refused)?;
+        Ok((answer, old, warnings))
     });
-    let (written, mut warnings) = written.map_err(|status| status.warned(&said))?;
+    let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
+    let written = answer.resolve(&written)?;
+    warnings.extend(warned(kind, &written, Some(&old)));
     said.append(&mut warnings);
     let (scale, _) = scale::read(paths, &shown(kind, &written))?;
     Ok(with_warnings(scale::response(&scale, form), &said))

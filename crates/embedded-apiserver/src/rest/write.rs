@@ -1,10 +1,9 @@
-//! Writes: an object from outside is created, or meets the one that is stored, under the store's
-//! lock.
+//! Writes: an object from outside is created, or meets the one that is stored.
 
 mod update;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -19,14 +18,15 @@ use crate::metadata::{self, Object};
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
+use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::apply;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::definitions;
 use crate::rest::delete;
 use crate::rest::duplicates::{self, Shape};
-use crate::rest::gate::{Turn, gated};
 use crate::rest::get::{check_path_name, key_of};
+use crate::rest::guaranteed_update::{Answer, guaranteed_update};
 use crate::rest::odd_places;
 use crate::rest::ownership::{Author, Owners};
 use crate::rest::state::ApiState;
@@ -34,9 +34,8 @@ use crate::rest::version::parse_version;
 use crate::rest::written::Written;
 use crate::route::Target;
 use crate::status::{FieldError, FieldErrors, Status};
-use crate::store::Inner;
-use crate::store::state::Place;
-use crate::stored::{Key, Stored};
+use crate::store::transaction::Transaction;
+use crate::stored::{Key, NEXT, Stored};
 use k8s_value::names;
 
 pub(super) use update::{
@@ -45,7 +44,7 @@ pub(super) use update::{
 pub(crate) use update::{patch, replace};
 
 /// The table of the namespaces.
-const NAMESPACES: &str = "/namespaces";
+static NAMESPACES: LazyLock<Arc<str>> = LazyLock::new(|| "/namespaces".into());
 /// What names are made up from.
 const BASE: &str = "metadata.generateName";
 /// The largest object that etcd takes, by its default.
@@ -61,17 +60,23 @@ pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
     media::require_json(request.headers())?;
     let (dry_run, validation) = query.write_options("CreateOptions", Vec::new())?;
     let author = call.author();
-    let mut decoded = decode::body(kind, request, validation)?;
-    decoded.remove_equal_owners("");
-    let Decoded { object, mut warnings, sent, hidden } = decoded;
-    let new = New::at(target, api.clock.now(), dry_run).hiding(hidden);
-    let turn = Turn::of(api, &call.writer(dry_run));
-    let mut taken = Taken::new((object, sent), turn.is_some());
-    let object = gated(api, kind, turn, |inner| {
-        let (object, sent) = taken.take()?;
-        insert(api, inner, &new, object, Owners::Changes(&author, sent))
+    let read = || {
+        let mut decoded = decode::body(kind, request, validation)?;
+        decoded.remove_equal_owners("");
+        Ok(decoded)
+    };
+    let mut first = read()?;
+    let (mut warnings, hidden) = (std::mem::take(&mut first.warnings), first.hidden);
+    let mut first = Some(first);
+    let admission = AdmissionChain::of(api, call.writer(dry_run));
+    let new = New::at(target, &admission, api.clock.now(), dry_run).hiding(hidden);
+    let written = guaranteed_update(api, |transaction| {
+        // A write that begins anew reads its body again.
+        let Decoded { object, sent, .. } = first.take().map_or_else(read, Ok)?;
+        insert(api, transaction, &new, object, Owners::Changes(&author, sent))
     });
-    let object = object.map_err(|status| status.warned(&warnings))?;
+    let (written, answer) = written.map_err(|status| status.warned(&warnings))?;
+    let object = answer.resolve(&written)?;
     warnings.extend(warned(kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }
@@ -98,26 +103,13 @@ pub(crate) fn create_object(
         subresource: None,
         hidden: Hidden::default(),
         uid,
+        admission: None,
     };
-    api.store
-        .write(|inner| insert(api, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
-}
-
-/// What a write takes: cloned if the write may begin anew.
-pub(super) struct Taken<T> {
-    value: Option<T>,
-    again: bool,
-}
-
-impl<T: Clone> Taken<T> {
-    pub(super) const fn new(value: T, again: bool) -> Self {
-        Self { value: Some(value), again }
-    }
-
-    pub(super) fn take(&mut self) -> Result<T, Status> {
-        let value = if self.again { self.value.clone() } else { self.value.take() };
-        value.ok_or_else(|| Status::internal("a write began anew"))
-    }
+    let (written, answer) = guaranteed_update(api, |transaction| {
+        let owners = Owners::Changes(&author, Sent::Nothing);
+        insert(api, transaction, &new, object.clone(), owners)
+    })?;
+    answer.resolve(&written)
 }
 
 /// Where and how an object is created.
@@ -134,10 +126,17 @@ pub(super) struct New<'a> {
     by_update: Option<&'a CreateRight<'a>>,
     subresource: Option<&'a str>,
     hidden: Hidden,
+    /// Who has a say in it: none in what the server makes for itself.
+    admission: Option<&'a AdmissionChain<'a>>,
 }
 
 impl<'a> New<'a> {
-    pub(super) fn at(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
+    pub(super) fn at(
+        target: &'a Target,
+        admission: &'a AdmissionChain<'a>,
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Self {
         let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
         Self {
             kind: &target.kind,
@@ -148,16 +147,18 @@ impl<'a> New<'a> {
             subresource,
             hidden: Hidden::default(),
             uid: None,
+            admission: Some(admission),
         }
     }
 
     pub(super) fn by_update(
         target: &'a Target,
+        admission: &'a AdmissionChain<'a>,
         right: &'a CreateRight<'a>,
         now: Timestamp,
         dry_run: bool,
     ) -> Self {
-        Self { by_update: Some(right), ..Self::at(target, now, dry_run) }
+        Self { by_update: Some(right), ..Self::at(target, admission, now, dry_run) }
     }
 
     pub(super) fn hiding(self, hidden: Hidden) -> Self {
@@ -173,12 +174,13 @@ pub(super) fn creates_by_status(kind: &ServedResource) -> bool {
 
 pub(super) fn insert(
     api: &ApiState,
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     new: &New<'_>,
     mut object: Object,
     owners: Owners<'_>,
-) -> Result<Arc<Stored>, Status> {
-    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, uid } = *new;
+) -> Result<Answer, Status> {
+    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, uid, admission } =
+        *new;
     // What is no version is none.
     let said_version = metadata::text(&object, "resourceVersion").to_owned();
     let version = parse_version(&said_version).unwrap_or(0);
@@ -192,29 +194,31 @@ pub(super) fn insert(
         }
     }
     if let Some(namespace) = namespace {
-        check_namespace(api, inner, kind, namespace, &object)?;
+        check_namespace(api, transaction, kind, namespace, &object)?;
     }
-    let unmutated = inner.asks().then(|| object.clone());
-    let mut object = inner.mutated(object, None)?;
+    let unmutated = admission.filter(|chain| chain.mutates()).map(|_| object.clone());
+    let mut object = match admission {
+        Some(chain) => chain.mutate(object, None)?,
+        None => object,
+    };
     set_namespace(&mut object, namespace)?;
     let table = Arc::clone(&kind.storage);
     let place = namespace.unwrap_or_default();
     let base = metadata::text(&object, "generateName").to_owned();
     if metadata::text(&object, "name").is_empty() && !base.is_empty() {
         // As the real server: some tries to find a free name before the client is told.
-        let taken =
-            |inner: &Inner, name: &str| inner.state.get(&table, &Key::new(place, name)).is_some();
-        let mut name = metadata::generate_name(&base, &mut inner.rng);
+        let generate = || api.store.draw(|rng| metadata::generate_name(&base, rng));
+        let mut name = generate();
         for _ in 0..7 {
-            if !taken(inner, &name) {
+            if api.store.get(&table, &Key::new(place, &name)).is_none() {
                 break;
             }
-            name = metadata::generate_name(&base, &mut inner.rng);
+            name = generate();
         }
         metadata::set(&mut object, "name", name);
     }
     let name = metadata::text(&object, "name").to_owned();
-    let uid = uid.map_or_else(|| metadata::new_uid(&mut inner.rng), str::to_owned);
+    let uid = uid.map_or_else(|| api.store.draw(metadata::new_uid), str::to_owned);
     metadata::set(&mut object, "uid", uid);
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
     if kind.builtin.is_none_or(Builtin::has_generation) {
@@ -231,6 +235,7 @@ pub(super) fn insert(
         object.remove("status");
     }
     definitions::may_be_created(api, kind, &object, &name)?;
+    definitions::require_served(api, transaction, kind);
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
@@ -256,7 +261,7 @@ pub(super) fn insert(
             rules::reset_status(builtin, &mut object);
         } else {
             rules::prepare_create(builtin, &mut object, now, api.options.protect_volumes);
-            allocate(inner, kind, &name, &mut object, None, dry_run)?;
+            allocate(api, transaction, kind, &name, &mut object, None, dry_run)?;
         }
     }
     decode::check_own_type(kind, &object, None, subresource)?;
@@ -280,7 +285,7 @@ pub(super) fn insert(
         return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
     }
     let key = Key::new(place, &name);
-    if let Some(found) = inner.state.get(&table, &key) {
+    if let Some(found) = transaction.get(&table, &key) {
         // A name that was made up is spoken of in the words of the group that has the rules.
         let older = !base.is_empty() && (kind.builtin == Some(Builtin::EventV1));
         let older = older.then(|| api.registry.read().find("", "v1", "events")).flatten();
@@ -296,12 +301,14 @@ pub(super) fn insert(
     if hidden.ends_at_zero && by_update.is_some() && kind.builtin.is_some() {
         metadata::set(&mut object, "deletionTimestamp", Value::Null);
     }
-    inner.validated(&object)?;
+    if let Some(chain) = admission {
+        chain.validate(&object, None)?;
+    }
     if dry_run && !said_version.is_empty() {
         // What is tried keeps what it says, be it a version or not.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    put(inner, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
+    put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
 }
 
 /// An object as it was sent, with its defaults.
@@ -334,13 +341,13 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
 /// nobody.
 fn check_namespace(
     api: &ApiState,
-    inner: &Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     namespace: &str,
     object: &Object,
 ) -> Result<(), Status> {
     odd_places::may_hold_objects(namespace)?;
-    match inner.state.get(NAMESPACES, &Key::new("", namespace)) {
+    match transaction.get(&NAMESPACES, &Key::new("", namespace)) {
         Some(found) if found.is_being_deleted() => {
             // It has no name yet if that is to be made up (`extractResourceName` of
             // k8s.io/apiserver/pkg/admission).
@@ -356,10 +363,10 @@ fn check_namespace(
 /// The same of an object that is there already: its namespace may be going away, but not be gone.
 pub(in crate::rest) fn check_namespace_of_update(
     api: &ApiState,
-    inner: &Inner,
+    transaction: &mut Transaction<'_>,
     namespace: &str,
 ) -> Result<(), Status> {
-    let there = inner.state.get(NAMESPACES, &Key::new("", namespace)).is_some();
+    let there = transaction.get(&NAMESPACES, &Key::new("", namespace)).is_some();
     if there { Ok(()) } else { missing(api, namespace) }
 }
 
@@ -422,30 +429,30 @@ struct Version<'a> {
     unsaid: bool,
 }
 
-/// Writes a version down at the next revision; in a dry run, at the one that the object has.
+/// Writes a version down for the next revision; in a dry run, at the one that the object has.
 fn put(
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     version: Version<'_>,
     old_revision: u64,
     dry_run: bool,
-) -> Result<Arc<Stored>, Status> {
+) -> Result<Answer, Status> {
     let Version { key, object, managed, unsaid } = version;
     let mut object = kind.to_storage(object);
-    let revision = if dry_run { old_revision } else { inner.state.next_revision() };
+    let revision = if dry_run { old_revision } else { NEXT };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
     if stored.size() > MAX_OBJECT {
         // As the real server: what it can do without is left out first.
         stored = Stored::new(kind, key, revision, &mut object, "");
     }
-    let stored = Arc::new(stored.unsaid(unsaid));
+    let stored = stored.unsaid(unsaid);
     if stored.size() > MAX_OBJECT {
         return Err(Status::unknown("etcdserver: request is too large"));
     }
-    if !dry_run {
-        inner.state.put(&kind.storage, Arc::clone(&stored));
-    }
-    Ok(stored)
+    Ok(match dry_run {
+        true => Answer::Known(Arc::new(stored)),
+        false => Answer::Change(transaction.put(&kind.storage, stored)),
+    })
 }
 
 /// The stored object in the form that `kind` shows.
@@ -493,7 +500,8 @@ fn new_finalizers(object: &Object, old: Option<&Object>) -> Vec<String> {
 
 /// Gives a Service what is handed out to Services.
 fn allocate(
-    inner: &mut Inner,
+    api: &ApiState,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     name: &str,
     object: &mut Object,
@@ -503,15 +511,10 @@ fn allocate(
     if kind.builtin != Some(Builtin::Service) || !allocation::concerns(object, old) {
         return Ok(());
     }
-    let place = Place { table: &kind.storage, namespace: None, from: None };
-    let taken = inner.state.visit(&place, None, |services| {
-        let mut taken = allocation::Taken::default();
-        services.for_each(|service| taken.add(&service.object()));
-        taken
-    });
-    let taken = taken.map_err(|_| Status::internal("the newest revision is gone"))?.found;
-    allocation::allocate(object, old, &taken, &mut inner.rng, dry_run)
-        .map_err(|causes| Status::invalid(kind, name, &causes))
+    let mut taken = allocation::Taken::default();
+    transaction.list(&kind.storage).iter().for_each(|service| taken.add(&service.object()));
+    let allocated = api.store.draw(|rng| allocation::allocate(object, old, &taken, rng, dry_run));
+    allocated.map_err(|causes| Status::invalid(kind, name, &causes))
 }
 
 /// Whether an object that was being deleted has nothing left that holds it

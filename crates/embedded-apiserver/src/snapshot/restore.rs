@@ -21,8 +21,7 @@ use crate::snapshot::folder::{Found, FoundObject};
 use crate::snapshot::services::{self, Replaced};
 use crate::snapshot::{MAX_REVISION, SnapshotError, kind_of, named};
 use crate::status::{FieldErrors, Status};
-use crate::store::Inner;
-use crate::store::state::Place;
+use crate::store::state::{Place, State};
 use crate::stored::{Key, Stored};
 
 /// Where a file may say something else than a create would make of it.
@@ -96,7 +95,7 @@ pub(super) fn restore(core: &ApiState, found: Found) -> Result<usize, SnapshotEr
     }
     let count = checked.len();
     core.store
-        .write(|inner| commit(inner, found.revision.unwrap_or(0), checked, services.as_ref()))
+        .write(|state| commit(state, found.revision.unwrap_or(0), checked, services.as_ref()))
         .map_err(|(at, why)| {
             let (file, object) = origins.swap_remove(at);
             SnapshotError::Object { file, object, why }
@@ -121,21 +120,21 @@ fn scratch(core: &ApiState, services: Option<&Replaced>) -> ApiState {
     let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
         unreachable!("namespaces are built in");
     };
-    let (rng, tables) = core.store.write(|inner| {
+    let (rng, tables) = core.store.write(|state| {
         let place = Place { table: &kind.storage, namespace: None, from: None };
-        let namespaces = inner.state.snapshot(&place, None).unwrap_or_default();
+        let namespaces = state.snapshot(&place, None).unwrap_or_default();
         let mut tables = vec![(Arc::clone(&kind.storage), namespaces)];
         tables.extend(
-            services.map(|services| (Arc::clone(&services.kind.storage), services.kept(inner))),
+            services.map(|services| (Arc::clone(&services.kind.storage), services.kept(state))),
         );
-        (inner.rng.fork(), tables)
+        (core.store.draw(fastrand::Rng::fork), tables)
     });
     let mut registry = Registry::with_builtin_kinds();
     registry.adopt(&core.registry.read());
     let registry = Arc::new(RwLock::new(registry));
     let (clock, tokens) = (core.clock.clone(), core.tokens.clone());
     let scratch = ApiState::new(core.options.clone(), registry, clock, tokens, rng);
-    scratch.store.write(|inner| inner.state.restore(tables, 0));
+    scratch.store.write(|state| state.restore(tables, 0));
     scratch
 }
 
@@ -203,7 +202,7 @@ fn as_it_was(scratch: &ApiState, object: Value) -> Option<Checked> {
     }
     let stored = Stored::new(&kind, key.clone(), revision, &mut object.clone(), &managed);
     let tables = vec![(Arc::clone(&kind.storage), vec![Arc::new(stored)])];
-    scratch.store.write(|inner| inner.state.restore(tables, 0));
+    scratch.store.write(|state| state.restore(tables, 0));
     Some(Checked { kind, key, object, managed, revision, unsaid: false })
 }
 
@@ -274,10 +273,10 @@ fn put_back(kind: &ServedResource, file: &Value, said: &Object, as_saved: bool, 
 
 /// A namespace that the server has already is replaced by the folder's.
 fn make_way(scratch: &ApiState, kind: &ServedResource, name: &str) {
-    scratch.store.write(|inner| {
-        if let Some(there) = inner.state.get(&kind.storage, &Key::new("", name)).cloned() {
-            let last = there.at_revision(kind, inner.state.next_revision());
-            inner.state.remove(&kind.storage, Arc::new(last));
+    scratch.store.write(|state| {
+        if let Some(there) = state.get(&kind.storage, &Key::new("", name)).cloned() {
+            let last = there.at_revision(kind, state.next_revision());
+            state.remove(&kind.storage, Arc::new(last));
         }
     });
 }
@@ -286,13 +285,13 @@ fn make_way(scratch: &ApiState, kind: &ServedResource, name: &str) {
 /// are known. Otherwise which of them cannot be, and why: one that others have made impossible
 /// since it was checked.
 fn commit(
-    inner: &mut Inner,
+    state: &mut State,
     revision: u64,
     checked: Vec<Checked>,
     services: Option<&Replaced>,
 ) -> Result<(), (usize, String)> {
     if let Some(services) = services {
-        let mut taken = services.taken(inner);
+        let mut taken = services.taken(state);
         let of_services = checked
             .iter()
             .enumerate()
@@ -307,7 +306,7 @@ fn commit(
     }
     // Under the lock: nobody else gets one of these revisions.
     let highest = checked.iter().map(|object| object.revision).max().unwrap_or(0);
-    let mut next = highest.max(revision).max(inner.state.revision());
+    let mut next = highest.max(revision).max(state.revision());
     let mut tables: Vec<(Arc<str>, Vec<Arc<Stored>>)> = Vec::new();
     for Checked { kind, key, mut object, managed, revision, unsaid } in checked {
         let revision = if revision == 0 {
@@ -323,6 +322,6 @@ fn commit(
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),
         }
     }
-    inner.state.restore(tables, next);
+    state.restore(tables, next);
     Ok(())
 }

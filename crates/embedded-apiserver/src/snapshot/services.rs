@@ -11,8 +11,7 @@ use crate::metadata::Object;
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
 use crate::snapshot::folder::FoundObject;
-use crate::store::Inner;
-use crate::store::state::Place;
+use crate::store::state::{Place, State};
 use crate::stored::{Key, Stored};
 
 /// The Services of a folder, by their names: those that the server has of these names are replaced.
@@ -43,17 +42,17 @@ impl Replaced {
     }
 
     /// The Services that the server keeps.
-    pub(super) fn kept(&self, inner: &Inner) -> Vec<Arc<Stored>> {
+    pub(super) fn kept(&self, state: &State) -> Vec<Arc<Stored>> {
         let place = Place { table: &self.kind.storage, namespace: None, from: None };
-        let mut services = inner.state.snapshot(&place, None).unwrap_or_default();
+        let mut services = state.snapshot(&place, None).unwrap_or_default();
         services.retain(|service| !self.keys.contains(&service.key));
         services
     }
 
     /// What those have.
-    pub(super) fn taken(&self, inner: &Inner) -> Taken {
+    pub(super) fn taken(&self, state: &State) -> Taken {
         let mut taken = Taken::default();
-        self.kept(inner).iter().for_each(|service| taken.add(&service.object()));
+        self.kept(state).iter().for_each(|service| taken.add(&service.object()));
         taken
     }
 }

@@ -86,6 +86,8 @@ struct Table {
     objects: BTreeSet<ByKey>,
     /// Ordered by revision.
     history: VecDeque<Change>,
+    /// The revision of the newest change.
+    changed: u64,
     /// The weight of the history.
     weight: usize,
     /// Nobody may begin to read the history before this revision: changes up to it may be gone.
@@ -171,6 +173,11 @@ impl State {
 
     pub(crate) fn get(&self, table: &str, key: &Key) -> Option<&Arc<Stored>> {
         self.tables.get(table)?.objects.get(key).map(|found| &found.0)
+    }
+
+    /// The revision of the newest change of a table.
+    pub(crate) fn last_change(&self, table: &str) -> u64 {
+        self.tables.get(table).map_or(0, |table| table.changed)
     }
 
     /// Puts a version that was written down at [`next_revision`](Self::next_revision).
@@ -357,6 +364,7 @@ impl State {
 
 impl Table {
     fn record(&mut self, change: Change, window: Window) {
+        self.changed = change.revision;
         self.weight = self.weight.saturating_add(change.weight());
         self.history.push_back(change);
         while self.history.len() > window.changes || self.weight > window.bytes {

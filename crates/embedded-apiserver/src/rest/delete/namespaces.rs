@@ -6,10 +6,11 @@ use super::*;
 
 /// What the delete of a namespace does before it is like any other: nothing to be done is `None`.
 pub(super) fn first_steps(
-    inner: &mut Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     current: &Arc<Stored>,
     options: &DeleteOptions,
+    admission: Option<&AdmissionChain<'_>>,
     now: Timestamp,
 ) -> Result<Option<Deleted>, Status> {
     let name = current.key.name();
@@ -23,9 +24,13 @@ pub(super) fn first_steps(
     let old = current.object();
     if metadata::is_being_deleted(&old) {
         // Whatever the options say, and nobody is asked.
-        return Ok(holds_content(kind, &old).then(|| Deleted::Held(Arc::clone(current))));
+        return Ok(
+            holds_content(kind, &old).then(|| Deleted::Held(Answer::Known(Arc::clone(current))))
+        );
     }
-    inner.deletable(current, &old)?;
+    if let Some(chain) = admission {
+        chain.validate_deletion(&old)?;
+    }
     let mut new = old;
     // It is only marked, even if nothing holds it: the next delete removes it.
     metadata::set(&mut new, "deletionTimestamp", clock::seconds(now));
@@ -35,13 +40,12 @@ pub(super) fn first_steps(
     }
     set_finalizers(&mut new, options);
     let dry_run = options.is_dry_run();
-    let revision = if dry_run { current.revision } else { inner.state.next_revision() };
+    let revision = if dry_run { current.revision } else { NEXT };
     let stored = Stored::new(kind, current.key.clone(), revision, &mut new, current.managed());
-    let stored = Arc::new(stored);
-    if !dry_run {
-        inner.state.put(&kind.storage, Arc::clone(&stored));
-    }
-    Ok(Some(Deleted::Held(stored)))
+    Ok(Some(Deleted::Held(match dry_run {
+        true => Answer::Known(Arc::new(stored)),
+        false => Answer::Change(transaction.put(&kind.storage, stored)),
+    })))
 }
 
 /// As the options want those of the garbage collector. That `orphanDependents: false` means the

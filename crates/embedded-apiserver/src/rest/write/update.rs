@@ -12,14 +12,20 @@ pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
     check_path_name(name)?;
     media::require_json(request.headers())?;
     let (dry_run, validation) = query.write_options("UpdateOptions", Vec::new())?;
-    let mut decoded = decode::body(kind, request, validation)?;
-    decoded.remove_equal_owners("");
-    let mut warnings = std::mem::take(&mut decoded.warnings);
-    set_namespace(&mut decoded.object, call.target.namespace.as_deref())
-        .and_then(|()| check_said_name(&decoded.object, name))
-        .map_err(|status| status.warned(&warnings))?;
-    let mut written =
-        update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))?;
+    let read = || {
+        let mut decoded = decode::body(kind, request, validation)?;
+        decoded.remove_equal_owners("");
+        set_namespace(&mut decoded.object, call.target.namespace.as_deref())
+            .and_then(|()| check_said_name(&decoded.object, name))
+            .map_err(|status| status.warned(&decoded.warnings))?;
+        Ok(decoded)
+    };
+    let mut first = read()?;
+    let mut warnings = std::mem::take(&mut first.warnings);
+    let mut first = Some(first);
+    // A write that begins anew reads its body again.
+    let next = || Ok(Edit::Replace(first.take().map_or_else(read, Ok)?));
+    let mut written = update(call, next, dry_run).map_err(|status| status.warned(&warnings))?;
     warnings.append(&mut written.warnings);
     Ok(Written { warnings, ..written })
 }
@@ -44,7 +50,8 @@ pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
         }
     })?;
     let duplicates = duplicates_of(&patch, request.body());
-    update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
+    let next = || Ok(Edit::Patch { patch: &patch, duplicates: &duplicates, validation });
+    update(call, next, dry_run)
 }
 
 /// What a patch says twice.
@@ -64,35 +71,25 @@ pub(in crate::rest) fn forbidden_force(query: &Query) -> Option<FieldError> {
 }
 
 /// What is to become of an object.
-#[derive(Clone)]
-enum Edit {
+enum Edit<'a> {
     Replace(Decoded),
-    Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
+    Patch { patch: &'a Patch, duplicates: &'a [String], validation: FieldValidation },
 }
 
-fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> {
+fn update<'a>(
+    call: Call<'_>,
+    mut next: impl FnMut() -> Result<Edit<'a>, Status>,
+    dry_run: bool,
+) -> Result<Written, Status> {
     let Call { api, target, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let key = key_of(target, name);
     let now = api.clock.now();
-    // A patch may take its time: it is tried outside of the lock, and again inside only if somebody
-    // was faster.
-    let tried = match &edit {
-        Edit::Patch { patch, duplicates, validation } => {
-            api.store.get(&kind.storage, &key).map(|seen| {
-                let new =
-                    patched(kind, name, patch, duplicates, *validation, &seen, &shown(kind, &seen));
-                (seen.revision, new)
-            })
-        }
-        Edit::Replace(_) => None,
-    };
-    let turn = Turn::of(api, &call.writer(dry_run));
-    let mut taken = Taken::new((edit, tried), turn.is_some());
+    let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
-    let written = gated(api, kind, turn, |inner| {
-        let (edit, tried) = taken.take()?;
-        let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
+    let written = guaranteed_update(api, |transaction| {
+        let edit = next()?;
+        let Some(current) = transaction.get(&kind.storage, &key) else {
             let creates = kind.builtin.is_some_and(Builtin::creates_on_update)
                 && (target.subresource.is_none() || creates_by_status(kind));
             let Edit::Replace(Decoded { mut object, sent, hidden, .. }) = edit else {
@@ -111,27 +108,35 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
                 metadata::of(&mut object).remove("resourceVersion");
             }
             let owners = Owners::Changes(&author, sent);
-            let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
-            let object = insert(api, inner, &new, object, owners)?;
-            let warnings = warned(kind, &object, None);
-            return Ok(Written { object, created: true, warnings });
+            let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
+            let answer = insert(api, transaction, &new, object, owners)?;
+            return Ok((answer, None, Vec::new()));
         };
         let old = shown(kind, &current);
-        let decoded = match (edit, tried) {
-            (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
-            (edit, _) => edited(target, name, edit, &current, &old, dry_run)?,
-        };
-        let Decoded { object: new, mut warnings, sent, hidden } = decoded;
+        let decoded = edited(target, name, edit, &current, &old, dry_run)?;
+        let Decoded { object: new, warnings, sent, hidden } = decoded;
         let owned = Managed::parse(current.managed());
-        let (current, old, owned) = (&current, &old, &owned);
-        let edited = Edited { api, kind, target, name, current, old, owned, now, hidden };
-        let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run);
-        let object = object.map_err(|status| status.warned(&warnings))?;
-        warnings.extend(warned(kind, &object, Some(old)));
-        Ok(Written { object, created: false, warnings })
+        let edited = Edited {
+            api,
+            kind,
+            target,
+            name,
+            current: &current,
+            old: &old,
+            owned: &owned,
+            now,
+            hidden,
+            admission: &admission,
+        };
+        let answer = edited.store(transaction, new, Owners::Changes(&author, sent), dry_run);
+        let answer = answer.map_err(|status| status.warned(&warnings))?;
+        Ok((answer, Some(old), warnings))
     });
     right.note(&api.access);
-    written
+    let (written, (answer, old, mut warnings)) = written?;
+    let object = answer.resolve(&written)?;
+    warnings.extend(warned(kind, &object, old.as_ref()));
+    Ok(Written { object, created: old.is_none(), warnings })
 }
 
 /// A version that is said must be a number, be there an object or not.
@@ -193,7 +198,7 @@ pub(in crate::rest) fn check_said_name(object: &Object, name: &str) -> Result<()
 fn edited(
     target: &Target,
     name: &str,
-    edit: Edit,
+    edit: Edit<'_>,
     current: &Stored,
     old: &Object,
     dry_run: bool,
@@ -208,7 +213,7 @@ fn edited(
             Ok(decoded)
         }
         Edit::Patch { patch, duplicates, validation } => {
-            patched(&target.kind, name, &patch, &duplicates, validation, current, old)
+            patched(&target.kind, name, patch, duplicates, validation, current, old)
         }
     }
 }
@@ -236,34 +241,34 @@ fn patched(
 }
 
 /// An update between its two versions.
-#[derive(Debug)]
 pub(in crate::rest) struct Edited<'a> {
     pub(in crate::rest) api: &'a ApiState,
     pub(in crate::rest) kind: &'a ServedResource,
     pub(in crate::rest) target: &'a Target,
     pub(in crate::rest) name: &'a str,
-    pub(in crate::rest) current: &'a Stored,
+    pub(in crate::rest) current: &'a Arc<Stored>,
     pub(in crate::rest) old: &'a Object,
     /// Whose its fields are.
     pub(in crate::rest) owned: &'a Managed,
     pub(in crate::rest) now: Timestamp,
     pub(in crate::rest) hidden: Hidden,
+    pub(in crate::rest) admission: &'a AdmissionChain<'a>,
 }
 
 impl Edited<'_> {
     pub(in crate::rest) fn store(
         &self,
-        inner: &mut Inner,
+        transaction: &mut Transaction<'_>,
         new: Object,
         owners: Owners<'_>,
         dry_run: bool,
-    ) -> Result<Arc<Stored>, Status> {
+    ) -> Result<Answer, Status> {
         let Self { kind, old, current, owned, .. } = *self;
         if let Some(namespace) = &self.target.namespace {
-            check_namespace_of_update(self.api, inner, namespace)?;
+            check_namespace_of_update(self.api, transaction, namespace)?;
         }
-        let unmutated = inner.asks().then(|| new.clone());
-        let mut new = inner.mutated(new, Some(old))?;
+        let unmutated = self.admission.mutates().then(|| new.clone());
+        let mut new = self.admission.mutate(new, Some(old))?;
         self.check_version(&new)?;
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         if let Some(builtin) = kind.builtin {
@@ -307,7 +312,8 @@ impl Edited<'_> {
             rules::default(builtin, &mut new);
             if self.target.subresource.is_none() {
                 rules::prepare_update(builtin, &mut new, old);
-                allocate(inner, kind, self.name, &mut new, Some(old), dry_run)?;
+                let (api, name) = (self.api, self.name);
+                allocate(api, transaction, kind, name, &mut new, Some(old), dry_run)?;
             }
         }
         definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
@@ -340,19 +346,16 @@ impl Edited<'_> {
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.says_the_same_as(owned) && !is_released {
-            inner.validated(&new)?;
-            return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
-                // Cannot happen: the lock is held since it was found.
-                Status::not_found(kind, self.name)
-            });
+            self.admission.validate(&new, Some(old))?;
+            return Ok(Answer::Known(Arc::clone(current)));
         }
         if kind.builtin == Some(Builtin::Claim) && self.target.subresource.is_none() {
-            check_resize(inner, kind, self.name, old, &new)?;
+            check_resize(transaction, kind, self.name, old, &new)?;
         }
         if self.bumps_generation(&new) {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
-        inner.validated(&new)?;
+        self.admission.validate(&new, Some(old))?;
         if is_released {
             if unlabelled {
                 // Nobody reads it again, which would fill them in.
@@ -364,14 +367,13 @@ impl Edited<'_> {
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
             if !dry_run {
                 // As etcd's event: what was there before, at the revision of the removal.
-                let last = current.at_revision(kind, inner.state.next_revision());
-                inner.state.remove(&kind.storage, Arc::new(last));
-                delete::gone(self.api, inner, kind, &current.key, self.now);
+                transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+                delete::gone(self.api, transaction, kind, &current.key, self.now);
             }
-            return Ok(Arc::new(answer));
+            return Ok(Answer::Known(Arc::new(answer)));
         }
         let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
-        put(inner, kind, version, current.revision, dry_run)
+        put(transaction, kind, version, current.revision, dry_run)
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {
@@ -499,9 +501,12 @@ impl Edited<'_> {
     }
 }
 
+/// The table of the storage classes.
+static CLASSES: LazyLock<Arc<str>> = LazyLock::new(|| "storage.k8s.io/storageclasses".into());
+
 /// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
 fn check_resize(
-    inner: &Inner,
+    transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     name: &str,
     old: &Object,
@@ -511,7 +516,7 @@ fn check_resize(
         return Ok(());
     }
     let class = rules::at(new, "spec.storageClassName").and_then(Value::as_str).unwrap_or_default();
-    let class = inner.state.get("storage.k8s.io/storageclasses", &Key::new("", class));
+    let class = transaction.get(&CLASSES, &Key::new("", class));
     if class
         .is_some_and(|class| class.object().get("allowVolumeExpansion") == Some(&Value::Bool(true)))
     {

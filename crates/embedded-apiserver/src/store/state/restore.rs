@@ -29,6 +29,7 @@ impl Table {
     /// Nothing is known of what was before a revision.
     pub(super) fn forget(&mut self, revision: u64) {
         self.history.clear();
+        self.changed = revision;
         self.weight = 0;
         self.forgotten = revision;
         self.lost = revision;

@@ -1,0 +1,134 @@
+//! What has a say in a write: mutating hooks and the check of what roles grant, then validating
+//! hooks. All of them run without a lock; a write that begins anew asks them again, so what is
+//! stored is what they have seen (`GuaranteedUpdate` of the real server).
+
+use serde_json::{Map, Value};
+
+use crate::access::{RoleWrite, check_escalation};
+use crate::admission::{AdmissionRequest, Hook, Operation};
+use crate::identity::User;
+use crate::metadata::{self, Object};
+use crate::query::FieldValidation;
+use crate::resource::ServedResource;
+use crate::rest::decode;
+use crate::rest::state::ApiState;
+use crate::status::Status;
+use k8s_value::go_json::go_json;
+
+/// Who writes what: what hooks are told beside the objects.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) kind: &'a ServedResource,
+    pub(crate) namespace: Option<&'a str>,
+    /// Of the path; empty for a create.
+    pub(crate) name: &'a str,
+    pub(crate) subresource: Option<&'a str>,
+    pub(crate) dry_run: bool,
+}
+
+/// The hooks that one write is about.
+#[derive(Debug)]
+pub(crate) struct AdmissionChain<'a> {
+    api: &'a ApiState,
+    writer: Writer<'a>,
+    hooks: Vec<Hook>,
+}
+
+impl<'a> AdmissionChain<'a> {
+    /// The hooks that are in force now.
+    pub(crate) fn of(api: &'a ApiState, writer: Writer<'a>) -> Self {
+        let Writer { kind, subresource, .. } = writer;
+        let all = api.admission.now();
+        let about = |hook: &&Hook| hook.is_about(kind.group(), kind.plural(), subresource);
+        Self { api, writer, hooks: all.iter().filter(about).cloned().collect() }
+    }
+
+    /// Whether an object may come back changed from [`mutate`](Self::mutate).
+    pub(crate) fn mutates(&self) -> bool {
+        self.hooks.iter().any(Hook::mutates)
+    }
+
+    fn request(
+        &self,
+        operation: Operation,
+        new: Option<&Object>,
+        old: Option<&Object>,
+    ) -> AdmissionRequest {
+        let Writer { user, kind, namespace, name, subresource, dry_run } = self.writer;
+        let shown = |object: Option<&Object>| {
+            object.map_or(Value::Null, |object| {
+                let mut shown = Map::new();
+                shown.insert("apiVersion".to_owned(), kind.api_version().into());
+                shown.insert("kind".to_owned(), kind.kind().into());
+                shown.extend(object.clone());
+                Value::Object(shown)
+            })
+        };
+        let named = new.or(old).map(|object| metadata::text(object, "name").to_owned());
+        AdmissionRequest {
+            operation,
+            user: user.clone(),
+            group: kind.group().to_owned(),
+            version: kind.version().to_owned(),
+            kind: kind.kind().to_owned(),
+            resource: kind.plural().to_owned(),
+            subresource: subresource.map(str::to_owned),
+            namespace: namespace.map(str::to_owned),
+            name: named.filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+            object: shown(new),
+            old_object: shown(old),
+            dry_run,
+        }
+    }
+
+    /// The object of a create (`old` is nothing) or an update as mutating hooks want it.
+    pub(crate) fn mutate(&self, mut new: Object, old: Option<&Object>) -> Result<Object, Status> {
+        let Writer { user, kind, namespace, name, .. } = self.writer;
+        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+        for hook in self.hooks.iter().filter(|hook| hook.mutates()) {
+            let request = self.request(operation, Some(&new), old);
+            let Some(changed) = hook.mutate(&request)? else { continue };
+            // Types and unknown members are looked at as in a patch; whose fault it is differs.
+            new = decoded(kind, changed).map_err(|status| {
+                let why = status.message();
+                Status::internal(&format!("failed calling webhook {:?}: {why}", hook.name()))
+            })?;
+        }
+        let namespace = namespace.unwrap_or_default();
+        let write = RoleWrite { kind, namespace, name, old, new: &new };
+        check_escalation(&self.api.access, user, &write)?;
+        Ok(new)
+    }
+
+    /// Whether validating hooks take the object as it is about to be stored.
+    pub(crate) fn validate(&self, new: &Object, old: Option<&Object>) -> Result<(), Status> {
+        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+        self.ask(operation, Some(new), old)
+    }
+
+    /// Whether validating hooks let an object be deleted.
+    pub(crate) fn validate_deletion(&self, old: &Object) -> Result<(), Status> {
+        self.ask(Operation::Delete, None, Some(old))
+    }
+
+    fn ask(
+        &self,
+        operation: Operation,
+        new: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        if self.hooks.iter().all(Hook::mutates) {
+            return Ok(());
+        }
+        let request = self.request(operation, new, old);
+        self.hooks.iter().try_for_each(|hook| hook.validate(&request))
+    }
+}
+
+/// What an admission hook made of an object, checked as if a client had sent it.
+fn decoded(kind: &ServedResource, object: Value) -> Result<Object, Status> {
+    let shown = go_json(&object);
+    let blame = decode::Blame::Document(&shown);
+    decode::patched(kind, object, &[], FieldValidation::Ignore, blame).map(|decoded| decoded.object)
+}
