@@ -11,7 +11,6 @@ mod registered;
 mod rules;
 mod served;
 mod settle;
-mod shown;
 mod status;
 mod structural;
 mod version_paths;

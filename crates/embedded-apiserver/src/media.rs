@@ -117,15 +117,6 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
     }
 }
 
-/// The YAML that a body of JSON was made of.
-#[derive(Debug, Clone)]
-struct Yaml(Bytes);
-
-/// A request's body as the client has sent it, for refusals that show it.
-pub(crate) fn as_sent(request: &Request<Bytes>) -> &Bytes {
-    request.extensions().get::<Yaml>().map_or_else(|| request.body(), |Yaml(sent)| sent)
-}
-
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(
     mut request: Request<Bytes>,
@@ -150,8 +141,7 @@ pub(crate) fn into_json(
             "the object provided is unrecognized (must be of type {kind}): yaml: {why}"
         ))
     })?;
-    let sent = std::mem::replace(request.body_mut(), json.into());
-    request.extensions_mut().insert(Yaml(sent));
+    *request.body_mut() = json.into();
     request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     Ok(request)
 }

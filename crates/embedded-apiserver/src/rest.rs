@@ -38,8 +38,6 @@ use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
 use crate::table;
-use k8s_value::go_json::go_json;
-use k8s_value::go_value::quoted;
 
 pub(crate) use crate::rest::decode::json as decode_json;
 pub(crate) use crate::rest::decode::object as decode_object;
@@ -55,24 +53,16 @@ pub(crate) fn decode_patched(
     object: serde_json::Value,
     validation: FieldValidation,
 ) -> Result<metadata::Object, Status> {
-    let shown = go_json(&object);
-    let blame = decode::Blame::Document(&shown);
-    decode::patched(kind, object, &[], validation, blame).map(|decoded| decoded.object)
+    let origin = decode::Origin::Document;
+    decode::patched(kind, object, &[], validation, origin).map(|decoded| decoded.object)
 }
 
 /// Answers one request whose body has been read.
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
     let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
     let mut deprecated = None;
-    // Nothing is odd where nothing is encoded.
-    let encoded =
-        request.uri().path_and_query().map(|path| path.as_str()).filter(|path| path.contains('%'));
-    let encoded = encoded.map(str::to_owned);
-    let refused = |status| match &encoded {
-        Some(encoded) => odd_places::as_sent(encoded, status).into_response(),
-        None => status.into_response(),
-    };
-    let mut response = answer(core, request, &mut deprecated).await.unwrap_or_else(refused);
+    let mut response =
+        answer(core, request, &mut deprecated).await.unwrap_or_else(Status::into_response);
     if let Some(warning) = deprecated {
         let others: Vec<_> = response.headers().get_all(header::WARNING).iter().cloned().collect();
         response.headers_mut().remove(header::WARNING);
@@ -251,12 +241,12 @@ struct WrongVersion(String);
 impl WrongVersion {
     /// As of an object's own version.
     fn plain(&self) -> String {
-        no_number("ParseUint", &self.0)
+        no_number(&self.0)
     }
 
     /// As of an option of a read.
     fn of_option(&self) -> String {
-        format!("resourceVersion: Invalid value: {}: {}", quoted(&self.0), self.plain())
+        format!("resourceVersion: {}", self.plain())
     }
 }
 

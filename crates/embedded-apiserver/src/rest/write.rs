@@ -22,7 +22,7 @@ use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::apply;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded, Hidden};
+use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::definitions;
 use crate::rest::delete;
 use crate::rest::duplicates::{self, Shape};

