@@ -131,15 +131,11 @@ pub(crate) fn object(
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
     let not_json = |error: serde_json::Error| unrecognized(kind, &error.to_string());
-    let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
+    let (value, twice) = duplicates::read(bytes).map_err(not_json)?;
     json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why))?;
     let mut doubtful = Vec::new();
     if twice {
-        let shape = Shape::of(kind);
-        doubtful = duplicates::find(bytes, shape);
-        if kind.builtin.is_some() {
-            value = duplicates::merged(bytes, shape).map_err(not_json)?;
-        }
+        doubtful = duplicates::find(bytes, Shape::of(kind));
     }
     let object = match value {
         Value::Object(object) => object,
