@@ -28,12 +28,12 @@ use crate::builtin::{self, Builtin};
 use crate::discovery;
 use crate::identity::User;
 use crate::kind::Kind;
-use crate::media::{self, Dress};
+use crate::media;
 use crate::metadata;
 use crate::protobuf;
 use crate::query::{FieldValidation, Query, no_number};
 use crate::rest::call::Call;
-use crate::route::{self, Route, Target, old_watch};
+use crate::route::{self, Route, Target};
 use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
@@ -59,7 +59,7 @@ pub(crate) fn decode_patched(
 
 /// Answers one request whose body has been read.
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
-    let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
+    let prefers_yaml = media::prefers_yaml(request.headers());
     let mut deprecated = None;
     let mut response =
         answer(core, request, &mut deprecated).await.unwrap_or_else(Status::into_response);
@@ -71,7 +71,7 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
             response.headers_mut().append(header::WARNING, other);
         }
     }
-    dress.wear(response).await
+    if prefers_yaml { media::into_yaml(response).await } else { response }
 }
 
 /// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a
@@ -79,13 +79,9 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
 /// do it: of several mistakes the first is said.
 async fn answer(
     core: &Arc<Core>,
-    mut request: Request<Bytes>,
+    request: Request<Bytes>,
     deprecated: &mut Option<&'static str>,
 ) -> Result<Response<Body>, Status> {
-    let old_watch = old_watch::modern(request.uri());
-    if let Some(uri) = &old_watch {
-        *request.uri_mut() = uri.clone();
-    }
     let query = Query::parse(request.uri().query().unwrap_or_default());
     if !query.flag("watch") {
         query.check_timeout()?;
@@ -100,14 +96,10 @@ async fn answer(
     let target = match route {
         Route::Nothing => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
         Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
-        Route::WatchOfNothing => return Ok(watch_of_nothing(request.uri().path())),
         Route::Objects(target) => target,
         Route::WithoutNamespace(target) => odd_places::without_namespace(target, request.method()),
         route => return discovery::answer(core, &route, &request),
     };
-    if old_watch.is_some() && request.method() != Method::GET {
-        return Err(Status::method_not_allowed());
-    }
     if request.method() != Method::GET && way::is_for_reading_only(&target) {
         return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
     }
@@ -272,13 +264,6 @@ pub(crate) async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
         Ok(_) => Ok(()),
         Err(_) => Err(Status::revision_too_large(revision, core.store.revision())),
     }
-}
-
-/// A path that ends where a watch's resource should be is not even read.
-fn watch_of_nothing(path: &str) -> Response<Body> {
-    let why = format!("unable to determine kind and namespace from url, {path}");
-    let body = format!("Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n");
-    text(StatusCode::INTERNAL_SERVER_ERROR, body)
 }
 
 pub(crate) fn text(code: StatusCode, body: impl Into<Bytes>) -> Response<Body> {

@@ -271,22 +271,6 @@ fn slashes() -> Vec<Case> {
             )
         }),
         case(
-            "nothing_to_watch",
-            "An old path of a watch that ends there cannot be read: 500, a text.",
-            async |t| {
-                for path in
-                    ["/api/v1/watch", "/apis/apps/v1/watch/", "/apis/nobody.example.com/v1/watch"]
-                {
-                    let why = format!("unable to determine kind and namespace from url, {path}");
-                    let whole = format!(
-                        "Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n"
-                    );
-                    is_said(t, path, 500, &whole).await?;
-                }
-                Ok(())
-            },
-        ),
-        case(
             "a_group_that_nobody_serves",
             "Of a group that is not served there is nothing, for any method.",
             async |t| {
