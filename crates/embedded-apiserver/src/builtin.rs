@@ -146,7 +146,7 @@ impl Builtin {
     ///
     /// # Errors
     ///
-    /// What Go says of a member of a wrong type.
+    /// Says which member is of a wrong type.
     pub(crate) fn canonical_of(
         self,
         object: Object,

@@ -10,7 +10,6 @@ mod openapi;
 mod registered;
 mod rules;
 mod served;
-mod shown;
 pub(crate) mod status;
 pub(crate) mod structural;
 mod version_paths;

@@ -12,7 +12,7 @@ use crate::builtin::{self, Builtin};
 use crate::controllers;
 use crate::discovery;
 use crate::identity::User;
-use crate::media::{self, Dress};
+use crate::media;
 use crate::openapi::document::Documents;
 use crate::protobuf;
 use crate::query::Query;
@@ -21,7 +21,7 @@ use crate::rest::{
     self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
     rescale, reviews, scale, watch, way,
 };
-use crate::route::{self, Route, old_watch};
+use crate::route::{self, Route};
 use crate::status::Status;
 use crate::table;
 
@@ -46,20 +46,10 @@ impl Handler {
 impl Handler {
     /// Answers one request whose body has been read.
     pub(crate) async fn serve(&self, request: Request<Bytes>) -> Response<Body> {
-        let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
+        let prefers_yaml = media::prefers_yaml(request.headers());
         let mut deprecated = None;
-        // Nothing is odd where nothing is encoded.
-        let encoded = request
-            .uri()
-            .path_and_query()
-            .map(|path| path.as_str())
-            .filter(|path| path.contains('%'));
-        let encoded = encoded.map(str::to_owned);
-        let refused = |status| match &encoded {
-            Some(encoded) => odd_places::as_sent(encoded, status).into_response(),
-            None => status.into_response(),
-        };
-        let mut response = self.answer(request, &mut deprecated).await.unwrap_or_else(refused);
+        let mut response =
+            self.answer(request, &mut deprecated).await.unwrap_or_else(Status::into_response);
         if let Some(warning) = deprecated {
             let others: Vec<_> =
                 response.headers().get_all(header::WARNING).iter().cloned().collect();
@@ -69,7 +59,7 @@ impl Handler {
                 response.headers_mut().append(header::WARNING, other);
             }
         }
-        dress.wear(response).await
+        if prefers_yaml { media::into_yaml(response).await } else { response }
     }
 
     /// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a
@@ -77,14 +67,10 @@ impl Handler {
     /// do it: of several mistakes the first is said.
     async fn answer(
         &self,
-        mut request: Request<Bytes>,
+        request: Request<Bytes>,
         deprecated: &mut Option<&'static str>,
     ) -> Result<Response<Body>, Status> {
         let api = &self.api;
-        let old_watch = old_watch::modern(request.uri());
-        if let Some(uri) = &old_watch {
-            *request.uri_mut() = uri.clone();
-        }
         let query = Query::parse(request.uri().query().unwrap_or_default());
         if !query.flag("watch") {
             query.check_timeout()?;
@@ -99,16 +85,12 @@ impl Handler {
         let target = match route {
             Route::Nothing => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
             Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
-            Route::WatchOfNothing => return Ok(watch_of_nothing(request.uri().path())),
             Route::Objects(target) => target,
             Route::WithoutNamespace(target) => {
                 odd_places::without_namespace(target, request.method())
             }
             route => return discovery::answer(&api.registry, &self.openapi, &route, &request),
         };
-        if old_watch.is_some() && request.method() != Method::GET {
-            return Err(Status::method_not_allowed());
-        }
         if request.method() != Method::GET && way::is_for_reading_only(&target) {
             return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
         }
@@ -158,11 +140,4 @@ impl Handler {
             None => response,
         })
     }
-}
-
-/// A path that ends where a watch's resource should be is not even read.
-fn watch_of_nothing(path: &str) -> Response<Body> {
-    let why = format!("unable to determine kind and namespace from url, {path}");
-    let body = format!("Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n");
-    text(StatusCode::INTERNAL_SERVER_ERROR, body)
 }

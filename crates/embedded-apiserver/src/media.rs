@@ -9,14 +9,12 @@ use crate::body::Body;
 use crate::json_syntax;
 use crate::media::accept::{Clause, clauses};
 use crate::protobuf;
-use crate::query;
 use crate::resource::ServedResource;
 use crate::status::Status;
 use crate::stored::Form;
 use crate::yaml;
 
 mod accept;
-pub(crate) mod indented;
 
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
@@ -117,15 +115,6 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
     }
 }
 
-/// The YAML that a body of JSON was made of.
-#[derive(Debug, Clone)]
-struct Yaml(Bytes);
-
-/// A request's body as the client has sent it, for refusals that show it.
-pub(crate) fn as_sent(request: &Request<Bytes>) -> &Bytes {
-    request.extensions().get::<Yaml>().map_or_else(|| request.body(), |Yaml(sent)| sent)
-}
-
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(
     mut request: Request<Bytes>,
@@ -150,64 +139,27 @@ pub(crate) fn into_json(
             "the object provided is unrecognized (must be of type {kind}): yaml: {why}"
         ))
     })?;
-    let sent = std::mem::replace(request.body_mut(), json.into());
-    request.extensions_mut().insert(Yaml(sent));
+    *request.body_mut() = json.into();
     request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     Ok(request)
 }
 
-/// What a client wants of the text of an answer, beside its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dress {
-    /// JSON in one line.
-    Compact,
-    /// JSON for people: `pretty=true`, or a client that people use.
-    Indented,
-    Yaml,
-}
-
-impl Dress {
-    /// As `isPrettyPrint` of k8s.io/apiserver/pkg/endpoints/handlers/negotiation reads it.
-    pub(crate) fn of(headers: &HeaderMap, query: &str) -> Self {
-        if prefers_yaml(headers) {
-            return Self::Yaml;
-        }
-        let pretty = query::pairs(query).find(|(name, _)| name == "pretty");
-        let indented = match pretty {
-            Some((_, value)) if !value.is_empty() => {
-                matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True")
-            }
-            _ => {
-                let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-                let agent = agent.unwrap_or_default();
-                ["curl", "Wget", "Mozilla/5.0"].iter().any(|person| agent.starts_with(person))
-            }
-        };
-        if indented { Self::Indented } else { Self::Compact }
+/// An answer whose bytes are all known and are JSON, in YAML.
+pub(crate) async fn into_yaml(response: Response<Body>) -> Response<Body> {
+    let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
+    if !is_json || response.body().is_stream() {
+        return response;
     }
-
-    /// Dresses an answer whose bytes are all known and are JSON.
-    pub(crate) async fn wear(self, response: Response<Body>) -> Response<Body> {
-        let is_json =
-            response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
-        if self == Self::Compact || !is_json || response.body().is_stream() {
-            return response;
-        }
-        let (mut parts, body) = response.into_parts();
-        // A body that is no stream has its bytes, and cannot fail.
-        let json = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-        let text = match self {
-            Self::Compact => None,
-            Self::Indented => Some(indented::indented(&json)),
-            Self::Yaml => serde_json::from_slice(&json)
-                .ok()
-                .and_then(|value| yaml::from_json(&value).ok())
-                .map(String::into_bytes),
-        };
-        if self == Self::Yaml && text.is_some() {
+    let (mut parts, body) = response.into_parts();
+    // A body that is no stream has its bytes, and cannot fail.
+    let json = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let value = serde_json::from_slice(&json).ok();
+    match value.and_then(|value| yaml::from_json(&value).ok()) {
+        Some(text) => {
             parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(YAML));
+            Response::from_parts(parts, Body::full(text))
         }
-        Response::from_parts(parts, Body::full(text.map_or(json, Bytes::from)))
+        None => Response::from_parts(parts, Body::full(json)),
     }
 }
 

@@ -3,13 +3,14 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use crate::json_syntax;
+use crate::json_syntax::is_too_deep;
 use crate::media::PatchType;
 use crate::metadata::Object;
 use crate::openapi::schema::Schema;
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::status::Status;
+use k8s_value::go_value::json_type;
 
 mod document;
 mod json;
@@ -28,14 +29,9 @@ pub(crate) enum Patch {
     Strategic(Object, Schema),
 }
 
-/// What Go says of a body that it cannot read.
-fn wrong(body: &[u8], error: &serde_json::Error) -> String {
-    json_syntax::problem(body).unwrap_or_else(|| error.to_string())
-}
-
-/// What Go says of a body that is no object.
-fn no_object(body: &Value) -> String {
-    json_syntax::mismatch(body, "value of type map[string]interface {}")
+/// Why a value is no object.
+fn no_object(value: &Value) -> String {
+    format!("expected an object, got {}", json_type(value))
 }
 
 impl Patch {
@@ -52,7 +48,7 @@ impl Patch {
             PatchType::Json => Ok(Self::Json(json::parse(body, validation)?)),
             PatchType::Merge => {
                 const PREFIX: &str = "error decoding patch: ";
-                const INVALID: &str = "Invalid JSON Patch";
+                const INVALID: &str = "a merge patch must be an object";
                 match (serde_json::from_slice(body), validation) {
                     (Ok(Value::Object(_)), _) | (Ok(Value::Array(_)), FieldValidation::Ignore) => {
                         Ok(Self::Merge(body.clone()))
@@ -61,7 +57,7 @@ impl Patch {
                         Err(Status::bad_request(INVALID))
                     }
                     (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
-                    (Err(error), _) => Err(bad(PREFIX, wrong(body, &error))),
+                    (Err(error), _) => Err(bad(PREFIX, error.to_string())),
                 }
             }
             PatchType::Strategic => {
@@ -70,7 +66,7 @@ impl Patch {
                         "strategic merge patches of a kind without a schema",
                     ));
                 };
-                match serde_json::from_slice(body).map_err(|error| bad("", wrong(body, &error)))? {
+                match serde_json::from_slice(body).map_err(|error| bad("", error.to_string()))? {
                     Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
                     // It changes nothing.
                     Value::Null => Ok(Self::Strategic(Map::new(), schema)),
@@ -83,38 +79,27 @@ impl Patch {
         }
     }
 
-    /// A strategic patch as it was sent.
-    pub(crate) const fn as_strategic(&self) -> Option<&Object> {
-        match self {
-            Self::Strategic(patch, _) => Some(patch),
-            Self::Json(_) | Self::Merge(_) => None,
-        }
+    /// Whether it is a strategic merge patch.
+    pub(crate) const fn is_strategic(&self) -> bool {
+        matches!(self, Self::Strategic(..))
     }
 
     /// What the patch makes of an object, as a client sees it.
-    pub(crate) fn apply(&self, object: Bytes) -> Result<Patched, Status> {
+    pub(crate) fn apply(&self, object: Bytes) -> Result<Value, Status> {
         let text = match self {
             Self::Strategic(patch, schema) => return strategic(&object, patch, *schema),
             Self::Json(operations) => json::apply(operations, object)?,
             Self::Merge(patch) => merge::apply(object, patch.clone()),
         };
         match serde_json::from_str(&text) {
-            Ok(document) => Ok(Patched { document, text }),
-            Err(_) if json_syntax::is_too_deep(text.as_bytes()) => Err(Status::too_deep()),
-            Err(error) => Err(Status::invalid_patch(&text, &wrong(text.as_bytes(), &error))),
+            Ok(document) => Ok(document),
+            Err(_) if is_too_deep(text.as_bytes()) => Err(Status::too_deep()),
+            Err(error) => Err(Status::invalid_patch(&error.to_string())),
         }
     }
 }
 
-/// What a patch has made.
-#[derive(Debug)]
-pub(crate) struct Patched {
-    pub(crate) document: Value,
-    /// As refusals show it; a strategic patch has none, and is shown itself.
-    pub(crate) text: String,
-}
-
-fn strategic(object: &[u8], patch: &Object, schema: Schema) -> Result<Patched, Status> {
+fn strategic(object: &[u8], patch: &Object, schema: Schema) -> Result<Value, Status> {
     let Ok(Value::Object(mut document)) = serde_json::from_slice(object) else {
         return Err(Status::internal("an object is no JSON object"));
     };
@@ -128,5 +113,5 @@ fn strategic(object: &[u8], patch: &Object, schema: Schema) -> Result<Patched, S
             document.insert(member.to_owned(), value);
         }
     }
-    Ok(Patched { document: document.into(), text: String::new() })
+    Ok(document.into())
 }

@@ -1,6 +1,6 @@
 //! The query of a request: options of lists, watches and writes, read as apimachinery reads them.
 
-pub(crate) mod duration;
+mod duration;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -19,14 +19,9 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, 
     sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
 }
 
-/// What Go's `strconv.ParseInt` or `ParseUint` says of a text that is no number, or of one that 64
-/// bits do not hold.
-pub(crate) fn no_number(function: &str, text: &str) -> String {
-    // Only the former knows signs.
-    let digits = text.strip_prefix(['+', '-']).filter(|_| function == "ParseInt").unwrap_or(text);
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let why = if is_number { "value out of range" } else { "invalid syntax" };
-    format!("strconv.{function}: parsing {text:?}: {why}")
+/// Why a text is no number of 64 bits.
+pub(crate) fn no_number(text: &str) -> String {
+    format!("{text:?} is no number of 64 bits")
 }
 
 impl Query {
@@ -60,7 +55,7 @@ impl Query {
             Some(value) => value
                 .parse()
                 .map(Some)
-                .map_err(|_| Status::bad_request(no_number("ParseInt", value))),
+                .map_err(|_| Status::bad_request(format!("{name}: {}", no_number(value)))),
         }
     }
 
@@ -103,12 +98,10 @@ impl Query {
     /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes
     /// no difference to a server that answers at once.
     pub(crate) fn check_timeout(&self) -> Result<(), Status> {
-        let wrong = |why| {
-            Status::bad_request(format!("invalid timeout specified in the request URL - {why}"))
-        };
         match self.text("timeout") {
             "" => Ok(()),
-            timeout => duration::check(timeout).map_err(wrong),
+            timeout if duration::is_duration(timeout) => Ok(()),
+            timeout => Err(Status::bad_request(format!("timeout: {timeout:?} is no duration"))),
         }
     }
 

@@ -2,7 +2,6 @@
 //! kinds and no bodies.
 
 use crate::query;
-use crate::route::old_watch;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -119,8 +118,6 @@ impl RequestInfo {
     /// Reads method and URI. Never fails: what is no resource path keeps only verb and path.
     #[must_use]
     pub fn of(method: &Method, uri: &Uri) -> Self {
-        let modern = old_watch::modern(uri);
-        let uri = modern.as_ref().unwrap_or(uri);
         let decoded = percent_decode_str(uri.path()).decode_utf8_lossy();
         let mut info = Self {
             verb: Verb::of_method(method),

@@ -1,7 +1,5 @@
 //! From a path to what it names: pure, but for the registry that says which kinds there are.
 
-pub(crate) mod old_watch;
-
 use std::sync::Arc;
 
 use crate::registry::Registry;
@@ -37,8 +35,6 @@ pub(crate) enum Route {
     Objects(Target),
     /// A path with an empty namespace, of a kind that has one.
     WithoutNamespace(Target),
-    /// `/api/v1/watch`
-    WatchOfNothing,
     /// A percent sign without two digits behind it.
     Malformed,
     /// Below a served group, but no version or no resource of it.
@@ -110,7 +106,9 @@ fn to_segments(segments: &[&str], registry: &Registry) -> Route {
         }
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
-        ["api", _, "watch"] | ["apis", _, _, "watch"] => Route::WatchOfNothing,
+        ["api", _, "watch", ..] | ["apis", _, _, "watch", ..] => {
+            Route::NotImplemented("watches at /watch/: use the collection's path with watch=true")
+        }
         ["apis", "", ..] => Route::Nothing,
         ["apis", group] => Route::Group(group.to_owned()),
         ["openapi", "v2"] => Route::OpenApiV2,

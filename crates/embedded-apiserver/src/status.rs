@@ -59,12 +59,6 @@ impl Status {
         &self.message
     }
 
-    /// The same with a part of the message in other words.
-    pub(crate) fn quoting(mut self, part: &str, other: &str) -> Self {
-        self.message = self.message.replace(part, other);
-        self
-    }
-
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
         Self::new(
             404,
@@ -247,11 +241,11 @@ impl Status {
     }
 
     /// A patch whose result cannot be decoded.
-    pub(crate) fn invalid_patch(result: &str, why: &str) -> Self {
-        let cause = FieldError::invalid("patch", result, why).shortened();
-        let mut status = Self::new(422, "Invalid", format!(" \"\" is invalid: {}", cause));
+    pub(crate) fn invalid_patch(why: &str) -> Self {
+        let message = format!("the result of the patch cannot be decoded: {why}");
+        let mut status = Self::new(422, "Invalid", message);
         status.details = Some(json!({
-            "causes": [cause.to_cause()],
+            "causes": [{ "reason": "FieldValueInvalid", "message": why, "field": "patch" }],
         }));
         status
     }

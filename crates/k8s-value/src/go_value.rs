@@ -4,18 +4,6 @@ use serde_json::{Number, Value};
 
 use crate::go_json::go_json;
 
-/// Returns the value's type as `%T` prints it.
-pub fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) => number_type(number),
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
 /// Returns the value's type as errors of Go's JSON decoder name it.
 pub const fn json_type(value: &Value) -> &'static str {
     match value {
@@ -54,85 +42,6 @@ pub fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
-}
-
-/// As [`quoted`], of bytes that may be no text.
-pub fn quoted_bytes(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for chunk in bytes.utf8_chunks() {
-        let valid = quoted(chunk.valid());
-        text.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
-        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
-    }
-    format!("\"{text}\"")
-}
-
-fn number_type(number: &Number) -> &'static str {
-    if number.is_f64() { "float64" } else { "int64" }
-}
-
-/// Returns a value as `%s` prints it, which marks all that is no text.
-pub fn go_string(value: &Value) -> String {
-    match value {
-        Value::Null => "%!s(<nil>)".to_owned(),
-        Value::Bool(_) | Value::Number(_) => format!("%!s({}={})", go_type(value), go_text(value)),
-        Value::String(_) => go_text(value),
-        Value::Array(_) | Value::Object(_) => nested(value, inner_string),
-    }
-}
-
-/// Nothing within something is no fault.
-fn inner_string(value: &Value) -> String {
-    if value.is_null() { go_text(value) } else { go_string(value) }
-}
-
-/// Returns a value as `%#v` prints it.
-pub fn go_syntax(value: &Value) -> String {
-    let inner = |value: &Value| go_syntax(value);
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => {
-            format!(
-                "[]interface {{}}{{{}}}",
-                items.iter().map(inner).collect::<Vec<_>>().join(", ")
-            )
-        }
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name:?}:{}", inner(value)));
-            format!("map[string]interface {{}}{{{}}}", members.collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-/// Returns a value as `%v` prints it.
-///
-/// ```
-/// let value = serde_json::json!({"a": [1, null]});
-/// assert_eq!(k8s_value::go_value::go_text(&value), "map[a:[1 <nil>]]");
-/// ```
-pub fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => text.clone(),
-        Value::Array(_) | Value::Object(_) => nested(value, go_text),
-    }
-}
-
-/// A list or an object, whose values are printed by `one`.
-fn nested(value: &Value, one: fn(&Value) -> String) -> String {
-    match value {
-        Value::Array(items) => format!("[{}]", items.iter().map(one).collect::<Vec<_>>().join(" ")),
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name}:{}", one(value)));
-            format!("map[{}]", members.collect::<Vec<_>>().join(" "))
-        }
-        _ => one(value),
-    }
 }
 
 /// Returns a value as field errors show it: a text in quotes, a number as `%v`, all else as JSON.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::definition::structural::{flag, has, list, text};
 use crate::definition::version_paths::{check_column, check_scale, check_selectable};
-use crate::definition::{defaults, openapi, rules, shown, structural};
+use crate::definition::{defaults, openapi, rules, structural};
 use crate::metadata::{self, Object};
 use crate::status::{FieldError, FieldErrors};
 use k8s_schema::{Path, Schema};
@@ -116,22 +116,14 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
         }
         check_version(version, spec, &place, causes);
     }
-    let none = Value::Null;
-    let all = || {
-        shown::versions(spec.get("versions").unwrap_or(&none), |member| {
-            shared(spec, member).is_some()
-        })
-    };
+    let all = spec.get("versions").unwrap_or(&Value::Null);
     if !unique {
-        causes.push(FieldError::invalid_shown(
-            field("versions"),
-            &all(),
-            "must contain unique version names",
-        ));
+        let why = "must contain unique version names";
+        causes.push(FieldError::invalid_json(field("versions"), all, why));
     }
     if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        causes.push(FieldError::invalid_shown(field("versions"), &all(), why));
+        causes.push(FieldError::invalid_json(field("versions"), all, why));
     }
     let names_of = spec.get("names").cloned().unwrap_or_default();
     let at_names = path.field("names");
@@ -305,7 +297,7 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
                 "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
                 allowed.join(" ")
             );
-            found.push(FieldError::invalid_shown(path.to_string(), &shown::schema(schema), &why));
+            found.push(FieldError::invalid_json(path.to_string(), schema, &why));
         }
     }
     if flag(schema, "nullable") {

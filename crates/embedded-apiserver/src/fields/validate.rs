@@ -1,4 +1,4 @@
-//! Whether an applied configuration fits the types, in the real server's words.
+//! Whether an applied configuration fits the types.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::Element;
 use crate::fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
-use k8s_value::go_value::{go_syntax, go_text, go_type};
+use k8s_value::go_value::json_type;
 
 /// What is found is not told without end.
 const MOST: usize = 64;
@@ -89,32 +89,24 @@ impl Types {
             wrong.push(if path.is_empty() { why } else { format!("{path}: {why}") });
         };
         let Some(of) = of else { return say("field not declared in schema".to_owned()) };
-        match (self.atom(of).form(Some(value)), value) {
-            (Form::Nothing, _) => say("schema error: invalid atom: inlined".to_owned()),
-            (Form::Scalar(scalar), value) if scalar.fits(value) => {}
-            (Form::Scalar(scalar), value) => say(match scalar {
-                Scalar::Number => {
-                    format!("expected numeric (int or float), got {}", go_type(value))
-                }
-                Scalar::Text => {
-                    format!(
-                        "expected string, got &value.valueUnstructured{{Value:{}}}",
-                        go_syntax(value)
-                    )
-                }
-                Scalar::Truth => format!("expected boolean, got &{{{}}}", go_text(value)),
-                Scalar::Any => format!("expected any scalar, got &{{{}}}", go_text(value)),
-            }),
-            (Form::Map(_) | Form::List(_), Value::Null) => {}
+        let expected = match (self.atom(of).form(Some(value)), value) {
+            (Form::Nothing, _) => return say("schema error: invalid atom: inlined".to_owned()),
+            (Form::Scalar(scalar), value) if scalar.fits(value) => return,
+            (Form::Scalar(Scalar::Number), _) => "numeric (int or float)",
+            (Form::Scalar(Scalar::Text), _) => "string",
+            (Form::Scalar(Scalar::Truth), _) => "boolean",
+            (Form::Scalar(Scalar::Any), _) => "any scalar",
+            (Form::Map(_) | Form::List(_), Value::Null) => return,
             (Form::Map(members), Value::Object(all)) => {
-                self.validate_members(members, all, path, wrong)
+                return self.validate_members(members, all, path, wrong);
             }
             (Form::List(list), Value::Array(items)) => {
-                self.validate_items(list, items, path, wrong)
+                return self.validate_items(list, items, path, wrong);
             }
-            (Form::Map(_), _) => say(format!("expected map, got &{{{}}}", go_text(value))),
-            (Form::List(_), _) => say(format!("expected list, got &{{{}}}", go_text(value))),
-        }
+            (Form::Map(_), _) => "map",
+            (Form::List(_), _) => "list",
+        };
+        say(format!("expected {expected}, got {}", json_type(value)));
     }
 
     fn validate_members(

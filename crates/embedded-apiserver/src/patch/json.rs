@@ -7,11 +7,11 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::json_syntax::{READABLE_DEPTH, mismatch};
+use crate::json_syntax::READABLE_DEPTH;
 use crate::patch::document::{Failed, Node};
-use crate::patch::wrong;
 use crate::query::FieldValidation;
 use crate::status::Status;
+use k8s_value::go_value::json_type;
 
 /// The most operations of one patch, as kube-apiserver's.
 const MAX_OPERATIONS: usize = 10_000;
@@ -39,25 +39,20 @@ pub(super) fn parse(body: &Bytes, validation: FieldValidation) -> Result<Vec<Ope
         let prefix = if ignores { "" } else { "error decoding patch: " };
         Status::bad_request(format!("{prefix}{why}"))
     };
-    let [whole, one] = if ignores {
-        ["jsonpatch.Patch", "jsonpatch.Operation"]
-    } else {
-        ["[]handlers.jsonPatchOp", "handlers.jsonPatchOp"]
-    };
-    let unlike = |raw: &RawValue, go: &str| {
+    let unlike = |raw: &RawValue, expected: &str| {
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-        bad(mismatch(&value, &format!("value of type {go}")))
+        bad(format!("expected {expected}, got {}", json_type(&value)))
     };
-    let raw: &RawValue = serde_json::from_slice(body).map_err(|error| bad(wrong(body, &error)))?;
+    let raw: &RawValue = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
     let operations: Option<Vec<&RawValue>> =
-        serde_json::from_str(raw.get()).map_err(|_| unlike(raw, whole))?;
+        serde_json::from_str(raw.get()).map_err(|_| unlike(raw, "a list of operations"))?;
     let operations = operations.unwrap_or_default();
     if operations.len() > MAX_OPERATIONS {
         return Err(Status::too_large(MAX_OPERATIONS));
     }
     let read = |raw: &RawValue| {
         let members: Option<BTreeMap<String, &RawValue>> =
-            serde_json::from_str(raw.get()).map_err(|_| unlike(raw, one))?;
+            serde_json::from_str(raw.get()).map_err(|_| unlike(raw, "an operation"))?;
         let members = members.unwrap_or_default();
         if !ignores {
             check(&members).map_err(bad)?;
@@ -76,10 +71,7 @@ fn check(members: &BTreeMap<String, &RawValue>) -> Result<(), String> {
     for name in ["op", "from", "path"] {
         let value = members.get(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
         if let Some(value) = value.filter(|value| !value.is_string() && !value.is_null()) {
-            return Err(mismatch(
-                &value,
-                &format!("struct field jsonPatchOp.{name} of type string"),
-            ));
+            return Err(format!("{name}: expected string, got {}", json_type(&value)));
         }
     }
     Ok(())

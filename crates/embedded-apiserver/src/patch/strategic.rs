@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::metadata::Object;
 use crate::openapi::schema::{Merging, Schema, Strategy};
 use crate::status::Status;
-use k8s_value::go_value::{go_string, go_text, go_type};
+use k8s_value::go_value::json_type;
 
 /// `$patch: replace`, `$patch: delete`: what becomes of the object it stands in.
 const DIRECTIVE: &str = "$patch";
@@ -21,33 +21,6 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 /// `$setElementOrder/containers: [..]`: the order that the list gets.
 const SET_ORDER: &str = "$setElementOrder";
-
-/// What the real server has left of a patch when it was applied, and shows: nulls are gone from
-/// what the object had nothing of (`discardNullValuesFromPatch`).
-pub(crate) fn left_of(patch: &Object, original: &Object) -> Object {
-    let left = patch.iter().map(|(name, value)| {
-        let value = match (value, original.get(name)) {
-            (Value::Object(patch), Some(Value::Object(original))) => {
-                left_of(patch, original).into()
-            }
-            (value, None) => without_nulls(value),
-            (value, Some(_)) => value.clone(),
-        };
-        (name.clone(), value)
-    });
-    left.collect()
-}
-
-fn without_nulls(value: &Value) -> Value {
-    match value {
-        Value::Object(members) => {
-            let kept = members.iter().filter(|(_, value)| !value.is_null());
-            Value::Object(kept.map(|(name, value)| (name.clone(), without_nulls(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(without_nulls).collect(),
-        other => other.clone(),
-    }
-}
 
 /// Changes an object by a patch.
 pub(super) fn merge(
@@ -198,9 +171,9 @@ fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<()
         };
         if !found {
             return Err(Status::unknown(format!(
-                "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
-                go_text(&Value::from(patch)),
-                go_text(&Value::from(order))
+                "the order in the patch's list {} doesn't match the {SET_ORDER} list {}",
+                Value::from(patch),
+                Value::from(order)
             )));
         }
     }
@@ -253,8 +226,7 @@ fn check_items(old: &[Value], new: &[Value]) -> Result<bool, Status> {
         return Err(Status::out_of_bounds("lists of lists are not supported"));
     }
     if kinds.any(|kind| Some(kind) != first) {
-        let both = go_text(&Value::from(vec![Value::from(old), Value::from(new)]));
-        return Err(Status::unknown(format!("list element types are not identical: {both}")));
+        return Err(Status::unknown("list element types are not identical"));
     }
     Ok(old.iter().chain(new).next().is_some_and(Value::is_object))
 }
@@ -371,7 +343,6 @@ fn identity(item: &Value, key: Option<&str>) -> Result<String, Status> {
     match members.get(key) {
         Some(value) => Ok(value.to_string()),
         None => {
-            let item = go_text(item);
             Err(Status::unknown(format!("map: {item} does not contain declared merge key: {key}")))
         }
     }
@@ -407,14 +378,10 @@ fn after<'a>(member: &'a str, directive: &str, wrong: &str) -> Result<&'a str, S
 
 /// Of an object with a directive.
 fn unknown_directive(object: &Value) -> Status {
-    let directive = go_string(object.get(DIRECTIVE).unwrap_or(&Value::Null));
-    Status::unknown(format!("unknown patch type: {directive} in map: {}", go_text(object)))
+    let directive = object.get(DIRECTIVE).unwrap_or(&Value::Null);
+    Status::unknown(format!("unknown {DIRECTIVE}: {directive}"))
 }
 
 fn not_a_list(value: &Value) -> Status {
-    Status::unknown(format!("expected a []interface {{}}, but received a {}", received(value)))
-}
-
-fn received(value: &Value) -> String {
-    if value.is_null() { go_string(value) } else { go_type(value).to_owned() }
+    Status::unknown(format!("expected a list, got {}", json_type(value)))
 }

@@ -24,8 +24,6 @@ pub(crate) struct Types {
 /// A Go struct, which is a message in protobuf and an object in JSON.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
-    /// Its Go type: `v1.PodSpec`.
-    pub(crate) go: Box<str>,
     /// Its members in JSON, those of embedded structs among them.
     members: HashMap<Box<str>, Field>,
     /// What is in JSON even when nobody sends it, by name.
@@ -56,12 +54,6 @@ pub(crate) struct Field {
     pub(crate) presence: Presence,
     /// Of the field, or of the list's items, or of the map's values.
     pub(crate) of: Type,
-    /// The scalar's name in Go, as `v1.Protocol`.
-    pub(crate) go: Box<str>,
-    /// The name in Go of the list or the map itself, if it has one: `v1.ResourceList`.
-    pub(crate) whole: Option<Box<str>>,
-    /// The embedded structs it is in, as Go's decoder says the path: `VolumeSource.`
-    pub(crate) within: Box<str>,
 }
 
 /// What Go's type says about absence.
@@ -140,11 +132,6 @@ impl Message {
     pub(crate) fn defaults(&self) -> &[(Box<str>, Value)] {
         &self.defaults
     }
-
-    /// The struct's own name: `PodSpec`.
-    pub(crate) fn short(&self) -> &str {
-        self.go.rsplit_once('.').map_or(&*self.go, |(_, name)| name)
-    }
 }
 
 impl Types {
@@ -172,20 +159,11 @@ impl Types {
                     }
                 }
                 ["message", name] => {
-                    let go = name.rsplit_once('/').map_or(name, |(_, go)| go);
                     let keeps_empty_lists = name.starts_with("apiextensions/");
-                    types.messages.push(Message {
-                        go: go.into(),
-                        keeps_empty_lists,
-                        ..Message::default()
-                    });
+                    types.messages.push(Message { keeps_empty_lists, ..Message::default() });
                 }
-                [number, name, presence, of, ref rest @ ..] => {
-                    let (go, whole) = match *rest {
-                        ["in", whole] => (None, Some(whole)),
-                        [go, "in", whole] => (Some(go), Some(whole)),
-                        ref go => (go.first().copied(), None),
-                    };
+                // The names in Go follow.
+                [number, name, presence, of, ..] => {
                     let (Ok(number), Some(presence), Some(of), Some(message)) = (
                         number.parse(),
                         presence_of(presence),
@@ -194,15 +172,7 @@ impl Types {
                     ) else {
                         continue;
                     };
-                    let field = Field {
-                        name: name.into(),
-                        presence,
-                        of,
-                        go: go.unwrap_or_else(|| of.go()).into(),
-                        whole: whole.map(Box::from),
-                        within: Box::default(),
-                    };
-                    message.fields.insert(number, field);
+                    message.fields.insert(number, Field { name: name.into(), presence, of });
                 }
                 _ => {}
             }
@@ -215,7 +185,7 @@ impl Types {
     fn embed(&mut self) {
         for index in 0..self.messages.len() {
             let (mut members, mut always) = (HashMap::new(), Vec::new());
-            self.collect(index, "", &mut members);
+            self.collect(index, &mut members);
             for field in members.values() {
                 if let Some(value) = field.always() {
                     always.push((field.name.clone(), value));
@@ -229,18 +199,14 @@ impl Types {
         }
     }
 
-    fn collect(&self, index: usize, within: &str, members: &mut HashMap<Box<str>, Field>) {
+    fn collect(&self, index: usize, members: &mut HashMap<Box<str>, Field>) {
         let Some(message) = self.messages.get(index) else { return };
         for field in message.fields.values() {
             match field.of {
                 Type::Message(inner) if &*field.name == "-" => {
-                    let short = self.messages.get(inner).map_or("", Message::short);
-                    self.collect(inner, &format!("{within}{short}."), members);
+                    self.collect(inner, members);
                 }
-                _ => {
-                    let field = Field { within: within.into(), ..field.clone() };
-                    members.insert(field.name.clone(), field);
-                }
+                _ => drop(members.insert(field.name.clone(), field.clone())),
             }
         }
     }
@@ -289,16 +255,20 @@ impl Field {
 }
 
 impl Type {
-    const fn go(self) -> &'static str {
+    /// What its values are in JSON.
+    pub(crate) const fn expected(self) -> &'static str {
         match self {
             Self::String | Self::Time | Self::MicroTime => "string",
-            Self::Bytes => "[]uint8",
+            Self::Bytes => "base64 string",
             Self::Bool => "bool",
-            Self::Int32 | Self::IntOrString => "int32",
+            Self::Int32 => "int32",
             Self::Int64 => "int64",
             Self::Float64 => "float64",
-            Self::Strings => "v1.ExtraValue",
-            Self::Quantity | Self::Json | Self::SchemaOr(..) | Self::Message(_) => "",
+            Self::IntOrString => "int32 or string",
+            Self::Strings => "array",
+            Self::Quantity => "quantity",
+            Self::Json | Self::SchemaOr(..) => "JSON",
+            Self::Message(_) => "object",
         }
     }
 }

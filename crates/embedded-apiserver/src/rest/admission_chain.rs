@@ -13,7 +13,6 @@ use crate::resource::ServedResource;
 use crate::rest::decode;
 use crate::rest::state::ApiState;
 use crate::status::Status;
-use k8s_value::go_json::go_json;
 
 /// Who writes what: what hooks are told beside the objects.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +127,7 @@ impl<'a> AdmissionChain<'a> {
 
 /// What an admission hook made of an object, checked as if a client had sent it.
 fn decoded(kind: &ServedResource, object: Value) -> Result<Object, Status> {
-    let shown = go_json(&object);
-    let blame = decode::Blame::Document(&shown);
-    decode::patched(kind, object, &[], FieldValidation::Ignore, blame).map(|decoded| decoded.object)
+    let origin = decode::Origin::Document;
+    decode::patched(kind, object, &[], FieldValidation::Ignore, origin)
+        .map(|decoded| decoded.object)
 }

@@ -7,7 +7,7 @@ use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded, Hidden};
+use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::guaranteed_update::guaranteed_update;
@@ -62,13 +62,8 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             FieldValidation::Strict | FieldValidation::Warn => doubtful.clone(),
         };
         let new = object.or_else(|| live.clone()).unwrap_or_default();
-        let decoded = decode::patched(
-            kind,
-            Value::Object(new),
-            &[],
-            FieldValidation::Ignore,
-            Blame::Apply(&config),
-        )?;
+        let decoded =
+            decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Origin::Apply)?;
         let Decoded { object: mut new, hidden, .. } = decoded;
         if current.is_none() && !metadata::text(&new, "uid").is_empty() {
             let why = format!(

@@ -1,23 +1,20 @@
 //! Continue tokens: where the next page of a list begins. In kube-apiserver's own form, so that
-//! what it says of wrong ones can be said here.
-
-use std::collections::BTreeMap;
+//! the same ones are refused.
 
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use serde::Serialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::json_syntax::{mismatch, problem};
 use crate::route::Target;
 use crate::status::Status;
 use crate::stored::Key;
 
 /// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to
 /// a collection: it names a place below whatever is listed.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Written {
     v: String,
     /// -1: whatever is newest.
@@ -32,44 +29,12 @@ struct Written {
 }
 
 impl Written {
-    /// As Go's decoder reads it: the names of members in any case.
-    fn read(json: &[u8]) -> Result<Self, String> {
-        let wrong = |raw: &RawValue, into: &str| match serde_json::from_str(raw.get()) {
-            // Of a number it is said which, where another one would do.
-            Ok(Value::Number(_)) if into.ends_with("int64") => {
-                format!("json: cannot unmarshal number {raw} into Go {into}")
-            }
-            Ok(other) => mismatch(&other, into),
-            Err(error) => error.to_string(),
-        };
-        let unreadable =
-            |error: serde_json::Error| problem(json).unwrap_or_else(|| error.to_string());
-        let whole: &RawValue = serde_json::from_slice(json).map_err(unreadable)?;
-        let mut written = Self::default();
-        let members: BTreeMap<String, &RawValue> = match serde_json::from_str(whole.get()) {
-            Ok(members) => members,
-            Err(_) if whole.get() == "null" => return Ok(written),
-            Err(_) => {
-                let other = serde_json::from_str(whole.get()).unwrap_or_default();
-                return Err(mismatch(&other, "value of type storage.continueToken"));
-            }
-        };
-        for (name, raw) in members {
-            let name = name.to_ascii_lowercase();
-            let field =
-                |of: &str| wrong(raw, &format!("struct field continueToken.{name} of type {of}"));
-            match name.as_str() {
-                _ if raw.get() == "null" => {}
-                "v" => written.v = serde_json::from_str(raw.get()).map_err(|_| field("string"))?,
-                "rv" => written.rv = serde_json::from_str(raw.get()).map_err(|_| field("int64"))?,
-                "start" => {
-                    written.start = serde_json::from_str(raw.get()).map_err(|_| field("string"))?
-                }
-                "rest" => written.rest = serde_json::from_str(raw.get()).unwrap_or_default(),
-                _ => {}
-            }
-        }
-        Ok(written)
+    /// As Go's decoder reads it: the names of members in any case, null as nothing.
+    fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
+        let members: Option<Map<String, Value>> = serde_json::from_slice(json)?;
+        let said = members.into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let said = said.map(|(name, value)| (name.to_ascii_lowercase(), value));
+        serde_json::from_value(Value::Object(said.collect()))
     }
 }
 
@@ -111,26 +76,13 @@ impl Token {
     }
 
     pub(super) fn parse(token: &str) -> Result<Self, Status> {
-        let bad = |why: &str| {
-            Status::bad_request(format!("invalid continue token: continue key is not valid{why}"))
-        };
-        let json = ENCODING.decode(token).map_err(|_| {
-            bad(&format!(": illegal base64 data at input byte {}", illegal_byte(token)))
-        })?;
-        let Written { v, rv, start, rest } =
-            Written::read(&json).map_err(|why| bad(&format!(": {why}")))?;
-        if v != VERSION {
-            return Err(bad(&format!(": server does not recognize this encoded version {v}")));
-        }
-        if rv == 0 {
-            return Err(bad(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
-        }
-        if start.is_empty() {
-            return Err(bad(": encoded start key empty (version meta.k8s.io/v1)"));
-        }
+        let bad = || Status::bad_request("invalid continue token");
+        let json = ENCODING.decode(token).map_err(|_| bad())?;
+        let Written { v, rv, start, rest } = Written::read(&json).map_err(|_| bad())?;
         let place = start.strip_prefix('/').unwrap_or(&start);
-        if place.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Err(bad(&format!(": {start}")));
+        let is_place = !place.split('/').any(|part| matches!(part, "" | "." | ".."));
+        if v != VERSION || rv == 0 || !is_place {
+            return Err(bad());
         }
         // Below zero it is whatever is newest.
         Ok(Self { revision: u64::try_from(rv).ok(), start: place.to_owned(), rest })
@@ -173,10 +125,4 @@ impl Token {
 /// What a token's count is about.
 fn collection(target: &Target) -> String {
     format!("{}@{}", target.kind.storage, target.namespace.as_deref().unwrap_or_default())
-}
-
-/// Where Go's decoder gives up: at the first byte that is none, or where a last one stands alone.
-fn illegal_byte(token: &str) -> usize {
-    let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    token.bytes().position(|byte| !legal(byte)).unwrap_or_else(|| token.len().saturating_sub(1))
 }

@@ -7,15 +7,13 @@ use serde_json::Value;
 use crate::builtin::{Builtin, Source, canonical_metadata};
 use crate::fields::Sent;
 use crate::json_syntax;
-use crate::media;
 use crate::metadata::{self, Object};
-use crate::patch::strategic;
+use crate::patch::Patch;
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::Status;
 use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
-use k8s_value::go_value::go_text;
 use k8s_value::time;
 
 mod declared_kind;
@@ -26,7 +24,9 @@ use declared_kind::{
 pub(crate) use declared_kind::{check_own_type, said_types};
 
 /// The refusal of a custom object whose apiVersion has no version.
-const MISSING_VERSION: &str = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+const MISSING_VERSION: &str = "apiVersion is missing";
+/// The refusal of a custom object that does not say its kind.
+const MISSING_KIND: &str = "kind is missing";
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
 #[derive(Debug, Clone)]
@@ -84,18 +84,18 @@ fn sent_owners(kind: &ServedResource, object: &Object) -> Sent {
 
 /// JSON that says what it is, or does not.
 pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status> {
-    let value = serde_json::from_slice(bytes)
-        .map_err(|error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes))?;
-    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
+    let value =
+        serde_json::from_slice(bytes).map_err(|error| unrecognized(kind, &error.to_string()))?;
+    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why))?;
     Ok(value)
 }
 
 /// A body of which it cannot be said what it is (`transformDecodeError` of
 /// k8s.io/apiserver/pkg/endpoints/handlers).
-fn unrecognized(kind: &ServedResource, why: &str, body: &[u8]) -> Status {
-    let (kind, body) = (kind.kind(), json_syntax::summary(body));
+fn unrecognized(kind: &ServedResource, why: &str) -> Status {
+    let kind = kind.kind();
     Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): {why} ({body})"
+        "the object provided is unrecognized (must be of type {kind}): {why}"
     ))
 }
 
@@ -121,28 +121,21 @@ pub(crate) fn body(
     request: &Request<Bytes>,
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
-    object(kind, request.body(), media::as_sent(request), validation)
+    object(kind, request.body(), validation)
 }
 
-/// Decodes an object. `sent`: as it was sent, if that was no JSON.
+/// Decodes an object.
 pub(crate) fn object(
     kind: &ServedResource,
     bytes: &[u8],
-    sent: &[u8],
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
-    let not_json = |error: serde_json::Error| {
-        unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes)
-    };
-    let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
-    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
+    let not_json = |error: serde_json::Error| unrecognized(kind, &error.to_string());
+    let (value, twice) = duplicates::read(bytes).map_err(not_json)?;
+    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why))?;
     let mut doubtful = Vec::new();
     if twice {
-        let shape = Shape::of(kind);
-        doubtful = duplicates::find(bytes, shape);
-        if kind.builtin.is_some() {
-            value = duplicates::merged(bytes, shape).map_err(not_json)?;
-        }
+        doubtful = duplicates::find(bytes, Shape::of(kind));
     }
     let object = match value {
         Value::Object(object) => object,
@@ -151,22 +144,16 @@ pub(crate) fn object(
     if kind.builtin.is_none()
         && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "")
     {
-        let text = String::from_utf8_lossy(sent);
-        return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), sent));
+        return Err(unrecognized(kind, MISSING_KIND));
     }
     if let Some(why) = unregistered(kind, &object) {
         return Err(Status::bad_request(why));
     }
-    if let Some((what, why)) = unconvertible(kind, &object) {
-        return Err(Status::bad_request(format!("{what} cannot be handled as a Scale: {why}")));
+    if let Some(why) = unconvertible(kind, &object) {
+        return Err(Status::bad_request(why));
     }
     if kind.builtin.is_none() && object.get("apiVersion").is_some_and(Value::is_null) {
-        let of = object.get("kind").and_then(Value::as_str).unwrap_or_default();
-        let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
-        let what = kind.kind();
-        return Err(Status::bad_request(format!(
-            "{of} in version \"\" cannot be handled as a {what}: {why}"
-        )));
+        return Err(unrecognized(kind, MISSING_VERSION));
     }
     let says =
         |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -215,89 +202,31 @@ fn is_within(twice: &str, unknown: &str) -> bool {
     twice.strip_prefix(&unknown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words
-/// for that.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Blame<'a> {
-    /// The document is shown, which is this.
-    Document(&'a str),
-    /// The patch is shown, which is a strategic one, as far as it is left by what it was applied
-    /// to.
-    Strategic(&'a Object, &'a Object),
-    /// Only the name in this configuration, which is applied.
-    Apply(&'a Object),
+/// What made an object that a client has not sent as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A JSON patch, a merge patch or an admission hook.
+    Document,
+    /// A strategic merge patch.
+    Strategic,
+    /// An apply.
+    Apply,
 }
 
-impl Blame<'_> {
-    fn refuse(self, kind: &ServedResource, why: &str) -> Status {
-        // What reads an object out of a map says so of bytes alone.
-        let of_map = |why: &str| {
-            let prefix =
-                if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
-            unconverted(why).unwrap_or_else(|| format!("{prefix}{why}"))
-        };
+impl Origin {
+    /// Of the patch that made it.
+    pub(crate) const fn of(patch: &Patch) -> Self {
+        if patch.is_strategic() { Self::Strategic } else { Self::Document }
+    }
+
+    fn refuse(self, why: &str) -> Status {
         match self {
-            Self::Document(document) => Status::invalid_patch(document, why),
-            Self::Strategic(patch, original) => {
-                let left = strategic::left_of(patch, original);
-                Status::invalid_patch(&go_text(&Value::Object(left)), &of_map(why))
-            }
-            Self::Apply(_) if kind.builtin.is_none() => Status::unknown(why),
-            Self::Apply(config) => {
-                let (namespace, name) =
-                    (metadata::text(config, "namespace"), metadata::text(config, "name"));
-                let what = format!("{}/{}, Kind={}", kind.group(), kind.version(), kind.kind());
-                let why = of_map(why);
-                Status::unknown(format!(
-                    "failed to convert new object ({namespace}/{name}; {what}) to proper version: unable to convert \
-                     unstructured object to {what}: {why}"
-                ))
+            Self::Document | Self::Strategic => Status::invalid_patch(why),
+            Self::Apply => {
+                Status::unknown(format!("the applied configuration cannot be decoded: {why}"))
             }
         }
     }
-}
-
-/// What the converter from maps (`fromUnstructured` of apimachinery) says of a number, a text or a
-/// truth, where the decoder of JSON would say that it cannot be unmarshaled.
-fn unconverted(why: &str) -> Option<String> {
-    // What types say that decode themselves stays as they say it.
-    let (sent, to) =
-        why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go struct field ")?;
-    let (_, to) = to.rsplit_once(" of type ")?;
-    // A number that is no number's place is not said with its digits: most are whole.
-    let is_whole = !sent.trim_start_matches("number").contains(['.', 'e', 'E']);
-    for (begins, what) in [("[]", "slice"), ("map[", "map")] {
-        if to.starts_with(begins) {
-            let kind = match sent {
-                "object" => "map",
-                "array" => "slice",
-                "string" | "bool" => sent,
-                _ if is_whole => "int64",
-                _ => "float64",
-            };
-            return Some(format!("cannot restore {what} from {kind}"));
-        }
-    }
-    // A type with a name that a text does not fit is a structure: texts with names of their own
-    // take any.
-    if sent == "string" && to.contains('.') {
-        return Some("cannot restore struct from: string".to_owned());
-    }
-    let is_number = matches!(to, "int32" | "int64" | "float64");
-    if !is_number && !matches!(to, "bool" | "string") {
-        return None;
-    }
-    // Go converts numbers into each other, and whole ones even into texts, and is stopped from
-    // doing it.
-    let from = match sent.strip_prefix("number") {
-        Some(_) if !is_whole => is_number.then_some("float64"),
-        Some(_) => (is_number || to == "string").then_some("int64"),
-        None => None,
-    };
-    Some(from.map_or_else(
-        || format!("unrecognized type: {to}"),
-        |from| format!("cannot convert {from} to {to}"),
-    ))
 }
 
 /// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in
@@ -307,31 +236,31 @@ pub(crate) fn patched(
     value: Value,
     duplicates: &[String],
     validation: FieldValidation,
-    blame: Blame<'_>,
+    origin: Origin,
 ) -> Result<Decoded, Status> {
-    let wrong = |why: &str| blame.refuse(kind, why);
+    let wrong = |why: &str| origin.refuse(why);
     json_syntax::interpret(&value).map_err(|why| wrong(&why))?;
     let Value::Object(object) = value else {
         return Err(wrong("the result is no object"));
     };
-    let is_apply = matches!(blame, Blame::Apply(_));
+    let is_apply = origin == Origin::Apply;
     match &kind.builtin {
         Some(_) => {
-            let other = unconvertible(kind, &object).map(|(_, why)| why);
+            let other = unconvertible(kind, &object);
             if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
                 return Err(wrong(&why));
             }
         }
         // An apply has said what it is.
         None if is_apply => {}
-        None => check_said_types(&object, blame).map_err(|why| match why {
+        None => check_said_types(&object).map_err(|why| match why {
             Untyped::Decoding(why) => wrong(&why),
             Untyped::Later(why) => Status::internal(&why),
         })?,
     }
     let owners = sent_owners(kind, &object);
     let Canonical { object, unknown, hidden } =
-        canonical(kind, object, Some(blame)).map_err(|why| wrong(&why))?;
+        canonical(kind, object, Some(origin)).map_err(|why| wrong(&why))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
@@ -353,11 +282,11 @@ struct Canonical {
     hidden: Hidden,
 }
 
-/// The object's one form; or why it cannot be decoded. `blame`: of what a patch has made.
+/// The object's one form; or why it cannot be decoded. `origin`: of what a patch has made.
 fn canonical(
     kind: &ServedResource,
     mut object: Object,
-    blame: Option<Blame<'_>>,
+    origin: Option<Origin>,
 ) -> Result<Canonical, String> {
     let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
     let types = types.map(|(member, own)| {
@@ -373,7 +302,7 @@ fn canonical(
         end.and_then(Value::as_str).is_some_and(|end| time::seconds(end) == Ok(Value::Null));
     let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
     let Some(builtin) = kind.builtin else {
-        let is_apply = matches!(blame, Some(Blame::Apply(_)));
+        let is_apply = origin == Some(Origin::Apply);
         let of_other_group = types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
             version.split_once('/').map_or("", |(group, _)| group) != kind.group()
         });
@@ -422,9 +351,9 @@ fn canonical(
     };
     hidden.pruned =
         bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
-    let source = match blame {
-        None | Some(Blame::Document(_)) => Source::Json,
-        Some(Blame::Strategic(..) | Blame::Apply(_)) => Source::Map,
+    let source = match origin {
+        None | Some(Origin::Document) => Source::Json,
+        Some(Origin::Strategic | Origin::Apply) => Source::Map,
     };
     let mut object = builtin.canonical_of(object, source, &mut unknown)?;
     metadata::normalize(&mut object);

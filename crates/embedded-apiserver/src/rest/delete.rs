@@ -64,10 +64,9 @@ impl Preconditions {
     }
 }
 
-/// What a body says, its types checked in Go's words.
+/// What a body says, its types checked.
 fn sent(body: &[u8]) -> Result<Value, String> {
-    let options =
-        serde_json::from_slice(body).map_err(|error| json_syntax::unreadable(body, &error))?;
+    let options = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     json_syntax::interpret(&options)?;
     check_type(&options)?;
     if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {

@@ -26,13 +26,6 @@ pub(crate) fn find(body: &[u8], shape: Shape) -> Vec<String> {
     walk.found
 }
 
-/// The body as Go decodes it into the types of a built-in kind: an object that comes twice is
-/// decoded into what the first left, items of lists one by one.
-pub(crate) fn merged(body: &[u8], shape: Shape) -> Result<Value, serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_slice(body);
-    Reading { before: Some(Value::Null), shape, twice: &mut false }.deserialize(&mut json)
-}
-
 /// The Go type that a place of the body is decoded into.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
@@ -74,21 +67,9 @@ impl Shape {
     }
 
     /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in
-    /// it, and of two such parts the second counts.
+    /// it.
     const fn decodes_itself(self) -> bool {
         matches!(self, Self::One(Type::Json | Type::SchemaOr(..)))
-    }
-
-    /// What a member is decoded onto, of which `before` came before it.
-    fn onto(self, member: Self, before: Value) -> Option<Value> {
-        match (self, member) {
-            // Nothing is merged in it.
-            (_, Self::One(Type::Json)) => None,
-            // The values of Go's maps are decoded anew.
-            (Self::MapOf(_), _) => Some(Value::Null),
-            _ if member.decodes_itself() => Some(Value::Null),
-            _ => Some(before),
-        }
     }
 }
 
@@ -101,17 +82,13 @@ impl Shape {
 pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let mut twice = false;
-    let value =
-        Reading { before: None, shape: Shape::Any, twice: &mut twice }.deserialize(&mut json)?;
+    let value = Reading { twice: &mut twice }.deserialize(&mut json)?;
     json.end()?;
     Ok((value, twice))
 }
 
-/// Decodes onto what is there, or anew.
 struct Reading<'a> {
-    before: Option<Value>,
-    shape: Shape,
-    /// Becomes true when a member is met for the second time, or is there before.
+    /// Becomes true when a member is met for the second time.
     twice: &'a mut bool,
 }
 
@@ -155,34 +132,17 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let merges = self.before.is_some();
-        let mut before = match self.before {
-            Some(Value::Array(before)) => before.into_iter(),
-            _ => Vec::new().into_iter(),
-        };
         let mut read = Vec::new();
-        let shape = self.shape.item();
-        loop {
-            let before = merges.then(|| before.next().unwrap_or_default());
-            match items.next_element_seed(Reading { before, shape, twice: &mut *self.twice })? {
-                Some(item) => read.push(item),
-                None => return Ok(Value::Array(read)),
-            }
+        while let Some(item) = items.next_element_seed(Reading { twice: &mut *self.twice })? {
+            read.push(item);
         }
+        Ok(Value::Array(read))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let merges = self.before.is_some();
-        let mut read = match self.before {
-            Some(Value::Object(before)) => before,
-            _ => Map::new(),
-        };
+        let mut read = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let shape = self.shape.member(&name);
-            let before = merges.then(|| read.get_mut(&name).map(Value::take).unwrap_or_default());
-            let before = before.and_then(|before| self.shape.onto(shape, before));
-            let value =
-                members.next_value_seed(Reading { before, shape, twice: &mut *self.twice })?;
+            let value = members.next_value_seed(Reading { twice: &mut *self.twice })?;
             *self.twice |= read.insert(name, value).is_some();
         }
         Ok(Value::Object(read))
@@ -300,70 +260,30 @@ impl<'de> Visitor<'de> for Step<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{Shape, find, merged, read};
+    use super::{Shape, find, read};
     use crate::recorded::types::{TYPES, Type};
 
     #[test]
-    fn objects_that_come_twice_are_merged_and_lists_item_by_item() {
-        let body = br#"{"d":{"k":"1"},"d":{"l":2},"p":[{"n":"a","p":1},{"n":"b"}],"p":[{"p":2}],"x":{"y":1},"x":null,"s":["1","2"],"s":["3"]}"#;
-        let as_go = json!({ "d": { "k": "1", "l": 2 }, "p": [{ "n": "a", "p": 2 }], "x": null, "s": ["3"] });
-        assert_eq!(merged(body, Shape::Any).unwrap(), as_go);
-    }
-
-    #[test]
-    fn what_a_type_decodes_by_itself_is_not_looked_into_and_of_two_the_second_counts() {
+    fn what_a_type_decodes_by_itself_is_not_looked_into() {
         let message = TYPES.kind("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
         let shape = Shape::One(Type::Message(message));
-        let body = |schema: &str| {
-            format!(r#"{{"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#)
-        };
-        let at = "/spec/versions/0/schema/openAPIV3Schema";
-        for (schema, found, becomes) in [
-            (r#"{"type":"a","type":"b"}"#, vec!["type"], json!({ "type": "b" })),
-            (r#"{"items":{"type":"a","type":"b"}}"#, vec![], json!({ "items": { "type": "b" } })),
-            (
-                r#"{"items":{"type":"a"},"items":{"title":"t"}}"#,
-                vec!["items"],
-                json!({ "items": { "title": "t" } }),
-            ),
-            (
-                r#"{"items":[{"not":{"type":"a"},"not":{"title":"b"}}]}"#,
-                vec![],
-                json!({ "items": [{ "not": { "type": "a", "title": "b" } }] }),
-            ),
-            (
-                r#"{"default":{"a":{"b":1},"a":{"c":1}}}"#,
-                vec![],
-                json!({ "default": { "a": { "c": 1 } } }),
-            ),
-            (
-                r#"{"default":{"a":1},"default":{"b":1}}"#,
-                vec!["default"],
-                json!({ "default": { "b": 1 } }),
-            ),
-            (
-                r#"{"properties":{"a":{"type":"a"}},"properties":{"b":{}}}"#,
-                vec!["properties"],
-                json!({ "properties": { "a": { "type": "a" }, "b": {} } }),
-            ),
-            (
-                r#"{"properties":{"a":{"type":"a"},"a":{"title":"b"}}}"#,
-                vec!["properties.a"],
-                json!({ "properties": { "a": { "title": "b" } } }),
-            ),
+        for (schema, found) in [
+            (r#"{"type":"a","type":"b"}"#, vec!["type"]),
+            (r#"{"items":{"type":"a","type":"b"}}"#, vec![]),
+            (r#"{"items":{"type":"a"},"items":{"title":"t"}}"#, vec!["items"]),
+            (r#"{"items":[{"not":{"type":"a"},"not":{"title":"b"}}]}"#, vec![]),
+            (r#"{"default":{"a":{"b":1},"a":{"c":1}}}"#, vec![]),
+            (r#"{"default":{"a":1},"default":{"b":1}}"#, vec!["default"]),
+            (r#"{"properties":{"a":{"type":"a"}},"properties":{"b":{}}}"#, vec!["properties"]),
+            (r#"{"properties":{"a":{"type":"a"},"a":{"title":"b"}}}"#, vec!["properties.a"]),
         ] {
-            let body = body(schema);
+            let body = format!(
+                r#"{{"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+            );
             let said = found.iter().map(|path| {
                 format!("duplicate field \"spec.versions[0].schema.openAPIV3Schema.{path}\"")
             });
             assert_eq!(find(body.as_bytes(), shape), said.collect::<Vec<_>>(), "{schema}");
-            assert_eq!(
-                merged(body.as_bytes(), shape).unwrap().pointer(at),
-                Some(&becomes),
-                "{schema}"
-            );
         }
     }
 

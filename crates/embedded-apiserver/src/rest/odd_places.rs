@@ -2,16 +2,13 @@
 //! store may have.
 
 use crate::body::Body;
-use crate::builtin::Builtin;
 use crate::metadata;
 use crate::query::Query;
-use crate::resource::ServedResource;
 use crate::rest::{decode, write};
 use crate::route::Target;
 use crate::status::{FieldError, FieldErrors, Status};
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use k8s_value::go_value::{quoted, quoted_bytes};
 use k8s_value::names;
 
 /// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
@@ -74,25 +71,8 @@ pub(crate) fn in_store(
     match answer {
         Err(status) if matches!(status.code(), 400 | 405 | 415 | 422) => Err(status),
         answer if *method == Method::POST => answer,
-        _ => {
-            let name = target.name.as_deref().map(|name| format!("/{name}")).unwrap_or_default();
-            Err(Status::unknown(format!(
-                "invalid key: \"/{}/{namespace}{name}\"",
-                table(&target.kind)
-            )))
-        }
+        _ => Err(Status::unknown(format!("no object can be in a namespace {namespace:?}"))),
     }
-}
-
-/// A refusal that quotes a part of the path or of the query as it was sent, which may be no text.
-pub(crate) fn as_sent(uri: &str, status: Status) -> Status {
-    let parts = uri
-        .split(['/', '?', '&', '='])
-        .map(|part| percent_encoding::percent_decode_str(part).collect::<Vec<u8>>());
-    let odd = parts.filter(|part| std::str::from_utf8(part).is_err());
-    odd.fold(status, |status, part| {
-        status.quoting(&quoted(&String::from_utf8_lossy(&part)), &quoted_bytes(&part))
-    })
 }
 
 /// Nothing new may be in a namespace that no path can name.
@@ -102,15 +82,5 @@ pub(super) fn may_hold_objects(namespace: &str) -> Result<(), Status> {
             Err(Status::internal(&format!("invalid resource name {namespace:?}: [{why}]")))
         }
         None => Ok(()),
-    }
-}
-
-/// Where objects of a kind are in etcd, below `/registry`.
-fn table(kind: &ServedResource) -> String {
-    match kind.builtin {
-        Some(Builtin::Service) => "services/specs".to_owned(),
-        Some(Builtin::Endpoints) => "services/endpoints".to_owned(),
-        Some(_) => kind.plural().to_owned(),
-        None => format!("{}/{}", kind.group(), kind.plural()),
     }
 }

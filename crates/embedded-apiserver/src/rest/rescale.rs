@@ -14,13 +14,13 @@ use crate::fields::{Applied, Managed};
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
-use crate::patch::{Patch, Patched};
+use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded, Hidden};
+use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::get::key_of;
 use crate::rest::guaranteed_update::guaranteed_update;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
@@ -118,12 +118,10 @@ impl Wish {
                 let mut document = live.clone();
                 document.insert("apiVersion".to_owned(), SCALE.into());
                 document.insert("kind".to_owned(), "Scale".into());
-                let Patched { document, text } = patch.apply(go_json(&document).into())?;
-                let blame = patch
-                    .as_strategic()
-                    .map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, live));
+                let document = patch.apply(go_json(&document).into())?;
+                let origin = Origin::of(&patch);
                 let mut decoded =
-                    decode::patched(&SCALES, document, &duplicates, validation, blame)?;
+                    decode::patched(&SCALES, document, &duplicates, validation, origin)?;
                 decoded.remove_equal_owners(AFTER_HOOKS);
                 check_said_name(&decoded.object, metadata::text(live, "name"))?;
                 set_namespace(&mut decoded.object, target.namespace.as_deref())?;

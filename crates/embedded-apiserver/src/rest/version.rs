@@ -5,7 +5,6 @@ use std::time::Duration;
 use crate::query::no_number;
 use crate::rest::state::ApiState;
 use crate::status::Status;
-use k8s_value::go_value::quoted;
 
 /// Not a revision: each verb answers that with another code.
 #[derive(Debug)]
@@ -14,12 +13,12 @@ pub(super) struct WrongVersion(String);
 impl WrongVersion {
     /// As of an object's own version.
     pub(super) fn plain(&self) -> String {
-        no_number("ParseUint", &self.0)
+        no_number(&self.0)
     }
 
     /// As of an option of a read.
     pub(super) fn of_option(&self) -> String {
-        format!("resourceVersion: Invalid value: {}: {}", quoted(&self.0), self.plain())
+        format!("resourceVersion: {}", self.plain())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::resource::ServedResource;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::apply;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded, Hidden};
+use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::definitions;
 use crate::rest::delete;
 use crate::rest::duplicates::{self, Shape};

@@ -212,8 +212,7 @@ fn check(scratch: &ApiState, object: &Value, as_saved: bool) -> Result<Checked, 
     let kind = kind_in(scratch, object)?;
     let managed = managed_of(&kind, object, as_saved)?;
     let body = object.to_string();
-    let decoded =
-        rest::decode_object(&kind, body.as_bytes(), body.as_bytes(), FieldValidation::Strict);
+    let decoded = rest::decode_object(&kind, body.as_bytes(), FieldValidation::Strict);
     let said = decoded.map_err(|status| status.message().to_owned())?.object;
     let revision = revision_of(&said)?;
     // What a kind makes of the uid is in the object already: the labels of a Job's pods.

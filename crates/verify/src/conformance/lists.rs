@@ -216,7 +216,7 @@ fn pages() -> Vec<Case> {
                 t.get(&t.maps("?limit=1&continue=nonsense")).await?.refused(400, "BadRequest")?;
             holds(
                 "the message says so",
-                text(&status, "/message").contains("continue key is not valid"),
+                text(&status, "/message").contains("invalid continue token"),
             )
             .map_err(|e| format!("{e}: {status}"))
         }),

@@ -453,29 +453,6 @@ pub(super) fn cases() -> Vec<Case> {
                 .map(drop)
         }),
         case(
-            "answers_for_people",
-            "`pretty=true`, and clients that people use, get JSON in lines.",
-            async |t| {
-                t.map("a", "v").await?;
-                let lines = |text: &str| {
-                    text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"")
-                };
-                holds("it has lines", lines(&t.get(&t.maps("/a?pretty=true")).await?.text))?;
-                let curl =
-                    t.send(Method::GET, &t.maps("/a"), &[("user-agent", "curl/8.5.0")], "").await?;
-                holds("it has lines for curl", lines(&curl.text))?;
-                let not = t
-                    .send(
-                        Method::GET,
-                        &t.maps("/a?pretty=false"),
-                        &[("user-agent", "curl/8.5.0")],
-                        "",
-                    )
-                    .await?;
-                same("lines", not.text.trim_end().lines().count(), 1)
-            },
-        ),
-        case(
             "how_it_is_said_that_a_form_is_not_served",
             "What is not served of a built-in kind is refused in other words than of a custom one.",
             async |t| {

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::conformance::answer::*;
 use crate::conformance::{Case, Outcome, Target, case};
@@ -40,14 +40,11 @@ async fn message(
     Ok(text(&answer.refused(code, reason)?, "/message").to_owned())
 }
 
-/// What is said of a continue token with this inside.
-async fn token(t: &Target, inside: &str) -> Result<String, String> {
+/// Sends a continue token with this inside, which is refused.
+async fn token(t: &Target, inside: &str) -> Outcome {
     let token = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(inside);
-    let status =
-        t.get(&t.maps(&format!("?limit=1&continue={token}"))).await?.refused(400, "BadRequest")?;
-    let said = text(&status, "/message");
-    let prefix = "invalid continue token: continue key is not valid: ";
-    said.strip_prefix(prefix).map(str::to_owned).ok_or_else(|| format!("another message: {said}"))
+    let answer = t.get(&t.maps(&format!("?limit=1&continue={token}"))).await?;
+    answer.says(400, "BadRequest", "invalid continue token").map(drop)
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -78,24 +75,17 @@ fn dots() -> Vec<Case> {
             "objects_in_a_namespace_of_dots",
             "No key has `.` or `..` in it: 500 without a reason.",
             async |t| {
-                for (namespace, path, key) in [
-                    ("..", "/api/v1/namespaces/../secrets", "/secrets/.."),
-                    (".", "/api/v1/namespaces/./configmaps/x", "/configmaps/./x"),
-                    ("..", "/api/v1/namespaces/%2e%2e/services", "/services/specs/.."),
-                    ("..", "/apis/apps/v1/namespaces/../deployments/x/status", "/deployments/../x"),
-                    (
-                        "..",
-                        "/apis/conformance.example.com/v1/namespaces/../widgets",
-                        "/conformance.example.com/widgets/..",
-                    ),
+                for path in [
+                    "/api/v1/namespaces/../secrets",
+                    "/api/v1/namespaces/./configmaps/x",
+                    "/api/v1/namespaces/%2e%2e/services",
+                    "/apis/apps/v1/namespaces/../deployments/x/status",
+                    "/apis/conformance.example.com/v1/namespaces/../widgets",
                 ] {
-                    let said = message(t, Method::GET, path, 500, "").await?;
-                    same(namespace, said, format!("invalid key: {key:?}"))?;
+                    message(t, Method::GET, path, 500, "").await?;
                 }
                 for method in [Method::DELETE, Method::PATCH] {
-                    let said =
-                        message(t, method, "/api/v1/namespaces/../configmaps/x", 500, "").await?;
-                    same("message", said, "invalid key: \"/configmaps/../x\"")?;
+                    message(t, method, "/api/v1/namespaces/../configmaps/x", 500, "").await?;
                 }
                 Ok(())
             },
@@ -281,22 +271,6 @@ fn slashes() -> Vec<Case> {
             )
         }),
         case(
-            "nothing_to_watch",
-            "An old path of a watch that ends there cannot be read: 500, a text.",
-            async |t| {
-                for path in
-                    ["/api/v1/watch", "/apis/apps/v1/watch/", "/apis/nobody.example.com/v1/watch"]
-                {
-                    let why = format!("unable to determine kind and namespace from url, {path}");
-                    let whole = format!(
-                        "Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n"
-                    );
-                    is_said(t, path, 500, &whole).await?;
-                }
-                Ok(())
-            },
-        ),
-        case(
             "a_group_that_nobody_serves",
             "Of a group that is not served there is nothing, for any method.",
             async |t| {
@@ -350,21 +324,15 @@ fn signs() -> Vec<Case> {
         }),
         case(
             "a_name_that_is_no_text",
-            "Bytes of a name that are no UTF-8 are quoted as bytes.",
+            "A name whose bytes are no UTF-8 is one that nothing has: 404.",
             async |t| {
-                for (name, shown) in
-                    [("a%ff", "a\\xff"), ("%c3%28", "\\xc3("), ("%ed%a0%80", "\\xed\\xa0\\x80")]
-                {
+                for name in ["a%ff", "%c3%28", "%ed%a0%80"] {
                     for method in [Method::GET, Method::DELETE] {
-                        let said =
-                            message(t, method, &t.maps(&format!("/{name}")), 404, "NotFound")
-                                .await?;
-                        same(name, said, format!("configmaps \"{shown}\" not found"))?;
+                        let path = t.maps(&format!("/{name}"));
+                        message(t, method, &path, 404, "NotFound").await?;
                     }
                 }
-                let said =
-                    message(t, Method::GET, &t.maps("?limit=%ff"), 400, "BadRequest").await?;
-                same("limit", said, "strconv.ParseInt: parsing \"\\xff\": invalid syntax")
+                message(t, Method::GET, &t.maps("?limit=%ff"), 400, "BadRequest").await.map(drop)
             },
         ),
         case(
@@ -377,7 +345,7 @@ fn signs() -> Vec<Case> {
                 );
                 same("names", names(&t.get(&path).await?.is(200)?).contains('a'), true)?;
                 let answer = t.get(&t.maps("?a%zz=1&;&limit=x")).await?;
-                answer.says(400, "BadRequest", "strconv.ParseInt: parsing \"x\"").map(drop)
+                answer.refused(400, "BadRequest").map(drop)
             },
         ),
         case(
@@ -397,49 +365,22 @@ fn bodies() -> Vec<Case> {
     vec![
         case(
             "a_token_of_wrong_types",
-            "A continue token whose members have wrong types: 400, with the member and the number as it was sent.",
+            "A continue token whose members have wrong types: 400.",
             async |t| {
-                let rv =
-                    |value: &str| format!(r#"{{"v":"meta.k8s.io/v1","rv":{value},"start":"a"}}"#);
-                let field = |what: &str, of: &str| {
-                    format!("json: cannot unmarshal {what} into Go struct field continueToken.{of}")
-                };
-                for number in
-                    ["9223372036854775808", "18446744073709551616", "1.5", "1000.0", "1e3"]
-                {
-                    let expected = field(&format!("number {number}"), "rv of type int64");
-                    same("message", token(t, &rv(number)).await?, expected)?;
+                let numbers =
+                    ["9223372036854775808", "18446744073709551616", "1.5", "1000.0", "1e3"];
+                for rv in numbers.into_iter().chain(["\"x\"", "true", "[]"]) {
+                    token(t, &format!(r#"{{"v":"meta.k8s.io/v1","rv":{rv},"start":"a"}}"#)).await?;
                 }
-                for (value, what) in [("\"x\"", "string"), ("true", "bool"), ("[]", "array")] {
-                    same("message", token(t, &rv(value)).await?, field(what, "rv of type int64"))?;
-                }
-                let v = token(t, r#"{"v":1,"rv":5,"start":"a"}"#).await?;
-                same("message", v, field("number", "v of type string"))
+                token(t, r#"{"v":1,"rv":5,"start":"a"}"#).await
             },
         ),
-        case(
-            "a_token_of_something_else",
-            "A continue token that is no object: 400, with what it is.",
-            async |t| {
-                for (inside, what) in [("[]", "array"), ("1", "number"), ("\"x\"", "string")] {
-                    let into = "into Go value of type storage.continueToken";
-                    same(
-                        "message",
-                        token(t, inside).await?,
-                        format!("json: cannot unmarshal {what} {into}"),
-                    )?;
-                }
-                let unknown = "server does not recognize this encoded version ";
-                same("message", token(t, "null").await?, unknown)?;
-                same(
-                    "message",
-                    token(t, "nul").await?,
-                    "invalid character ' ' in literal null (expecting 'l')",
-                )?;
-                let more = token(t, r#"{"v":"meta.k8s.io/v1","rv":5,"start":"a"}x"#).await?;
-                same("message", more, "invalid character 'x' after top-level value")
-            },
-        ),
+        case("a_token_of_something_else", "A continue token that is no object: 400.", async |t| {
+            for inside in ["[]", "1", "\"x\"", "null", "nul"] {
+                token(t, inside).await?;
+            }
+            token(t, r#"{"v":"meta.k8s.io/v1","rv":5,"start":"a"}x"#).await
+        }),
         case(
             "a_token_in_capitals",
             "The members of a continue token may be in capitals.",
@@ -454,48 +395,25 @@ fn bodies() -> Vec<Case> {
         ),
         case(
             "json_that_breaks_off",
-            "What breaks off in a word or a number misses what should be there.",
+            "JSON that breaks off in a word or a number: 400.",
             async |t| {
-                for (body, why) in [
-                    ("{\"a\":tru", "in literal true (expecting 'e')"),
-                    ("-", "in numeric literal"),
-                    ("{\"a\":1.", "after decimal point in numeric literal"),
-                    ("1e", "in exponent of numeric literal"),
-                    ("{\"a\":\"\\", "in string escape code"),
-                    ("{\"a\":\"\\u1", "in \\u hexadecimal character escape"),
-                ] {
+                for body in ["{\"a\":tru", "-", "{\"a\":1.", "1e", "{\"a\":\"\\", "{\"a\":\"\\u1"] {
                     let answer = t.send(Method::POST, &t.maps(""), &JSON, body.to_owned()).await?;
-                    answer.says(
-                        400,
-                        "BadRequest",
-                        &format!("json parse error: invalid character ' ' {why} ("),
-                    )?;
+                    answer.refused(400, "BadRequest")?;
                 }
                 Ok(())
             },
         ),
-        case(
-            "a_scale_that_is_no_json",
-            "A Scale that is no JSON is told why, as any object.",
-            async |t| {
-                let path = t.of_group("apps/v1", "deployments", "/a/scale");
-                let answer = t.send(Method::PUT, &path, &JSON, "[".to_owned()).await?;
-                let why = "the object provided is unrecognized (must be of type Scale): couldn't get version/kind; json parse \
-                       error: unexpected end of JSON input (5b)";
-                let status: Value = answer.refused(400, "BadRequest")?;
-                same("message", text(&status, "/message"), why)
-            },
-        ),
+        case("a_scale_that_is_no_json", "A Scale that is no JSON: 400.", async |t| {
+            let path = t.of_group("apps/v1", "deployments", "/a/scale");
+            let answer = t.send(Method::PUT, &path, &JSON, "[".to_owned()).await?;
+            answer.refused(400, "BadRequest").map(drop)
+        }),
         case("json_beyond_all_depth", "More than 10,000 levels of JSON: 400.", async |t| {
             for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
                 let nested = format!("{}1{}", open.repeat(10_001), close.repeat(10_001));
                 let answer = t.send(Method::POST, &t.maps(""), &JSON, nested).await?;
-                let first = open.chars().next().unwrap_or_default();
-                answer.says(
-                    400,
-                    "BadRequest",
-                    &format!("invalid character '{first}' exceeded max depth"),
-                )?;
+                answer.refused(400, "BadRequest")?;
             }
             Ok(())
         }),

@@ -25,15 +25,9 @@ async fn read(t: &Target, schema: Value) -> Result<(Value, Vec<String>), String>
 }
 
 /// What is said of a schema of member `a` that cannot be decoded.
-async fn undecodable(t: &Target, schema: Value, why: &str) -> Outcome {
+async fn undecodable(t: &Target, schema: Value) -> Outcome {
     let answer = t.post(DEFINITIONS, &definition(t, of_a(schema))).await?;
-    let status = answer.refused(400, "BadRequest")?;
-    let kind = "CustomResourceDefinition";
-    same(
-        "the message",
-        text(&status, "/message"),
-        format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"),
-    )
+    answer.refused(400, "BadRequest").map(drop)
 }
 
 fn open() -> Value {
@@ -110,42 +104,22 @@ fn reading() -> Vec<Case> {
                 Ok(())
             },
         ),
-        case(
-            "a_wrong_type_is_named",
-            "A member of a wrong type: 400, with its path and Go type.",
-            async |t| {
-                let at = "into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
-                for (schema, what) in [
-                    (json!({ "type": 1 }), format!("number {at}.type of type string")),
-                    (json!({ "maxLength": "x" }), format!("string {at}.maxLength of type int64")),
-                    (
-                        json!({ "maxLength": 1.5 }),
-                        format!("number 1.5 {at}.maxLength of type int64"),
-                    ),
-                    (json!({ "minimum": "x" }), format!("string {at}.minimum of type float64")),
-                    (
-                        json!({ "items": { "type": 1 } }),
-                        format!("number {at}.items.type of type string"),
-                    ),
-                    (
-                        json!({ "items": [1] }),
-                        format!("number {at}.items of type v1.JSONSchemaProps"),
-                    ),
-                    (json!(1), format!("number {at} of type v1.JSONSchemaProps")),
-                    (
-                        json!({ "definitions": 1 }),
-                        format!("number {at}.definitions of type v1.JSONSchemaDefinitions"),
-                    ),
-                    (
-                        json!({ "x-kubernetes-validations": 1 }),
-                        format!("number {at}.x-kubernetes-validations of type v1.ValidationRules"),
-                    ),
-                ] {
-                    undecodable(t, schema, &format!("json: cannot unmarshal {what}")).await?;
-                }
-                Ok(())
-            },
-        ),
+        case("a_wrong_type_is_400", "A member of a schema of a wrong type: 400.", async |t| {
+            for schema in [
+                json!({ "type": 1 }),
+                json!({ "maxLength": "x" }),
+                json!({ "maxLength": 1.5 }),
+                json!({ "minimum": "x" }),
+                json!({ "items": { "type": 1 } }),
+                json!({ "items": [1] }),
+                json!(1),
+                json!({ "definitions": 1 }),
+                json!({ "x-kubernetes-validations": 1 }),
+            ] {
+                undecodable(t, schema).await?;
+            }
+            Ok(())
+        }),
         case(
             "schemas_below_a_schema_are_decoded_apart",
             "What is there twice below `items`, `additionalProperties` or `default` is not warned of; of two of them the second counts.",
@@ -200,14 +174,7 @@ fn reading() -> Vec<Case> {
         case(
             "other_members_are_a_schema_or_a_truth",
             "`additionalProperties` that are neither: 400.",
-            async |t| {
-                undecodable(
-                    t,
-                    json!({ "additionalProperties": 1 }),
-                    "boolean or JSON schema expected",
-                )
-                .await
-            },
+            async |t| undecodable(t, json!({ "additionalProperties": 1 })).await,
         ),
     ]
 }
@@ -313,104 +280,6 @@ fn writing() -> Vec<Case> {
                 };
                 same("none", conditions(json!([])).await?, json!([]))?;
                 same("null", conditions(json!(null)).await?, json!(null))
-            },
-        ),
-        case(
-            "wrong_versions_are_shown_in_the_servers_own_form",
-            "Versions are shown as the server holds them: what all of them say alike is not among them.",
-            async |t| {
-                let versions = |first: Value, second: Value| {
-                    let mut object = definition(t, json!({ "type": "object" }));
-                    let made = object["spec"]["versions"][0].take();
-                    let of = |name: &str, more: Value| {
-                        let mut version = made.clone();
-                        version["name"] = name.into();
-                        for (member, value) in more.as_object().into_iter().flatten() {
-                            version[member] = value.clone();
-                        }
-                        version
-                    };
-                    object["spec"]["versions"] = json!([of("v1", first), of("v2", second)]);
-                    object
-                };
-                let column = json!([{ "name": "a", "type": "string", "jsonPath": ".a<b" }]);
-                let scale = json!({ "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } });
-                let shown = |name: &str, subresources: &str, columns: &str| {
-                    format!(
-                        "{{\"Name\":\"{name}\",\"Served\":true,\"Storage\":true,\"Deprecated\":false,\"DeprecationWarning\":null,\
-                         \"Schema\":null,\"Subresources\":{subresources},\"AdditionalPrinterColumns\":{columns},\
-                         \"SelectableFields\":null}}"
-                    )
-                };
-                let scaled = "{\"Status\":null,\"Scale\":{\"SpecReplicasPath\":\".spec.n\",\"StatusReplicasPath\":\".status.n\",\
-                              \"LabelSelectorPath\":null}}";
-                let of_column = "[{\"Name\":\"a\",\"Type\":\"string\",\"Format\":\"\",\"Description\":\"\",\"Priority\":0,\
-                                 \"JSONPath\":\".a\\u003cb\"}]";
-                for (object, all) in [
-                    (
-                        versions(
-                            json!({ "additionalPrinterColumns": column }),
-                            json!({ "additionalPrinterColumns": column }),
-                        ),
-                        [shown("v1", "null", "null"), shown("v2", "null", "null")],
-                    ),
-                    (
-                        versions(
-                            json!({ "subresources": scale }),
-                            json!({ "additionalPrinterColumns": column }),
-                        ),
-                        [shown("v1", scaled, "null"), shown("v2", "null", of_column)],
-                    ),
-                ] {
-                    let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
-                    let why = "must have exactly one version marked as storage version";
-                    let expected = format!("Invalid value: [{}]: {why}", all.join(","));
-                    same("shown", text(&status, "/details/causes/0/message"), &expected)?;
-                }
-                let mut none = definition(t, open());
-                none["spec"]["versions"] = json!([]);
-                let answer = t.post(DEFINITIONS, &none).await?;
-                answer
-                    .says(422, "Invalid", "spec.versions: Invalid value: []: must have exactly one")
-                    .map(drop)
-            },
-        ),
-        case(
-            "a_schema_that_differs_is_shown_whole",
-            "Schemas in which versions differ are shown with every member that a schema may have.",
-            async |t| {
-                let mut object =
-                    definition(t, of_a(json!({ "type": "array", "items": { "type": "string" } })));
-                let mut other = object["spec"]["versions"][0].clone();
-                other["name"] = "v2".into();
-                other["schema"]["openAPIV3Schema"] = json!({ "type": "object" });
-                object["spec"]["versions"] = json!([other, object["spec"]["versions"][0]]);
-                let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
-                let schema = |of: &str, items: &str, properties: &str| {
-                    format!(
-                        "{{\"ID\":\"\",\"Schema\":\"\",\"Ref\":null,\"Description\":\"\",\"Type\":\"{of}\",\"Nullable\":false,\
-                         \"Format\":\"\",\"Title\":\"\",\"Default\":null,\"Maximum\":null,\"ExclusiveMaximum\":false,\"Minimum\":null,\
-                         \"ExclusiveMinimum\":false,\"MaxLength\":null,\"MinLength\":null,\"Pattern\":\"\",\"MaxItems\":null,\
-                         \"MinItems\":null,\"UniqueItems\":false,\"MultipleOf\":null,\"Enum\":null,\"MaxProperties\":null,\
-                         \"MinProperties\":null,\"Required\":null,\"Items\":{items},\"AllOf\":null,\"OneOf\":null,\"AnyOf\":null,\
-                         \"Not\":null,\"Properties\":{properties},\"AdditionalProperties\":null,\"PatternProperties\":null,\
-                         \"Dependencies\":null,\"AdditionalItems\":null,\"Definitions\":null,\"ExternalDocs\":null,\"Example\":null,\
-                         \"XPreserveUnknownFields\":null,\"XEmbeddedResource\":false,\"XIntOrString\":false,\"XListMapKeys\":null,\
-                         \"XListType\":null,\"XMapType\":null,\"XValidations\":null}}"
-                    )
-                };
-                let item = schema("string", "null", "null");
-                let a =
-                    schema("array", &format!("{{\"Schema\":{item},\"JSONSchemas\":null}}"), "null");
-                let whole = schema("object", "null", &format!("{{\"a\":{a}}}"));
-                let message = text(&status, "/details/causes/0/message");
-                for part in [schema("object", "null", "null"), whole] {
-                    holds(
-                        message,
-                        message.contains(&format!("\"Schema\":{{\"OpenAPIV3Schema\":{part}}}")),
-                    )?;
-                }
-                Ok(())
             },
         ),
         case(

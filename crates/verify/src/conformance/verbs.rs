@@ -122,7 +122,6 @@ async fn refused(t: &Target, verb: Verb, code: u16, reason: &str) -> Outcome {
         422 => {
             "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch"
         }
-        500 => "strconv.ParseUint: parsing \"x\": invalid syntax",
         _ => "",
     };
     let message = text(&found, "/message");

@@ -335,17 +335,6 @@ fn creates() -> Vec<Case> {
             },
         ),
         case(
-            "duplicate_objects_are_merged",
-            "Of an object of a built-in kind, a member that comes twice as an object is both merged.",
-            async |t| {
-                let body = r#"{"metadata":{"name":"a"},"metadata":{"labels":{"x":"y"}},"data":{"k":"1"},"data":{"l":"2"}}"#;
-                let headers = [("content-type", "application/json")];
-                let answer = t.send(http::Method::POST, &t.maps(""), &headers, body).await?;
-                let both = json!({ "metadata": { "name": "a", "labels": { "x": "y" } }, "data": { "k": "1", "l": "2" } });
-                has(&answer.is(201)?, both)
-            },
-        ),
-        case(
             "duplicate_keys_are_said_in_a_warning",
             "A JSON member that comes twice is said in a Warning header.",
             async |t| {

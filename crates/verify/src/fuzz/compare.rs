@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::conformance::text;
 
@@ -24,6 +24,10 @@ pub struct Relation {
 impl Relation {
     /// Compares two bodies: the real server's, and the embedded one's.
     pub fn bodies(&mut self, real: &Value, embedded: &Value) -> Result<(), String> {
+        if is_malformed(real) {
+            let known = |status: &Value| json!([status["code"], status["reason"]]);
+            return same("refusal", &known(real).to_string(), &known(embedded).to_string());
+        }
         let is_list = |value: &Value| value.get("items").is_some() || value["kind"] == "Table";
         let (of_list, of_bookmark) = (is_list(real), real["type"] == "BOOKMARK");
         let of_events = real["object"]["kind"] == "Event";
@@ -129,16 +133,11 @@ impl Relation {
             ("message", Value::String(a), Value::String(b)) => {
                 let whole = self.texts(a, b);
                 let (a, b) = (without_template(a), without_template(b));
-                let (a, b) = (without_document(&a), without_document(&b));
-                // Which member of a body was of the wrong type is said by Go in terms of its own
-                // structures.
-                let (a, b) = match (before_structures(&a), before_structures(&b)) {
-                    (Some(a), Some(b)) => (a, b),
-                    _ => (&*a, &*b),
-                };
+                let (a, b) = (without_difference(&a), without_difference(&b));
+                let (a, b) = (without_definition(&a), without_definition(&b));
                 let related = whole.is_ok()
-                    || self.texts(a, b).is_ok()
-                    || !at.one_cause && parts(&self.as_embedded(a)) == parts(b);
+                    || self.texts(&a, &b).is_ok()
+                    || !at.one_cause && parts(&self.as_embedded(&a)) == parts(&b);
                 if related { Ok(()) } else { whole.map_err(|why| format!("{}: {why}", at.text)) }
             }
             // Drawn from a range, where none is asked for.
@@ -258,10 +257,6 @@ impl Relation {
             && of == same
         {
             self.same_drawn(&format!("port {number}"), &format!("port {other}"))
-        } else if let (Some((of, a)), Some((same, b))) = (member(a), member(b))
-            && of == same
-        {
-            self.related(a, b)
         } else {
             same("word", a, b)
         }
@@ -372,17 +367,87 @@ fn between(text: &str) -> String {
     out
 }
 
-/// A message without what of it depends on Go's structures: the whole object that a patch has made,
-/// and how a pod would differ.
-fn without_document(message: &str) -> Cow<'_, str> {
-    const BEGIN: &str = "Invalid value: \"{";
-    let message = without_difference(message);
-    match (message.find(BEGIN), message.rfind("}\": ")) {
-        (Some(begin), Some(end)) if begin < end => {
-            format!("{}{}", &message[..begin + BEGIN.len()], &message[end..]).into()
-        }
-        _ => message,
+/// Whether the real server refuses input that is malformed, which it says in Go's words: what else
+/// it says of it is not compared.
+fn is_malformed(status: &Value) -> bool {
+    const WORDS: [&str; 44] = [
+        // Bodies, and their members.
+        "json: cannot unmarshal ",
+        "json parse error: ",
+        "invalid character '",
+        "unexpected end of JSON input",
+        "Object 'Kind' is missing",
+        "Object 'apiVersion' is missing",
+        " accessor error: ",
+        "illegal base64 data",
+        "parsing time ",
+        "boolean or JSON schema expected",
+        "quantities must match",
+        "in scheme \"pkg/runtime/scheme.go",
+        ": unknown conversion",
+        "error decoding",
+        // Out of maps.
+        "cannot restore ",
+        "cannot convert ",
+        "unrecognized type: ",
+        "failed to convert new object",
+        "expected map, got ",
+        "expected list, got ",
+        "expected string, got ",
+        "expected boolean, got ",
+        "expected numeric (int or float), got ",
+        "expected any scalar, got ",
+        // Patches.
+        " \"\" is invalid: patch: ",
+        "Invalid JSON Patch",
+        "unknown patch type: ",
+        "does not contain declared merge key",
+        "value for key ",
+        "expected a []interface {}",
+        "The order in patch list:",
+        "list element types are not identical",
+        // Paths and queries.
+        "strconv.ParseInt: ",
+        "strconv.ParseUint: ",
+        "invalid timeout specified in the request URL",
+        "time: invalid duration",
+        "time: missing unit",
+        "time: unknown unit",
+        "invalid continue token",
+        "invalid key: ",
+        "invalid resource name",
+        "\\x",
+        "name must be provided",
+        "Namespace parameter required",
+    ];
+    let message = text(status, "/message");
+    status["kind"] == "Status" && WORDS.iter().any(|words| message.contains(words))
+}
+
+/// A message without the schemas, rules and versions of a definition, which Go shows as its own
+/// structures.
+fn without_definition(message: &str) -> Cow<'_, str> {
+    const BEGIN: &str = "Invalid value: ";
+    const MEMBERS: [&str; 7] = [
+        "\"OpenAPIV3Schema\":",
+        "\"openAPIV3Schema\":",
+        "\"XValidations\":",
+        "\"MessageExpression\":",
+        "\"rule\":",
+        "\"type\":\"object\"",
+        "\"Served\":",
+    ];
+    let mut parts = message.split(BEGIN);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let mut values = serde_json::Deserializer::from_str(part).into_iter::<Value>();
+        let is_value = values.next().is_some_and(|value| value.is_ok());
+        let (shown, rest) = part.split_at(if is_value { values.byte_offset() } else { 0 });
+        out.push_str(BEGIN);
+        out.push_str(if MEMBERS.iter().any(|member| shown.contains(member)) { "" } else { shown });
+        out.push_str(rest);
     }
+    out.into()
 }
 
 /// A message without how an object would differ: the lines from one that begins with `@@` on, as
@@ -408,15 +473,6 @@ fn without_template(message: &str) -> Cow<'_, str> {
         ["\"Containers\":", "\"containers\":"].iter().any(|member| shown.contains(member));
     let shown = if is_template { "" } else { shown };
     format!("{before}{BEGIN}{shown}{END}{after}").into()
-}
-
-/// What a message says before it comes to Go's own structures, if it does: up to the type of what
-/// was sent.
-fn before_structures(message: &str) -> Option<&str> {
-    let begin =
-        message.find("json: cannot unmarshal ").or_else(|| message.find("cannot restore "))?;
-    let end = message.get(begin..)?.find(" into Go ").map_or(begin, |at| begin + at);
-    message.get(..end)
 }
 
 fn is_number(word: &str) -> bool {
@@ -457,11 +513,6 @@ fn node_port(word: &str) -> Option<(&str, &str)> {
     let (port, drawn) = word.split_once(':')?;
     let is_drawn = drawn.parse().is_ok_and(|drawn: u16| (30000..=32767).contains(&drawn));
     (is_number(port) && is_drawn).then_some((port, drawn))
-}
-
-/// A version or a uid in a map as Go prints it: `resourceVersion:7`.
-fn member(word: &str) -> Option<(&str, &str)> {
-    word.split_once(':').filter(|(name, _)| matches!(*name, "resourceVersion" | "uid"))
 }
 
 /// How long something has been there, as tables say it.

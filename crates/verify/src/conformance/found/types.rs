@@ -1,7 +1,6 @@
 //! What random calls found of members of wrong types, of what an object says to be, and of the
 //! owners of such.
 
-use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
@@ -33,12 +32,11 @@ fn decoding() -> Vec<Case> {
                 for version in ["", "a/"] {
                     let object =
                         json!({ "apiVersion": version, "kind": "Widget", "metadata": bad });
-                    let why = "Widget in version \"\" cannot be handled as a Widget: json: cannot unmarshal";
+                    let why = "Widget in version \"\" cannot be handled as a Widget: ";
                     t.post(&path, &object).await?.says(400, "BadRequest", why)?;
                     let object =
                         json!({ "apiVersion": version, "kind": "Widget", "metadata": { "x": 1 } });
-                    let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
-                    t.post(&path, &object).await?.says(400, "BadRequest", why)?;
+                    t.post(&path, &object).await?.refused(400, "BadRequest")?;
                 }
                 let other = json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Other", "metadata": { "x": 1 } });
                 let why =
@@ -48,13 +46,11 @@ fn decoding() -> Vec<Case> {
         ),
         case(
             "a_version_that_is_null_is_no_text",
-            "A custom object whose apiVersion is null answers 400 and says of which type that is.",
+            "A custom object whose apiVersion is null answers 400.",
             async |t| {
                 let mut object = widget("a", json!({}));
                 object["apiVersion"] = Value::Null;
-                let answer = t.post(&t.widgets(""), &object).await?;
-                let part = "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil>";
-                answer.says(400, "BadRequest", part).map(drop)
+                t.post(&t.widgets(""), &object).await?.refused(400, "BadRequest").map(drop)
             },
         ),
         case(
@@ -66,31 +62,6 @@ fn decoding() -> Vec<Case> {
                 let answer = t.post(&t.trackers(""), &object).await?;
                 answer.refused(422, "Invalid")?;
                 same("the warnings", answer.warnings().len(), 0)
-            },
-        ),
-        case(
-            "a_time_that_is_none_comes_before_members_of_wrong_types",
-            "A Lease with a time that cannot be read and a member of a wrong type before it answers 400 for the time.",
-            async |t| {
-                let mut object = lease("a", "h");
-                object["metadata"]["ownerReferences"] = "x".into();
-                object["spec"]["renewTime"] = "y".into();
-                let answer = t.post(&t.leases(""), &object).await?;
-                answer
-                    .says(
-                        400,
-                        "BadRequest",
-                        "parsing time \"y\" as \"2006-01-02T15:04:05.000000Z07:00\"",
-                    )
-                    .map(drop)
-            },
-        ),
-        case(
-            "times_are_quoted_byte_by_byte",
-            "A time that cannot be read is shown with its bytes that are no ASCII in hexadecimal digits.",
-            async |t| {
-                let answer = t.post(&t.widgets(""), &with("deletionTimestamp", "é".into())).await?;
-                answer.says(400, "BadRequest", "parsing time \"\\xc3\\xa9\" as").map(drop)
             },
         ),
         case(
@@ -127,20 +98,22 @@ fn decoding() -> Vec<Case> {
         ),
         case(
             "times_in_metadata_are_read_as_go_reads_them",
-            "A custom object with a deletionTimestamp that is no time answers 400 in the words of Go's parser.",
+            "A custom object with a deletionTimestamp that is no time answers 400.",
             async |t| {
-                let answer = t.post(&t.widgets(""), &with("deletionTimestamp", "x".into())).await?;
-                let part = "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
-                answer.says(400, "BadRequest", part).map(drop)
+                for time in ["x", "é"] {
+                    let answer =
+                        t.post(&t.widgets(""), &with("deletionTimestamp", time.into())).await?;
+                    answer.refused(400, "BadRequest")?;
+                }
+                Ok(())
             },
         ),
         case(
-            "metadata_of_wrong_types_name_the_member",
-            "A custom object whose labels are a list answers 400 and names the member as Go's struct field.",
+            "metadata_of_wrong_types_are_400",
+            "A custom object whose labels are a list answers 400.",
             async |t| {
                 let answer = t.post(&t.widgets(""), &with("labels", json!([]))).await?;
-                let part = "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type map[string]string";
-                answer.says(400, "BadRequest", part).map(drop)
+                answer.refused(400, "BadRequest").map(drop)
             },
         ),
         case(
@@ -152,21 +125,7 @@ fn decoding() -> Vec<Case> {
                 let made = t.make(&t.core("secrets", ""), secret(json!([1, 2, null]))).await?;
                 has(&made, json!({ "data": { "k": "AQIA" } }))?;
                 let answer = t.post(&t.core("secrets", ""), &secret(json!([256]))).await?;
-                let part =
-                    "cannot unmarshal number 256 into Go struct field Secret.data of type uint8";
-                answer.says(400, "BadRequest", part).map(drop)
-            },
-        ),
-        case(
-            "a_text_that_ends_in_a_word_is_refused_for_the_space_behind",
-            "A body of JSON that is cut off within a word or a number is refused as if a space followed it.",
-            async |t| {
-                let json = [("content-type", "application/json")];
-                let answer = t.send(Method::POST, &t.maps(""), &json, "nul").await?;
-                let part = "invalid character ' ' in literal null (expecting 'l')";
-                answer.says(400, "BadRequest", part)?;
-                let answer = t.send(Method::POST, &t.maps(""), &json, "\"x").await?;
-                answer.says(400, "BadRequest", "unexpected end of JSON input").map(drop)
+                answer.refused(400, "BadRequest").map(drop)
             },
         ),
         case(
@@ -226,20 +185,13 @@ fn kinds() -> Vec<Case> {
             "a_list_may_stand_for_a_text_of_a_format",
             "Where a schema has a text with a format a list is taken, and an apply to such an object answers 500.",
             async |t| {
-                let of_bytes = "formats.bytes: expected string, got &value.valueUnstructured{Value:[]interface {}{}}";
-                for (name, spec, why) in [
-                    ("a", json!({ "when": [] }), "when: expected any scalar, got &{[]}"),
-                    ("b", json!({ "formats": { "bytes": [] } }), of_bytes),
-                ] {
+                for (name, spec) in
+                    [("a", json!({ "when": [] })), ("b", json!({ "formats": { "bytes": [] } }))]
+                {
                     t.make(&t.gears(""), gear(name, spec)).await?;
                     let path = t.gears(&format!("/{name}?fieldManager=m"));
                     let answer = t.patch(&path, APPLY, &gear(name, json!({ "word": "x" }))).await?;
-                    let part = format!(
-                        "failed to create manager for existing fields: failed to convert new object ({}/{name}; {GROUP}/v1, \
-                         Kind=Gear) to smd typed: .spec.{why}",
-                        t.namespace
-                    );
-                    answer.says(500, "", &part)?;
+                    answer.says(500, "", "failed to create manager for existing fields: ")?;
                 }
                 Ok(())
             },
@@ -307,7 +259,7 @@ fn kinds() -> Vec<Case> {
                 let part = "Widget \"a\" is invalid: apiVersion: Invalid value: \"x\": must be conformance.example.com/v1";
                 answer.says(422, "Invalid", part)?;
                 let answer = t.merge(&t.widgets("/a"), json!({ "apiVersion": "" })).await?;
-                answer.says(500, "InternalError", "Object 'apiVersion' is missing in").map(drop)
+                answer.refused(500, "InternalError").map(drop)
             },
         ),
         case(
@@ -436,8 +388,8 @@ fn owners() -> Vec<Case> {
             },
         ),
         case(
-            "an_apply_that_cannot_be_decoded_is_named_as_it_was_sent",
-            "An apply that cannot be decoded answers 500 and names the object without the namespace that it did not say.",
+            "an_apply_that_cannot_be_decoded_is_500",
+            "An apply that cannot be decoded answers 500.",
             async |t| {
                 t.make(&t.core("secrets", ""), named("a")).await?;
                 let config = json!({
@@ -445,9 +397,7 @@ fn owners() -> Vec<Case> {
                 });
                 let answer =
                     t.patch(&t.core("secrets", "/a?fieldManager=m"), APPLY, &config).await?;
-                answer
-                    .says(500, "", "failed to convert new object (/a; /v1, Kind=Secret)")
-                    .map(drop)
+                answer.refused(500, "").map(drop)
             },
         ),
     ]
@@ -513,11 +463,7 @@ fn reads() -> Vec<Case> {
             "A GET of an Event at a resourceVersion that is no number answers 400, unlike that of other kinds.",
             async |t| {
                 let answer = t.get(&t.core("events", "/a?resourceVersion=x")).await?;
-                answer.says(
-                    400,
-                    "BadRequest",
-                    "invalid resource version: resourceVersion: Invalid value: \"x\"",
-                )?;
+                answer.refused(400, "BadRequest")?;
                 t.get(&t.maps("/a?resourceVersion=x")).await?.refused(500, "").map(drop)
             },
         ),

@@ -82,26 +82,16 @@ pub(super) fn cases() -> Vec<Case> {
             "A deletionTimestamp or deletionGracePeriodSeconds that cannot be read answers 500 when it is applied to another \
              version than the stored one.",
             async |t| {
-                let unread = "json: cannot unmarshal number into Go struct field ObjectMeta.deletionTimestamp of type string";
-                for (member, value, why) in [
-                    ("deletionTimestamp", json!(5), unread),
-                    (
-                        "deletionTimestamp",
-                        json!("5"),
-                        r#"parsing time "5" as "2006-01-02T15:04:05Z07:00": cannot parse"#,
-                    ),
-                    (
-                        "deletionGracePeriodSeconds",
-                        json!(1.5),
-                        "json: cannot unmarshal number 1.5 into Go struct field \
-                         ObjectMeta.deletionGracePeriodSeconds of type int64",
-                    ),
+                for (member, value) in [
+                    ("deletionTimestamp", json!(5)),
+                    ("deletionTimestamp", json!("5")),
+                    ("deletionGracePeriodSeconds", json!(1.5)),
                 ] {
                     let mut object = widget("a", json!({}));
                     object["metadata"][member] = value;
                     apply(t, &t.widgets("/a?dryRun=All"), object.clone()).await?.is(201)?;
                     object["apiVersion"] = format!("{GROUP}/v2").into();
-                    apply(t, &t.widgets_v2("/a?dryRun=All"), object).await?.says(500, "", why)?;
+                    apply(t, &t.widgets_v2("/a?dryRun=All"), object).await?.refused(500, "")?;
                 }
                 Ok(())
             },

@@ -119,27 +119,23 @@ fn bodies() -> Vec<Case> {
     vec![
         case(
             "another_kind_cannot_be_made_a_scale",
-            "PUT of a known kind to a scale answers 400: there is no conversion from one to the other.",
+            "PUT of a known kind to a scale answers 400, and a patch into one 422.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
                 let map =
                     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
-                let part = "ConfigMap in version \"v1\" cannot be handled as a Scale: converting (v1.ConfigMap) to \
-                            (autoscaling.Scale): unknown conversion";
-                t.put(&sets(t, "/a/scale"), &map).await?.says(400, "BadRequest", part)?;
+                t.put(&sets(t, "/a/scale"), &map).await?.refused(400, "BadRequest")?;
                 let types = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-                let part = "converting (v1.ConfigMap) to (autoscaling.Scale): unknown conversion";
-                t.merge(&sets(t, "/a/scale"), types).await?.says(422, "Invalid", part).map(drop)
+                t.merge(&sets(t, "/a/scale"), types).await?.refused(422, "Invalid").map(drop)
             },
         ),
         case(
             "an_unknown_kind_is_no_scale",
-            "PUT of a Scale in a version that has none answers 400 and names the scheme that does not know it.",
+            "PUT of a Scale in a version that has none answers 400.",
             async |t| {
                 t.make(&sets(t, ""), replica_set("a")).await?;
                 let scale = json!({ "apiVersion": "apps/v1", "metadata": { "name": "a" } });
-                let part = "no kind \"Scale\" is registered for version \"apps/v1\" in scheme";
-                t.put(&sets(t, "/a/scale"), &scale).await?.says(400, "BadRequest", part).map(drop)
+                t.put(&sets(t, "/a/scale"), &scale).await?.refused(400, "BadRequest").map(drop)
             },
         ),
         case(
