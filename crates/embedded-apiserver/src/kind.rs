@@ -4,11 +4,12 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use k8s_merge::managed_fields::Types;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::definition::Served;
-use crate::fields::Types;
+use crate::openapi::schema;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to
 /// store it.
@@ -357,7 +358,7 @@ impl Kind {
 
     /// Its structure, as the ownership of fields sees it.
     pub(crate) fn types(&self) -> &Types {
-        self.types.get_or_init(|| Arc::new(Types::of(self)))
+        self.types.get_or_init(|| Arc::new(schema::types_of(self)))
     }
 
     pub(crate) fn check(&self) -> Result<(), InvalidKind> {

@@ -47,7 +47,6 @@ mod rest;
 mod discovery;
 mod selector;
 mod patch;
-mod fields;
 mod metadata;
 mod stored;
 mod store;

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::body::Body;
 use crate::builtin::event;
-use crate::fields::Conflict;
 use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
 use k8s_value::go_value::quoted;
@@ -91,10 +90,10 @@ impl Status {
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
-    /// An apply that would change what others own.
-    pub(crate) fn apply_conflict(conflicts: &[Conflict]) -> Self {
-        let mut status = Self::new(409, "Conflict", Conflict::message(conflicts));
-        status.details = Some(json!({ "causes": Conflict::causes(conflicts) }));
+    /// An apply that would change fields of other managers.
+    pub(crate) fn apply_conflict(message: String, causes: Value) -> Self {
+        let mut status = Self::new(409, "Conflict", message);
+        status.details = Some(json!({ "causes": causes }));
         status
     }
 

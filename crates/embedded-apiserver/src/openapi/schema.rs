@@ -2,16 +2,15 @@
 
 use std::sync::LazyLock;
 
+use k8s_merge::managed_fields::Types;
 use serde_json::{Map, Value};
 
 use crate::kind::Kind;
+use crate::metadata::Object;
 use crate::recorded;
 
 static SCHEMAS: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(&recorded::SCHEMAS).unwrap_or_default());
-
-/// Where references point to.
-pub(crate) const PREFIX: &str = "#/components/schemas/";
 
 /// The name of Scale's schema, of `autoscaling/v1`.
 pub(crate) const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
@@ -33,10 +32,28 @@ pub(crate) fn name_of(kind: &Kind) -> Option<&'static str> {
     named.next().map(|(name, _)| name.as_str())
 }
 
+/// The structure of a kind: recorded if it is built in, of its definition otherwise.
+pub(crate) fn types_of(kind: &Kind) -> Types {
+    if let Some(schema) = name_of(kind).and_then(|name| SCHEMAS.get(name)) {
+        let zero = kind.builtin.map(|builtin| builtin.canonical(Object::new(), &mut Vec::new()));
+        let zero = zero.and_then(Result::ok).unwrap_or_default();
+        return Types::of_schema(k8s_merge::Schema::new(schema, &SCHEMAS)).with_zero(zero);
+    }
+    let unknown = Value::Object(Map::new());
+    let schema = kind.schema().map_or(&unknown, |schema| schema);
+    Types::of_custom_resource(k8s_merge::Schema::new(schema, &SCHEMAS))
+}
+
+/// The structure of a Scale.
+pub(crate) fn types_of_scale() -> Types {
+    let unknown = Value::Null;
+    let schema = SCHEMAS.get(SCALE).unwrap_or(&unknown);
+    Types::of_schema(k8s_merge::Schema::new(schema, &SCHEMAS))
+}
+
 /// The name that a schema refers to, by itself or by its only `allOf`.
 pub(crate) fn reference(schema: &Value) -> Option<&str> {
-    let inner = schema["allOf"].get(0).unwrap_or(schema);
-    inner["$ref"].as_str()?.strip_prefix(PREFIX)
+    k8s_merge::Schema::new(schema, &SCHEMAS).reference()
 }
 
 /// The type of a value in an object.

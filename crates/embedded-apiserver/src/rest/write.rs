@@ -14,7 +14,6 @@ use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, event, jobs, rules, storage};
 use crate::clock;
-use crate::fields::{Managed, Sent};
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
@@ -34,6 +33,7 @@ use crate::status::{FieldError, FieldErrors, Status};
 use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
+use k8s_merge::managed_fields::{ManagedFields, RequestedFields};
 use k8s_value::names;
 
 pub(super) use update::{
@@ -96,8 +96,9 @@ pub(crate) fn create_object(
         hidden: Hidden::default(),
         uid,
     };
-    core.store
-        .write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
+    core.store.write(|inner| {
+        insert(core, inner, &new, object, Owners::Changes(&author, RequestedFields::Unset))
+    })
 }
 
 /// What a write takes: cloned if the write may begin anew.
@@ -266,7 +267,7 @@ pub(super) fn insert(
     } else if let Some(why) = rules::wrong_name(kind, &name) {
         causes.push(FieldError::invalid("metadata.name", &name, why));
     }
-    managed.check(&mut causes);
+    managed.validate(&mut causes);
     metadata::check(&object, &mut causes);
     check(kind, &object, None, None, &mut causes);
     if !causes.is_empty() {
@@ -409,7 +410,7 @@ fn check(
 struct Version<'a> {
     key: Key,
     object: Object,
-    managed: &'a Managed,
+    managed: &'a ManagedFields,
     /// Something of it goes without saying.
     unsaid: bool,
 }

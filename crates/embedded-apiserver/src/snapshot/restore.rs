@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use k8s_merge::managed_fields::ManagedFields;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::definition;
-use crate::fields::Managed;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::pipeline::Settings;
@@ -172,9 +172,9 @@ fn managed_of(kind: &Kind, object: &Value, as_saved: bool) -> Result<String, Str
         Some(Value::Array(entries)) => entries,
         Some(_) => return Err(wrong("expected a list")),
     };
-    let managed = Managed::decode(entries).map_err(|why| wrong(&why))?;
+    let managed = ManagedFields::decode(entries).map_err(|why| wrong(&why))?;
     let mut causes = FieldErrors::default();
-    managed.check(&mut causes);
+    managed.validate(&mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, "", &causes).message().to_owned());
     }

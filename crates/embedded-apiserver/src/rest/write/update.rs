@@ -121,7 +121,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             (edit, _) => edited(target, name, edit, &current, &old, dry_run)?,
         };
         let Decoded { object: new, mut warnings, sent, hidden } = decoded;
-        let owned = Managed::parse(current.managed());
+        let owned = ManagedFields::parse(current.managed());
         let (current, old, owned) = (&current, &old, &owned);
         let edited = Edited { core, kind, target, name, current, old, owned, now, hidden };
         let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run);
@@ -243,7 +243,7 @@ pub(in crate::rest) struct Edited<'a> {
     pub(in crate::rest) current: &'a Stored,
     pub(in crate::rest) old: &'a Object,
     /// Whose its fields are.
-    pub(in crate::rest) owned: &'a Managed,
+    pub(in crate::rest) owned: &'a ManagedFields,
     pub(in crate::rest) now: Timestamp,
     pub(in crate::rest) hidden: Hidden,
 }
@@ -286,7 +286,7 @@ impl Edited<'_> {
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
         let managed = if says_other {
-            Managed::default()
+            ManagedFields::default()
         } else {
             owners.of(self.core, kind, Some((old, owned)), wanted, self.now)
         };
@@ -312,7 +312,7 @@ impl Edited<'_> {
         metadata::normalize(&mut new);
         decode::check_own_type(kind, &new, Some(old), self.target.subresource.as_deref())?;
         let mut causes = FieldErrors::default();
-        managed.check(&mut causes);
+        managed.validate(&mut causes);
         check_base(kind, &new, self.target.subresource.as_deref(), &mut causes);
         metadata::check(&new, &mut causes);
         self.check_metadata(&new, &mut causes);
@@ -337,7 +337,7 @@ impl Edited<'_> {
         // or what was, is compared with what is read, where it is said.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
-        if !changes && managed.says_the_same_as(owned) && !is_released {
+        if !changes && managed.equals_but_for_times(owned) && !is_released {
             inner.validated(&new)?;
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.

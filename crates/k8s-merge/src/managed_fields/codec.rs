@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::fields::Element;
-use crate::fields::set::{Node, Set};
+use crate::managed_fields::element::Element;
+use crate::managed_fields::set::{Node, Set};
 
 impl Set {
     /// Reads fieldsV1.
@@ -11,12 +11,12 @@ impl Set {
     /// # Errors
     ///
     /// Says which step is none, or what stands where an object should.
-    pub(crate) fn decode(fields: &Value) -> Result<Self, String> {
+    pub(super) fn decode(fields: &Value) -> Result<Self, String> {
         read(fields).map(|(set, _)| set)
     }
 
     /// Appends the set as fieldsV1.
-    pub(crate) fn encode(&self, out: &mut String) {
+    pub(super) fn encode(&self, out: &mut String) {
         self.write(false, out);
     }
 

@@ -6,12 +6,11 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::fields::managed::{Managed, Sent};
-use crate::fields::set::Set;
-use crate::fields::types::Types;
-use crate::fields::{Applied, Element, Operation, Refused, apply, scale, update};
-use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::managed_fields::{
+    ApplyError, ApplyOutcome, Element, ManagedFields, Operation, RequestedFields, Set, Types,
+    apply, scale, update,
+};
+use crate::{Object, Schema};
 
 fn object(value: Value) -> Object {
     match value {
@@ -137,10 +136,17 @@ proptest! {
     }
 }
 
+fn of_schema(schema: &Value) -> Types {
+    let object_meta = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let name = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".to_owned();
+    let definitions = Object::from_iter([(name, object_meta)]);
+    Types::of_custom_resource(Schema::new(schema, &definitions))
+}
+
 fn tracker() -> Types {
     let text = json!({ "type": "string" });
     let named = json!({ "type": "object", "properties": { "name": text, "value": text } });
-    Types::of_schema(&json!({
+    of_schema(&json!({
         "type": "object",
         "properties": {
             "map": { "type": "object", "additionalProperties": text },
@@ -154,16 +160,7 @@ fn tracker() -> Types {
 }
 
 fn with_operation<T>(types: &Types, manager: &str, run: impl FnOnce(&Operation<'_>) -> T) -> T {
-    run(&Operation {
-        types,
-        kind: "Tracker",
-        version: "v1",
-        others: &BTreeMap::new(),
-        manager,
-        subresource: "",
-        reset: &Set::empty(),
-        now: Timestamp::UNIX_EPOCH,
-    })
+    run(&Operation::new(types, "v1", "Tracker", manager, Timestamp::UNIX_EPOCH))
 }
 
 /// What is in an object, as facts: an entry of the map with its value, an item of the set, an item
@@ -346,7 +343,7 @@ proptest! {
         let types = tracker();
         let mut model = Model::default();
         let mut live: Option<Object> = None;
-        let mut owned = Managed::default();
+        let mut owned = ManagedFields::default();
         for step in steps {
             let before = model.clone();
             match &step {
@@ -359,14 +356,14 @@ proptest! {
                     prop_assume!(live.is_none() || !owned.is_empty());
                     let refused = model.apply(name, config, *force);
                     match applied {
-                        Ok(Applied { object, managed }) => {
+                        Ok(ApplyOutcome { object, managed }) => {
                             prop_assert!(!refused, "a conflict was expected: {:?} {:?}", before, step);
                             if object.is_some() || live.is_none() {
                                 live = Some(object.unwrap_or_default());
                             }
                             owned = managed;
                         }
-                        Err(Refused::Conflicts(_)) => prop_assert!(refused, "no conflict was expected: {:?} {:?}", before, step),
+                        Err(ApplyError::Conflicts(_)) => prop_assert!(refused, "no conflict was expected: {:?} {:?}", before, step),
                         Err(other) => prop_assert!(false, "{:?}", other),
                     }
                 }
@@ -374,8 +371,8 @@ proptest! {
                     prop_assume!(live.is_none() || !owned.is_empty());
                     let to = to_object(new);
                     owned = with_operation(&types, name, |operation| {
-                        update(operation, live.as_ref(), &owned, Sent::Nothing, &to)
-                    });
+                        update(operation, live.as_ref(), &owned, RequestedFields::Unset, &to)
+                    }).expect("they fit");
                     live = Some(to);
                     model.update(name, new.clone());
                 }
@@ -391,7 +388,7 @@ proptest! {
                     }
                 }
             }
-            prop_assert_eq!(Managed::parse(&owned.encode()), owned.clone(), "owners come back as they were written");
+            prop_assert_eq!(ManagedFields::parse(&owned.encode()), owned.clone(), "owners come back as they were written");
         }
     }
 }
@@ -404,7 +401,7 @@ fn keyed_items_are_compared_merged_and_pruned(count: u32) {
         object(json!({ "items": items }))
     };
     let first = with_operation(&types, "a", |operation| {
-        apply(operation, None, &Managed::default(), &items(0..count, "x"), false)
+        apply(operation, None, &ManagedFields::default(), &items(0..count, "x"), false)
     });
     let first = first.expect("nobody else is there");
     let live = first.object.expect("it is created");
@@ -441,19 +438,20 @@ fn a_schema_that_becomes_atomic_makes_one_field_of_many() {
         update(
             operation,
             None,
-            &Managed::default(),
-            Sent::Nothing,
+            &ManagedFields::default(),
+            RequestedFields::Unset,
             &object(json!({ "map": { "a": "1", "b": "1" } })),
         )
     });
-    let atomic = Types::of_schema(&json!({ "type": "object", "properties": {
+    let made = made.expect("it fits");
+    let atomic = of_schema(&json!({ "type": "object", "properties": {
         "map": { "type": "object", "x-kubernetes-map-type": "atomic", "additionalProperties": { "type": "string" } },
     } }));
     let live = object(json!({ "map": { "a": "1", "b": "1" } }));
     let conflict = with_operation(&atomic, "b", |operation| {
         apply(operation, Some(&live), &made, &object(json!({ "map": { "a": "2" } })), false)
     });
-    let Err(Refused::Conflicts(conflicts)) = conflict else { panic!("{conflict:?}") };
+    let Err(ApplyError::Conflicts(conflicts)) = conflict else { panic!("{conflict:?}") };
     assert_eq!(
         conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>(),
         [".map"]
@@ -462,10 +460,9 @@ fn a_schema_that_becomes_atomic_makes_one_field_of_many() {
 
 #[test]
 fn recursive_types_end() {
-    let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
     let widget =
         object(json!({ "metadata": { "name": "a" }, "spec": { "x": { "y": [1, { "z": 2 }] } } }));
-    let types = Types::of(&kind);
+    let types = of_schema(&json!({}));
     assert_eq!(types.zero(), &Object::new());
     assert_eq!(
         encoded(&types.fields_of(&widget)),
@@ -484,32 +481,35 @@ fn replicas_go_to_the_scale_and_back() {
         })
     };
     let replicas = json!({ "f:spec": { "f:replicas": {}, "f:other": {} } });
-    let owned =
-        Managed::decode(&[entry("a", "Apply", replicas.clone()), entry("u", "Update", replicas)]);
+    let owned = ManagedFields::decode(&[
+        entry("a", "Apply", replicas.clone()),
+        entry("u", "Update", replicas),
+    ]);
     let owned = owned.expect("entries");
     let of_scale = scale::of_scale(&owned, &paths);
     let versions: Vec<_> = of_scale.entries().map(|entry| &*entry.version).collect();
     assert_eq!(versions, [scale::SCALE, scale::SCALE]);
     // Nobody has written: appliers keep their entry, updaters lose and get back the one field.
     let back = scale::of_object(&owned, &of_scale, "v1", &paths);
-    let fields = |managed: &Managed, name: &str| {
+    let fields = |managed: &ManagedFields, name: &str| {
         let entry = managed.entries().find(|entry| entry.manager.name == name);
         entry.map(|entry| encoded(&entry.fields)).unwrap_or_default()
     };
     assert_eq!(fields(&back, "a"), fields(&owned, "a"));
     // Somebody else has: the field leaves both.
-    let types = Types::scale();
+    let spec = json!({ "properties": { "replicas": { "type": "integer" } } });
+    let types = of_schema(&json!({ "properties": { "spec": spec } }));
     let live = object(json!({ "spec": { "replicas": 1 } }));
     let written = with_operation(&types, "s", |operation| {
-        let operation = Operation { version: scale::SCALE, subresource: "scale", ..*operation };
         update(
-            &operation,
+            &Operation { version: scale::SCALE, ..*operation }.subresource("scale"),
             Some(&live),
             &of_scale,
-            Sent::Nothing,
+            RequestedFields::Unset,
             &object(json!({ "spec": { "replicas": 2 } })),
         )
     });
+    let written = written.expect("both fit");
     let back = scale::of_object(&owned, &written, "v1", &paths);
     assert_eq!(fields(&back, "a"), r#"{"f:spec":{"f:other":{}}}"#);
     assert_eq!(fields(&back, "u"), r#"{"f:spec":{"f:other":{}}}"#);

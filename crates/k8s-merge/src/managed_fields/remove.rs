@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::fields::Element;
-use crate::fields::set::Set;
-use crate::fields::types::{Form, Members, Ref, Sort, Types};
-use crate::metadata::Object;
+use crate::Object;
+use crate::managed_fields::element::Element;
+use crate::managed_fields::set::Set;
+use crate::managed_fields::types::{Form, Members, Ref, Sort, Types};
 
 impl Types {
     /// Takes the members and items in a set out of an object. What is one field is only taken as a

@@ -1,4 +1,4 @@
-//! One step of the path to a field: its order, its text in fieldsV1, and how people read it.
+//! One step of the path to a field: its order, its text in fieldsV1, and its text for people.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,31 +7,32 @@ use serde_json::{Number, Value};
 
 use k8s_value::go_json::go_json;
 
-/// Selects a member of an object or an item of a list.
+/// One step of the path to a field: a member of an object, or an item of a list.
 #[derive(Debug, Clone)]
 #[doc(alias = "PathElement")]
-pub(crate) enum Element {
+pub enum Element {
     /// The member of an object: `f:spec`.
     Field(String),
     /// The item of a list with these members, sorted by name: `k:{"name":"a"}`.
     Key(Vec<(String, Value)>),
     /// The item of a set: `v:"a"`.
     Value(Value),
-    /// The item at a place: `i:0`. No schema leads to it, but a client may send it.
+    /// The item at this index: `i:0`. No schema has such items, but a client may send them.
     Index(i64),
 }
 
 impl Element {
-    pub(crate) fn field(name: &str) -> Self {
+    /// The member of this name.
+    pub fn field(name: &str) -> Self {
         Self::Field(name.to_owned())
     }
 
-    /// Reads the text of a step. Nothing for a sort of step that is not known: it is left out, as
-    /// the real server does for what a later version may have written.
+    /// Reads the text of a step. `None` for an unknown sort of step, which a later version may have
+    /// written: like the API server, it is left out.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with a step of a known sort.
+    /// Says why a step of a known sort cannot be read.
     pub(super) fn parse(text: &str) -> Result<Option<Self>, String> {
         let wrong = |why: &dyn fmt::Display| format!("parsing {text:?} as a path element: {why}");
         let Some((sort, rest)) = text.split_at_checked(2) else {
@@ -154,7 +155,7 @@ impl PartialEq for Element {
 
 impl Eq for Element {}
 
-/// As people read it: `.spec`, `[name="a"]`, `[="a"]`.
+/// The text for people: `.spec`, `[name="a"]`, `[="a"]`.
 impl fmt::Display for Element {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,17 +1,19 @@
-//! What an apply does to an object and to who owns it.
+//! Server-side apply: the new object, and the owners of its fields.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::fields::compare::Mismatch;
-use crate::fields::element::equal;
-use crate::fields::managed::{Entry, Managed, Manager};
-use crate::fields::set::{Path, Set};
-use crate::fields::types::Types;
-use crate::fields::update::{Operation, stripped};
-use crate::metadata::Object;
+use crate::Object;
+use crate::managed_fields::compare::Mismatch;
+use crate::managed_fields::conflict::Conflict;
+use crate::managed_fields::element::equal;
+use crate::managed_fields::entries::{Entry, ManagedFields};
+use crate::managed_fields::manager::Manager;
+use crate::managed_fields::operation::{Operation, stripped};
+use crate::managed_fields::set::Set;
+use crate::managed_fields::types::Types;
 
 /// Where client-side apply keeps what it has applied.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -20,73 +22,104 @@ const KUBECTL: &str = "kubectl";
 /// Who owns what nobody has owned before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// A field that somebody else owns, and that an apply would change.
+/// Why an apply fails. The texts are the API server's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Conflict {
-    pub(crate) manager: Manager,
-    pub(crate) version: String,
-    pub(crate) path: Path,
-}
-
-/// Why an apply is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// Others own what it would change.
+pub enum ApplyError {
+    /// Other managers own fields that it would change.
     Conflicts(Vec<Conflict>),
-    /// The configuration does not fit the kind's schema.
+    /// The configuration does not fit the structure of the kind.
     Configuration(String),
-    /// The live object does not.
+    /// The live object does not fit the structure of the kind.
     Live(String),
 }
 
-impl From<Mismatch> for Refused {
+impl From<Mismatch> for ApplyError {
     fn from(Mismatch(why): Mismatch) -> Self {
         Self::Live(why)
     }
 }
 
-/// What an apply has come to.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Applied {
-    /// The new object; nothing if it is the live one.
-    pub(crate) object: Option<Object>,
-    pub(crate) managed: Managed,
+impl fmt::Display for ApplyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflicts(conflicts) => f.write_str(&Conflict::message(conflicts)),
+            Self::Configuration(why) => write!(f, "the configuration does not fit: {why}"),
+            Self::Live(why) => write!(f, "the live object does not fit: {why}"),
+        }
+    }
 }
 
-/// Applies a configuration to a live object, or to nothing. Neither carries apiVersion, kind or
-/// managedFields.
+impl std::error::Error for ApplyError {}
+
+/// The outcome of an apply.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApplyOutcome {
+    /// The new object. `None` if the live one stays as it is.
+    pub object: Option<Object>,
+    /// The owners of its fields.
+    pub managed: ManagedFields,
+}
+
+/// Applies a configuration to a live object, or creates one from it: server-side apply.
+///
+/// `owned` are the owners of the live object's fields. With `force`, the fields of other managers
+/// become this one's; without it they are conflicts. Neither object has `metadata.managedFields`.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use k8s_merge::managed_fields::{ApplyError, ManagedFields, Operation, Types, apply};
+/// use k8s_merge::{Object, Schema};
+/// use serde_json::json;
+///
+/// let types = Types::of_custom_resource(Schema::new(&json!({}), &Object::new()));
+/// let object = |replicas: u32| Object::from_iter([("replicas".to_owned(), json!(replicas))]);
+/// let operation = |manager| {
+///     Operation::new(&types, "example.com/v1", "Widget", manager, Timestamp::UNIX_EPOCH)
+/// };
+///
+/// let made = apply(&operation("a"), None, &ManagedFields::default(), &object(1), false)?;
+/// let live = made.object.ok_or("nothing was created")?;
+///
+/// let refused = apply(&operation("b"), Some(&live), &made.managed, &object(2), false);
+/// let why = refused.expect_err("a owns it").to_string();
+/// assert_eq!(why, r#"Apply failed with 1 conflict: conflict with "a": .replicas"#);
+///
+/// let forced = apply(&operation("b"), Some(&live), &made.managed, &object(2), true)?;
+/// assert_eq!(forced.object, Some(object(2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// The configuration does not fit the kind, or changes what others own and is not forced to.
+/// The configuration or the live object does not fit the types, or there are conflicts.
 #[doc(alias = "FieldManager.Apply")]
 #[doc(alias = "server-side apply")]
-pub(crate) fn apply(
+pub fn apply(
     operation: &Operation<'_>,
     live: Option<&Object>,
-    owned: &Managed,
+    owned: &ManagedFields,
     config: &Object,
     force: bool,
-) -> Result<Applied, Refused> {
-    operation.types.validate(config).map_err(Refused::Configuration)?;
+) -> Result<ApplyOutcome, ApplyError> {
+    operation.types.validate(config).map_err(ApplyError::Configuration)?;
     let (live, mut managed) = match live {
         Some(live) if owned.is_empty() => {
             let adopted = operation.adopt(live, BEFORE_FIRST_APPLY).map_err(|Mismatch(why)| {
-                Refused::Live(operation.types.validate(live).err().unwrap_or(why))
+                ApplyError::Live(operation.types.validate(live).err().unwrap_or(why))
             });
             (live, adopted?)
         }
         Some(live) => (live, owned.clone()),
-        None => (operation.types.zero(), Managed::default()),
+        None => (operation.types.zero(), ManagedFields::default()),
     };
     operation.reconcile(&mut managed);
-    let applied = match operation.apply(live, managed.clone(), config, force) {
-        Err(Refused::Conflicts(conflicts)) if operation.manager == KUBECTL => {
+    let applied = match operation.apply_once(live, managed.clone(), config, force) {
+        Err(ApplyError::Conflicts(conflicts)) if operation.manager == KUBECTL => {
             let conflicts = operation.not_last_applied(live, conflicts);
             if !conflicts.is_empty() {
-                return Err(Refused::Conflicts(conflicts));
+                return Err(ApplyError::Conflicts(conflicts));
             }
-            operation.apply(live, managed, config, true)?
+            operation.apply_once(live, managed, config, true)?
         }
         applied => applied?,
     };
@@ -94,13 +127,13 @@ pub(crate) fn apply(
 }
 
 impl Operation<'_> {
-    fn apply(
+    fn apply_once(
         &self,
         live: &Object,
-        mut managed: Managed,
+        mut managed: ManagedFields,
         config: &Object,
         force: bool,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<ApplyOutcome, ApplyError> {
         let merged = self.types.merge(live, config);
         let mut fields = self.types.fields_of(config);
         fields.subtract_with_all_below(self.reset);
@@ -115,7 +148,7 @@ impl Operation<'_> {
         };
         let (_, conflicts) = self.take(&mut managed, live, &new, Some(&id), force)?;
         if !conflicts.is_empty() {
-            return Err(Refused::Conflicts(conflicts));
+            return Err(ApplyError::Conflicts(conflicts));
         }
         let changed = !are_equal(live, &new);
         if let Some(mut entry) = managed.entries.remove(&id) {
@@ -127,16 +160,20 @@ impl Operation<'_> {
                 managed.insert(entry);
             }
         }
-        Ok(Applied { object: changed.then_some(new), managed })
+        Ok(ApplyOutcome { object: changed.then_some(new), managed })
     }
 
     fn types_of(&self, version: &str) -> Option<&Types> {
-        if version == self.version { Some(self.types) } else { self.others.get(version).copied() }
+        if version == self.version {
+            Some(self.types)
+        } else {
+            self.other_versions.get(version).copied()
+        }
     }
 
     /// Removes what this manager has applied before, does not apply any more, and nobody else owns.
     /// What was owned in another version of the kind is looked at in that version.
-    fn prune(&self, merged: Object, managed: &Managed, last: &Entry) -> Object {
+    fn prune(&self, merged: Object, managed: &ManagedFields, last: &Entry) -> Object {
         let Some(types) = self.types_of(&last.version).filter(|_| !last.fields.is_empty()) else {
             return merged;
         };
@@ -193,7 +230,12 @@ impl Operation<'_> {
     }
 
     /// kubectl's annotation says what has been applied last, as long as there is one.
-    fn keep_last_applied(&self, mut applied: Applied, live: &Object, config: &Object) -> Applied {
+    fn keep_last_applied(
+        &self,
+        mut applied: ApplyOutcome,
+        live: &Object,
+        config: &Object,
+    ) -> ApplyOutcome {
         let object = applied.object.as_ref().unwrap_or(live);
         if self.manager != KUBECTL || annotation(object).is_none() {
             return applied;
@@ -226,52 +268,4 @@ fn are_equal(one: &Object, other: &Object) -> bool {
 fn annotation(object: &Object) -> Option<&str> {
     let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
     (!text.is_empty()).then_some(text)
-}
-
-impl Conflict {
-    /// Who has it, for people.
-    pub(crate) fn owner(&self) -> String {
-        let mut owner = format!("{:?}", self.manager.name);
-        if !self.manager.subresource.is_empty() {
-            let _ = write!(owner, " with subresource {:?}", self.manager.subresource);
-        }
-        if !self.manager.applies {
-            let _ = write!(owner, " using {}", self.version);
-        }
-        owner
-    }
-
-    /// The message of a refusal for these.
-    pub(crate) fn message(conflicts: &[Self]) -> String {
-        if let [only] = conflicts {
-            return format!(
-                "Apply failed with 1 conflict: conflict with {}: {}",
-                only.owner(),
-                only.path
-            );
-        }
-        let mut message = format!("Apply failed with {} conflicts:", conflicts.len());
-        let mut owner = None;
-        for conflict in conflicts {
-            if owner != Some(&conflict.manager) {
-                let separator = if owner.is_none() { ' ' } else { '\n' };
-                let _ = write!(message, "{separator}conflicts with {}:", conflict.owner());
-                owner = Some(&conflict.manager);
-            }
-            let _ = write!(message, "\n- {}", conflict.path);
-        }
-        message
-    }
-
-    /// The causes of a refusal for these.
-    pub(crate) fn causes(conflicts: &[Self]) -> Value {
-        let cause = |conflict: &Self| {
-            json!({
-                "reason": "FieldManagerConflict",
-                "message": format!("conflict with {}", conflict.owner()),
-                "field": conflict.path.to_string(),
-            })
-        };
-        conflicts.iter().map(cause).collect()
-    }
 }

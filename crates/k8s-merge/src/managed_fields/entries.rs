@@ -1,112 +1,88 @@
-//! `metadata.managedFields`: who owns which fields, as it is kept, sent and sorted.
+//! `metadata.managedFields`: read, validated, sorted and written.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::clock;
-use crate::fields::element::write_string;
-use crate::fields::set::Set;
-use crate::status::{FieldError, FieldErrors};
+use crate::managed_fields::element::write_string;
+use crate::managed_fields::manager::{MAX_MANAGER, MAX_SUBRESOURCE, Manager};
+use crate::managed_fields::set::Set;
+use k8s_value::{FieldError, FieldErrors};
 
-/// The longest name of a manager, in bytes: `FieldManagerMaxLength` of apimachinery.
-pub(crate) const MAX_MANAGER: usize = 128;
-/// The longest name of a subresource, in bytes: `MaxSubresourceNameLength` of apimachinery.
-const MAX_SUBRESOURCE: usize = 256;
-
-/// Who writes, and how: the entries of two are never mixed.
+/// The fields that one manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Manager {
-    pub(crate) name: String,
-    pub(crate) applies: bool,
-    /// Of an applier it tells nothing apart: the version is the entry's.
-    version: String,
-    pub(crate) subresource: String,
+#[doc(alias = "ManagedFieldsEntry")]
+#[non_exhaustive]
+pub struct Entry {
+    /// The owner.
+    pub manager: Manager,
+    /// `apiVersion` of the kind that the fields are of: `apps/v1`.
+    pub version: String,
+    /// When the manager changed the object last.
+    pub time: Option<Timestamp>,
+    /// The fields.
+    pub fields: Set,
 }
 
-impl Manager {
-    pub(super) fn new(name: &str, applies: bool, version: &str, subresource: &str) -> Self {
-        // Go gives a client without a User-Agent this name.
-        let name = if name.is_empty() { "unknown" } else { name };
-        let version = if applies { "" } else { version };
-        Self {
-            name: name.to_owned(),
-            applies,
-            version: version.to_owned(),
-            subresource: subresource.to_owned(),
-        }
-    }
-
-    /// A text that is the same for the same manager only; the order of these is the one the real
-    /// server breaks ties by.
-    pub(super) fn id(&self) -> String {
-        let operation = if self.applies { "Apply" } else { "Update" };
-        let mut id = String::with_capacity(128);
-        id.push_str("{\"manager\":");
-        write_string(&self.name, &mut id);
-        id.push_str(",\"operation\":\"");
-        id.push_str(operation);
-        id.push('"');
-        for (member, value) in
-            [(",\"apiVersion\":", &self.version), (",\"subresource\":", &self.subresource)]
-        {
-            if !value.is_empty() {
-                id.push_str(member);
-                write_string(value, &mut id);
-            }
-        }
-        id.push('}');
-        id
-    }
-}
-
-/// What one manager owns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) manager: Manager,
-    /// The version of the kind that the fields are of.
-    pub(crate) version: String,
-    pub(crate) time: Option<Timestamp>,
-    pub(crate) fields: Set,
-}
-
-/// All entries of an object.
+/// The entries of an object: `metadata.managedFields`.
+///
+/// ```
+/// use k8s_merge::managed_fields::{Element, ManagedFields};
+/// use serde_json::json;
+///
+/// let managed = ManagedFields::decode(&[json!({
+///     "manager": "kubectl",
+///     "operation": "Apply",
+///     "apiVersion": "apps/v1",
+///     "fieldsType": "FieldsV1",
+///     "fieldsV1": { "f:spec": { "f:replicas": {} } },
+/// })])?;
+/// let replicas = ["spec", "replicas"].map(Element::field);
+/// let owners: Vec<&str> = managed
+///     .entries()
+///     .filter(|entry| entry.fields.has_path(&replicas))
+///     .map(|entry| &*entry.manager.name)
+///     .collect();
+/// assert_eq!(owners, ["kubectl"]);
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[doc(alias = "managedFields")]
-pub(crate) struct Managed {
+pub struct ManagedFields {
+    /// By the identity of the manager.
     pub(super) entries: BTreeMap<String, Entry>,
-    /// Entries beside others of the same managers: written down, and hidden by those when they are
-    /// read again. A write to a Scale leaves such.
+    /// Second entries of managers. They are written, and dropped when they are read again. A write
+    /// to a Scale leaves such entries.
     beside: Vec<Entry>,
-    /// What was read had entries of one manager twice, of which one is here.
+    /// Whether second entries were dropped when this was read.
     hides: bool,
 }
 
-/// What a client has sent as managedFields.
+/// `metadata.managedFields` of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Sent {
-    /// Nothing, or nothing of use: who owned what still does.
-    Nothing,
-    /// An empty list, or one empty entry: nobody shall own anything.
+pub enum RequestedFields {
+    /// It has none, or they cannot be read: the live object's stay.
+    Unset,
+    /// It has an empty list, or one empty entry: all entries go.
     Reset,
-    /// These.
-    Entries(Managed),
+    /// It has these.
+    Entries(ManagedFields),
 }
 
-impl Sent {
-    /// Reads what was sent. What cannot be read counts for nothing, as on the real server.
-    pub(crate) fn of(value: Option<&Value>) -> Self {
-        let Some(Value::Array(entries)) = value else { return Self::Nothing };
+impl RequestedFields {
+    /// Reads the member. Like the API server, it takes unreadable entries for [`Self::Unset`].
+    pub fn of(value: Option<&Value>) -> Self {
+        let Some(Value::Array(entries)) = value else { return Self::Unset };
         match &**entries {
             [] => return Self::Reset,
             [Value::Null] => return Self::Reset,
             [Value::Object(only)] if only.values().all(is_zero) => return Self::Reset,
             _ => {}
         }
-        match Managed::decode(entries) {
+        match ManagedFields::decode(entries) {
             Ok(managed) if !managed.is_empty() => Self::Entries(managed),
-            Ok(_) | Err(_) => Self::Nothing,
+            Ok(_) | Err(_) => Self::Unset,
         }
     }
 }
@@ -115,16 +91,18 @@ fn is_zero(value: &Value) -> bool {
     value.is_null() || value == ""
 }
 
-impl Managed {
-    pub(crate) fn is_empty(&self) -> bool {
+impl ManagedFields {
+    /// Whether there is no entry: until the next apply, no owner is recorded.
+    pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+    /// The entries, one for each manager.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }
 
-    pub(crate) fn insert(&mut self, entry: Entry) {
+    pub(super) fn insert(&mut self, entry: Entry) {
         self.entries.insert(entry.manager.id(), entry);
     }
 
@@ -137,12 +115,13 @@ impl Managed {
         }
     }
 
-    /// Reads a list of entries.
+    /// Reads `metadata.managedFields`.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the first that cannot be read.
-    pub(crate) fn decode(entries: &[Value]) -> Result<Self, String> {
+    /// Says what is wrong with the first entry that cannot be read.
+    #[doc(alias = "DecodeManagedFields")]
+    pub fn decode(entries: &[Value]) -> Result<Self, String> {
         let mut managed = Self::default();
         for (at, entry) in entries.iter().enumerate() {
             let text = |member: &str| entry[member].as_str().unwrap_or_default();
@@ -174,15 +153,15 @@ impl Managed {
         Ok(managed)
     }
 
-    /// Reads what [`encode`](Self::encode) has written.
-    pub(crate) fn parse(text: &str) -> Self {
+    /// Reads the text of [`encode`](Self::encode). Any other text has no entries.
+    pub fn parse(text: &str) -> Self {
         match serde_json::from_str(text) {
             Ok(Value::Array(entries)) => Self::decode(&entries).unwrap_or_default(),
             _ => Self::default(),
         }
     }
 
-    /// The entries in the order in which they are shown.
+    /// The entries in the API server's order.
     fn sorted(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.entries.values().chain(&self.beside).collect();
         entries.sort_by_key(|entry| {
@@ -193,26 +172,28 @@ impl Managed {
         entries
     }
 
-    /// What is wrong with the names in entries that a client has sent.
-    pub(crate) fn check(&self, causes: &mut FieldErrors) {
+    /// Checks the names of managers and subresources: their length, and that they can be printed.
+    #[doc(alias = "ValidateManagedFields")]
+    pub fn validate(&self, errors: &mut FieldErrors) {
         for (at, entry) in self.sorted().into_iter().enumerate() {
             let Manager { name, subresource, .. } = &entry.manager;
             let field = |member: &str| format!("metadata.managedFields[{at}].{member}");
             if name.len() > MAX_MANAGER {
-                causes.push(FieldError::too_long(field("manager"), MAX_MANAGER));
+                errors.push(FieldError::too_long(field("manager"), MAX_MANAGER));
             }
             if let Some((place, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
                 let why = format!("invalid character U+{:04X} (at position {place})", u32::from(c));
-                causes.push(FieldError::invalid(field("manager"), name, &why));
+                errors.push(FieldError::invalid(field("manager"), name, &why));
             }
             if subresource.len() > MAX_SUBRESOURCE {
-                causes.push(FieldError::too_long(field("subresource"), MAX_SUBRESOURCE));
+                errors.push(FieldError::too_long(field("subresource"), MAX_SUBRESOURCE));
             }
         }
     }
 
-    /// The entries as a JSON list; empty if there are none.
-    pub(crate) fn encode(&self) -> String {
+    /// Returns `metadata.managedFields` as JSON. The text is empty if there is no entry.
+    #[doc(alias = "EncodeObjectManagedFields")]
+    pub fn encode(&self) -> String {
         let mut out = String::with_capacity(if self.is_empty() { 0 } else { 512 });
         for entry in self.sorted() {
             out.push(if out.is_empty() { '[' } else { ',' });
@@ -224,9 +205,9 @@ impl Managed {
         out
     }
 
-    /// Whether both say the same but for times. What was read with entries twice is said once from
-    /// then on.
-    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+    /// Whether a write from `other` to `self` changes nothing but times. Dropping a second entry of a
+    /// manager is a change.
+    pub fn equals_but_for_times(&self, other: &Self) -> bool {
         let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
         let beside = |managed: &Self| managed.beside.len();
         self.entries.len() == other.entries.len()
@@ -259,8 +240,13 @@ impl Entry {
         }
         if let Some(time) = time {
             out.push_str(",\"time\":");
-            write_string(&clock::seconds(*time), out);
+            write_string(&seconds(*time), out);
         }
         out.push('}');
     }
+}
+
+/// As `metav1.Time` is written: RFC 3339, UTC, whole seconds.
+fn seconds(time: Timestamp) -> String {
+    format!("{:.0}", Timestamp::from_second(time.as_second()).unwrap_or(time))
 }

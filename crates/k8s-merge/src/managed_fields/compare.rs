@@ -1,27 +1,28 @@
-//! What is different between two versions of an object, as sets of fields.
+//! The difference between two versions of an object, as sets of fields.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::fields::Element;
-use crate::fields::element::equal;
-use crate::fields::set::{Node, Set};
-use crate::fields::types::{Form, List, Members, Ref, Sort, Types};
-use crate::metadata::Object;
+use crate::Object;
+use crate::managed_fields::element::Element;
+use crate::managed_fields::element::equal;
+use crate::managed_fields::set::{Node, Set};
+use crate::managed_fields::types::{Form, List, Members, Ref, Sort, Types};
 
 /// No field is in more than one of the sets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[doc(alias = "Comparison")]
-pub(crate) struct Difference {
-    pub(crate) removed: Set,
-    pub(crate) modified: Set,
-    pub(crate) added: Set,
+pub(super) struct Difference {
+    pub(super) removed: Set,
+    pub(super) modified: Set,
+    pub(super) added: Set,
 }
 
 impl Difference {
     /// Leaves out some fields with all below them.
-    pub(crate) fn without(mut self, fields: &Set) -> Self {
+    pub(super) fn without(mut self, fields: &Set) -> Self {
         for set in [&mut self.removed, &mut self.modified, &mut self.added] {
             set.subtract_with_all_below(fields);
         }
@@ -29,9 +30,17 @@ impl Difference {
     }
 }
 
-/// What does not fit the types: the first of it.
+/// Why an object does not fit its [`Types`]: the first reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mismatch(pub(crate) String);
+pub struct Mismatch(pub(super) String);
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Mismatch {}
 
 impl Types {
     /// Compares two objects of this type.
@@ -39,7 +48,7 @@ impl Types {
     /// # Errors
     ///
     /// One of them does not fit the types.
-    pub(crate) fn compare(&self, old: &Object, new: &Object) -> Result<Difference, Mismatch> {
+    pub(super) fn compare(&self, old: &Object, new: &Object) -> Result<Difference, Mismatch> {
         let mut found = Gathered::default();
         self.compare_members(self.root(), Some(old), Some(new), &mut found)?;
         Ok(found.into_difference())

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::fields::Element;
-use crate::fields::set::{Node, Set};
-use crate::fields::types::{Form, List, Members, Ref, Sort, Types};
-use crate::metadata::Object;
+use crate::Object;
+use crate::managed_fields::element::Element;
+use crate::managed_fields::set::{Node, Set};
+use crate::managed_fields::types::{Form, List, Members, Ref, Sort, Types};
 
 impl Types {
     /// Every field and item in an object of this type. What does not fit the types is left out: it
     /// has been validated, or is an old object.
     #[doc(alias = "ToFieldSet")]
-    pub(crate) fn fields_of(&self, object: &Object) -> Set {
+    pub(super) fn fields_of(&self, object: &Object) -> Set {
         self.fields_of_members(self.root(), object)
     }
 

@@ -1,9 +1,9 @@
 //! Sets that were written when the schema was another: what has become one field since is owned as
 //! one.
 
-use crate::fields::Element;
-use crate::fields::set::{Node, Set};
-use crate::fields::types::{Ref, Sort, Types};
+use crate::managed_fields::element::Element;
+use crate::managed_fields::set::{Node, Set};
+use crate::managed_fields::types::{Ref, Sort, Types};
 
 impl Types {
     /// The set as these types would have it. From one field to many nothing changes, as on the real

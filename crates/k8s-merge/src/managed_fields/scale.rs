@@ -1,26 +1,29 @@
-//! Ownership of the one field that a Scale stands for: entries go to the Scale with its path and
-//! version, and come back with the object's. As `ScaleHandler` of apimachinery, quirks included.
+//! Owners of the replicas: a write to a Scale takes their entries from the object, and puts them
+//! back. As `ScaleHandler` of apimachinery, with its oddities.
 
 use std::collections::BTreeMap;
 
-use crate::fields::Element;
-use crate::fields::managed::{Entry, Managed, Manager};
-use crate::fields::set::Set;
+use crate::managed_fields::element::Element;
+use crate::managed_fields::entries::{Entry, ManagedFields};
+use crate::managed_fields::manager::Manager;
+use crate::managed_fields::set::Set;
 
-/// The version that a Scale's fields are owned in.
-pub(crate) const SCALE: &str = "autoscaling/v1";
+/// The apiVersion of a Scale.
+pub const SCALE: &str = "autoscaling/v1";
 
-/// Where the number of replicas is, for each version of a kind; nothing for a version without a
+/// The path of the replicas in each version of a kind, by apiVersion. `None` for a version without a
 /// scale subresource.
-pub(crate) type ReplicaPaths = BTreeMap<String, Option<Vec<Element>>>;
+#[doc(alias = "ResourcePathMappings")]
+pub type ReplicaPaths = BTreeMap<String, Option<Vec<Element>>>;
 
 fn replicas() -> [Element; 2] {
     [Element::field("spec"), Element::field("replicas")]
 }
 
-/// Who owns what of an object's Scale.
-pub(crate) fn of_scale(owned: &Managed, paths: &ReplicaPaths) -> Managed {
-    let mut scale = Managed::default();
+/// Returns the owners of a Scale's fields: of the object's, those that own the replicas.
+#[doc(alias = "ScaleHandler.ToSubresource")]
+pub fn of_scale(owned: &ManagedFields, paths: &ReplicaPaths) -> ManagedFields {
+    let mut scale = ManagedFields::default();
     for entry in owned.entries() {
         let Some(Some(path)) = paths.get(&entry.version) else { continue };
         if entry.fields.has_path(path) {
@@ -36,16 +39,18 @@ pub(crate) fn of_scale(owned: &Managed, paths: &ReplicaPaths) -> Managed {
     scale
 }
 
-/// Who owns what of an object of a version, after a write to its Scale.
-pub(crate) fn of_object(
-    owned: &Managed,
-    scale: &Managed,
+/// Returns the owners of an object's fields after a write to its Scale. `version` is the apiVersion
+/// in which the Scale was written, `scale` are the Scale's owners after it.
+#[doc(alias = "ScaleHandler.ToParent")]
+pub fn of_object(
+    owned: &ManagedFields,
+    scale: &ManagedFields,
     version: &str,
     paths: &ReplicaPaths,
-) -> Managed {
-    let mut managed = Managed::default();
+) -> ManagedFields {
+    let mut managed = ManagedFields::default();
     for (id, entry) in &owned.entries {
-        // What was written in a version that is gone is dropped.
+        // Entries of unknown versions are dropped.
         let Some(path) = paths.get(&entry.version) else { continue };
         let path = path.as_ref().filter(|path| entry.fields.has_path(path));
         let still = scale.entries.contains_key(id);
@@ -68,7 +73,7 @@ pub(crate) fn of_object(
         managed.insert_beside(Entry {
             manager: Manager::new(name, *applies, version, subresource),
             version: version.to_owned(),
-            // Its time is lost on the way, on the real server too.
+            // The Scale's time is lost, as in the API server.
             time: owned.entries.get(id).and_then(|entry| entry.time),
             fields: Set::of_path(path),
         });

@@ -4,12 +4,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::fields::Element;
+use crate::managed_fields::element::Element;
 
-/// Fields, by their paths.
+/// A set of fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[doc(alias = "fieldpath.Set")]
-pub(crate) struct Set {
+pub struct Set {
     nodes: Vec<Node>,
 }
 
@@ -32,26 +32,34 @@ impl Node {
 }
 
 impl Set {
-    pub(crate) const fn empty() -> Self {
+    /// The set without a field.
+    pub const fn empty() -> Self {
         Self { nodes: Vec::new() }
     }
 
-    /// A set of one path. The whole object is no field: an empty path makes an empty set.
-    pub(crate) fn of_path(path: &[Element]) -> Self {
+    /// The set of one path. The empty path makes an empty set: the whole object is no field.
+    pub(super) fn of_path(path: &[Element]) -> Self {
         let Some((first, rest)) = path.split_first() else { return Self::empty() };
         let node =
             Node { element: first.clone(), member: rest.is_empty(), children: Self::of_path(rest) };
         Self { nodes: vec![node] }
     }
 
-    /// A set of paths of member names.
-    pub(crate) fn of_fields(paths: &[&[&str]]) -> Self {
+    /// The set of these paths of member names.
+    ///
+    /// ```
+    /// use k8s_merge::managed_fields::Set;
+    ///
+    /// let reset = Set::of_fields(&[&["status"], &["metadata", "labels"]]);
+    /// assert_eq!(reset.paths()[1].to_string(), ".metadata.labels");
+    /// ```
+    pub fn of_fields(paths: &[&[&str]]) -> Self {
         let elements =
             |path: &[&str]| path.iter().map(|name| Element::field(name)).collect::<Vec<_>>();
         paths.iter().fold(Self::empty(), |set, path| set.union(&Self::of_path(&elements(path))))
     }
 
-    /// Sorts what has been gathered; steps that occur twice become one.
+    /// Sorts nodes. Nodes of the same element become one.
     pub(super) fn of_nodes(mut nodes: Vec<Node>) -> Self {
         nodes.retain(|node| !node.is_empty());
         if !nodes.is_sorted_by(|one, next| one.element < next.element) {
@@ -72,7 +80,8 @@ impl Set {
         &self.nodes
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Whether it has no field.
+    pub const fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
@@ -86,12 +95,14 @@ impl Set {
         self.find(element).is_some_and(|node| node.member)
     }
 
-    /// What is below a step.
+    /// The set below a step.
     pub(super) fn below(&self, element: &Element) -> Option<&Self> {
         self.find(element).map(|node| &node.children).filter(|children| !children.is_empty())
     }
 
-    pub(crate) fn has_path(&self, path: &[Element]) -> bool {
+    /// Whether the field at the path is a member. Fields above and below it do not count.
+    #[doc(alias = "Has")]
+    pub fn has_path(&self, path: &[Element]) -> bool {
         match path {
             [] => false,
             [last] => self.has(last),
@@ -123,8 +134,8 @@ impl Set {
         }
     }
 
-    /// What is in either.
-    pub(crate) fn union(&self, other: &Self) -> Self {
+    /// The fields of either set.
+    pub(super) fn union(&self, other: &Self) -> Self {
         if self.is_empty() {
             return other.clone();
         }
@@ -141,8 +152,8 @@ impl Set {
         })
     }
 
-    /// What is in both.
-    pub(crate) fn intersection(&self, other: &Self) -> Self {
+    /// The fields of both sets.
+    pub(super) fn intersection(&self, other: &Self) -> Self {
         self.join(other, |one, other| {
             let (one, other) = (one?, other?);
             Some(Node {
@@ -153,8 +164,8 @@ impl Set {
         })
     }
 
-    /// What is in either, of two sets that nobody needs any more.
-    pub(crate) fn united(self, other: Self) -> Self {
+    /// The union of two sets, without copying if one of them is empty.
+    pub(super) fn united(self, other: Self) -> Self {
         match (self.is_empty(), other.is_empty()) {
             (true, _) => other,
             (_, true) => self,
@@ -162,15 +173,15 @@ impl Set {
         }
     }
 
-    /// What is not in the other. A step that is in the other takes nothing below it along.
-    pub(crate) fn difference(&self, other: &Self) -> Self {
+    /// The fields that the other set does not have. Fields below those of the other set stay.
+    pub(super) fn difference(&self, other: &Self) -> Self {
         let mut left = self.clone();
         left.subtract(other);
         left
     }
 
-    /// Leaves what [`difference`](Self::difference) is.
-    pub(crate) fn subtract(&mut self, other: &Self) {
+    /// Removes the fields of the other set. Fields below them stay.
+    pub(super) fn subtract(&mut self, other: &Self) {
         if other.is_empty() {
             return;
         }
@@ -183,8 +194,8 @@ impl Set {
         });
     }
 
-    /// Leaves what is neither in the other nor below something that is.
-    pub(crate) fn subtract_with_all_below(&mut self, other: &Self) {
+    /// Removes the fields of the other set, and all below them.
+    pub(super) fn subtract_with_all_below(&mut self, other: &Self) {
         if other.is_empty() {
             return;
         }
@@ -195,8 +206,9 @@ impl Set {
         });
     }
 
-    /// The paths of all members: at each level first those of the level, then those below.
-    pub(crate) fn paths(&self) -> Vec<Path> {
+    /// The paths of all members. At each level, those that end there come first.
+    #[doc(alias = "Iterate")]
+    pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         self.gather(&mut Vec::new(), &mut paths);
         paths
@@ -216,11 +228,19 @@ impl Set {
     }
 }
 
-/// A member of a set.
+/// The path from an object to one of its fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Path(pub(super) Vec<Element>);
+#[doc(alias = "fieldpath.Path")]
+pub struct Path(pub(super) Vec<Element>);
 
-/// As people read it: `.spec.containers[name="a"].image`.
+impl Path {
+    /// The steps of the path.
+    pub fn elements(&self) -> &[Element] {
+        &self.0
+    }
+}
+
+/// The text for people: `.spec.containers[name="a"].image`.
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|element| element.fmt(f))

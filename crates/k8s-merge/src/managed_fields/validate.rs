@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::fields::Element;
-use crate::fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
+use crate::managed_fields::element::Element;
+use crate::managed_fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
 use k8s_value::go_value::json_type;
 
 /// What is found is not told without end.

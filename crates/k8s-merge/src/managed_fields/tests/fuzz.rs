@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
-use super::{Managed, Sent, Set, decode, encoded};
+use super::{ManagedFields, RequestedFields, Set, decode, encoded};
 
 /// Names of members: nearly right, or anything.
 fn key() -> impl Strategy<Value = String> {
@@ -83,11 +83,11 @@ proptest! {
 
     #[test]
     fn entries_are_refused_or_read_and_written_as_the_same(entries in prop::collection::vec(entry(), 0..4)) {
-        let sent = Sent::of(Some(&Value::Array(entries.clone())));
-        if let Ok(managed) = Managed::decode(&entries) {
+        let requested = RequestedFields::of(Some(&Value::Array(entries.clone())));
+        if let Ok(managed) = ManagedFields::decode(&entries) {
             let text = managed.encode();
-            prop_assert_eq!(Managed::parse(&text).encode(), text);
-            prop_assert_eq!(matches!(sent, Sent::Entries(_)), !managed.is_empty());
+            prop_assert_eq!(ManagedFields::parse(&text).encode(), text);
+            prop_assert_eq!(matches!(requested, RequestedFields::Entries(_)), !managed.is_empty());
         }
     }
 }

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::fields::Element;
-use crate::fields::compare::{as_list, as_map};
-use crate::fields::types::{Form, List, Members, Ref, Sort, Types};
-use crate::metadata::Object;
+use crate::Object;
+use crate::managed_fields::compare::{as_list, as_map};
+use crate::managed_fields::element::Element;
+use crate::managed_fields::types::{Form, List, Members, Ref, Sort, Types};
 
 static NULL: Value = Value::Null;
 
