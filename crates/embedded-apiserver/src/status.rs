@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::body::Body;
 use crate::builtin::event;
-use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
 use k8s_value::go_value::quoted;
+use k8s_value::json_text::READABLE_DEPTH;
 
 pub(crate) use k8s_value::{FieldError, FieldErrors};
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod managed_fields;
+pub mod patch;
 mod schema;
 
 use serde_json::{Map, Value};

@@ -8,7 +8,7 @@ use crate::managed_fields::element::Element;
 use crate::managed_fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
 use k8s_value::go_value::json_type;
 
-/// What is found is not told without end.
+/// The most errors that are listed.
 const MOST: usize = 64;
 
 impl Scalar {
@@ -23,9 +23,11 @@ impl Scalar {
 }
 
 impl Types {
+    /// Checks an object.
+    ///
     /// # Errors
     ///
-    /// Everything that is wrong, as one text.
+    /// Lists what is wrong with it, as one text.
     pub(super) fn validate(&self, object: &Map<String, Value>) -> Result<(), String> {
         let mut wrong = Vec::new();
         self.validate_members(self.root(), object, "", &mut wrong);
@@ -36,8 +38,8 @@ impl Types {
         }
     }
 
-    /// Whether a value, if there is one, is of the form. What is compared as one field is looked
-    /// through: nobody else does.
+    /// Whether a value, if there is one, is of the form. One field is checked with all within it:
+    /// no other comparison reads that.
     pub(super) fn fits_form(&self, form: Form<'_>, value: Option<&Value>) -> bool {
         let Some(value) = value else { return true };
         match (form, value) {
@@ -119,7 +121,7 @@ impl Types {
         for (name, value) in all {
             let of = members.member(name).0;
             self.validate_at(of, value, &format!("{path}.{name}"), wrong);
-            // As the real server, which looks no further in this object.
+            // Like the API server, which checks no further member of this object.
             if of.is_none() {
                 return;
             }

@@ -1,20 +1,21 @@
-//! A document that a patch opens level by level, as the real server's Go library does. A value that
-//! no operation opens keeps its text, and a test compares that text. Pure.
+//! A document that a patch opens level by level, as the API server's library does. A value that no
+//! operation opens keeps its text, and a test compares that text.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use k8s_value::go_json;
+use k8s_value::json_text::{READABLE_DEPTH, compact, depth};
 use serde_json::value::RawValue;
 
-use crate::json_syntax;
-use k8s_value::go_json;
+use crate::patch::error::PatchError;
 
 /// A value of a document.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
     /// JSON that no operation has opened.
     Text(Bytes),
-    /// The null that an operation says. The null that a document has is no node at all.
+    /// The null of an operation. A null of a document is the absence of a node.
     Null,
     Object(Members),
     List(Items),
@@ -23,19 +24,17 @@ pub(super) enum Node {
 pub(super) type Members = BTreeMap<String, Option<Node>>;
 pub(super) type Items = Vec<Option<Node>>;
 
-/// Where an operation ends: what holds the value that it is about.
+/// The place that the path of an operation names.
 pub(super) enum Place<'a> {
     Member(&'a mut Members, String),
     Item(&'a mut Items, String),
 }
 
-/// Why an operation cannot be carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failed {
-    /// Its path leads nowhere, or a test failed.
-    Refused,
-    /// The real server's library panics, which ends the request there.
-    Panicked,
+/// Whether a text has more levels than can be read, or than the stack is made for.
+pub(super) fn is_too_deep(json: &[u8]) -> bool {
+    // Most texts have fewer brackets than that.
+    let brackets = json.iter().filter(|byte| matches!(byte, b'{' | b'['));
+    brackets.count() > READABLE_DEPTH && depth(json) > READABLE_DEPTH
 }
 
 /// A part of a text, without a copy.
@@ -44,12 +43,12 @@ fn part(whole: &Bytes, raw: &RawValue) -> Option<Node> {
 }
 
 impl Node {
-    /// A value as an operation says it.
-    pub(super) fn said(whole: &Bytes, raw: &RawValue) -> Self {
+    /// The value of an operation.
+    pub(super) fn of_operation(whole: &Bytes, raw: &RawValue) -> Self {
         part(whole, raw).unwrap_or(Self::Null)
     }
 
-    /// Opens an object; also the text of a null, which Go reads as an object without members.
+    /// Opens an object. Like Go, it reads null as an object without members.
     pub(super) fn open_object(&mut self) -> Option<&mut Members> {
         if let Self::Text(text) = self {
             let members: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(text).ok()?;
@@ -62,7 +61,7 @@ impl Node {
         }
     }
 
-    /// Opens a list; also the text of a null.
+    /// Opens a list, or null.
     fn open_list(&mut self) -> Option<&mut Items> {
         if let Self::Text(text) = self {
             let items: Option<Vec<&RawValue>> = serde_json::from_slice(text).ok()?;
@@ -74,7 +73,7 @@ impl Node {
         }
     }
 
-    /// Opens what it is; nothing if it is neither an object nor a list.
+    /// Opens an object or a list. `None` for any other value.
     pub(super) fn open(&mut self) -> Option<&mut Self> {
         let is_list = match self {
             Self::Text(text) => text.trim_ascii_start().starts_with(b"["),
@@ -90,7 +89,7 @@ impl Node {
         Some(self)
     }
 
-    /// What holds the value of a path: none if a part before the last one leads nowhere.
+    /// The place of a path. `None` if a part before the last one leads to no value.
     pub(super) fn place(&mut self, path: &str) -> Option<Place<'_>> {
         // Go ignores the text before the first slash.
         let (_, path) = path.split_once('/')?;
@@ -117,7 +116,7 @@ impl Node {
     }
 
     /// Compares two values: objects and lists by their members, anything else by its text.
-    pub(super) fn equals(&mut self, other: &mut Self) -> Result<bool, Failed> {
+    pub(super) fn equals(&mut self, other: &mut Self) -> Result<bool, PatchError> {
         if matches!(self, Self::Text(_)) && self.open_object().is_none() {
             self.open_list();
         }
@@ -150,7 +149,7 @@ impl Node {
                 }
                 for (value, other) in items.iter_mut().zip(others) {
                     let (Some(value), Some(other)) = (value, other) else {
-                        return Err(Failed::Panicked);
+                        return Err(PatchError::Panic);
                     };
                     if !value.equals(other)? {
                         return Ok(false);
@@ -164,7 +163,7 @@ impl Node {
     /// The text without the blanks between its parts.
     fn compact(&self) -> Vec<u8> {
         match self {
-            Self::Text(text) => json_syntax::compact(text),
+            Self::Text(text) => compact(text),
             _ => Vec::new(),
         }
     }
@@ -174,9 +173,9 @@ impl Node {
         match self {
             Self::Null => out.push_str("null"),
             Self::Text(text) => {
-                // It was taken from a text that is UTF-8.
-                let compact = String::from_utf8(json_syntax::compact(text)).unwrap_or_default();
-                out.push_str(&go_json::escaped(&compact));
+                // It is a part of a text that is UTF-8.
+                let text = String::from_utf8(compact(text)).unwrap_or_default();
+                out.push_str(&go_json::escaped(&text));
             }
             Self::Object(members) => {
                 out.push('{');
@@ -210,7 +209,7 @@ impl Node {
         out
     }
 
-    /// How many bytes it is, about, and how many levels deep.
+    /// About how many bytes it has, and how many levels.
     pub(super) fn size(&self) -> (usize, usize) {
         let sum = |parts: &mut dyn Iterator<Item = (usize, Option<&Self>)>| {
             parts.fold((2_usize, 0_usize), |(size, depth), (name, value)| {
@@ -220,7 +219,7 @@ impl Node {
         };
         let (size, depth) = match self {
             Self::Null => return (4, 0),
-            Self::Text(text) => return (text.len(), json_syntax::depth(text)),
+            Self::Text(text) => return (text.len(), depth(text)),
             Self::Object(members) => sum(&mut members
                 .iter()
                 .map(|(name, value)| (name.len().saturating_add(4), value.as_ref()))),
@@ -231,48 +230,49 @@ impl Node {
 }
 
 impl Place<'_> {
-    /// The value there: nothing where a member is absent or null.
-    pub(super) fn get(&mut self) -> Result<Option<&mut Node>, Failed> {
+    /// The value there. `None` for null, and for a member that is absent.
+    pub(super) fn get(&mut self) -> Result<Option<&mut Node>, PatchError> {
         match self {
             Self::Member(members, name) => Ok(members.get_mut(name).and_then(Option::as_mut)),
             Self::Item(items, at) => {
-                let at = index(at, items.len()).ok_or(Failed::Refused)?;
+                let at = index(at, items.len()).ok_or(PatchError::Unprocessable)?;
                 Ok(items.get_mut(at).and_then(Option::as_mut))
             }
         }
     }
 
-    /// Puts a value in the place of the one there; a member may be absent.
-    pub(super) fn set(self, value: Option<Node>) -> Result<(), Failed> {
+    /// Replaces the value there. A member may be absent.
+    pub(super) fn set(self, value: Option<Node>) -> Result<(), PatchError> {
         match self {
             Self::Member(members, name) => drop(members.insert(name, value)),
             Self::Item(items, at) => {
-                let at = index(&at, items.len()).ok_or(Failed::Refused)?;
-                *items.get_mut(at).ok_or(Failed::Refused)? = value;
+                let at = index(&at, items.len()).ok_or(PatchError::Unprocessable)?;
+                *items.get_mut(at).ok_or(PatchError::Unprocessable)? = value;
             }
         }
         Ok(())
     }
 
     /// Adds a member, or an item before the one there; `-` is the end of the list.
-    pub(super) fn add(self, value: Option<Node>) -> Result<(), Failed> {
+    pub(super) fn add(self, value: Option<Node>) -> Result<(), PatchError> {
         match self {
             Self::Member(members, name) => drop(members.insert(name, value)),
             Self::Item(items, at) if at == "-" => items.push(value),
             Self::Item(items, at) => {
                 // The end of the list is one place more.
-                let at = index(&at, items.len().saturating_add(1)).ok_or(Failed::Refused)?;
+                let at =
+                    index(&at, items.len().saturating_add(1)).ok_or(PatchError::Unprocessable)?;
                 items.insert(at, value);
             }
         }
         Ok(())
     }
 
-    pub(super) fn remove(self) -> Result<Option<Node>, Failed> {
+    pub(super) fn remove(self) -> Result<Option<Node>, PatchError> {
         match self {
-            Self::Member(members, name) => members.remove(&name).ok_or(Failed::Refused),
+            Self::Member(members, name) => members.remove(&name).ok_or(PatchError::Unprocessable),
             Self::Item(items, at) => {
-                let at = index(&at, items.len()).ok_or(Failed::Refused)?;
+                let at = index(&at, items.len()).ok_or(PatchError::Unprocessable)?;
                 Ok(items.remove(at))
             }
         }

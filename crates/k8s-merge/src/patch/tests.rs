@@ -1,30 +1,21 @@
-//! JSON and merge patches on documents.
+//! JSON patches and merge patches of documents.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::builtin;
-use crate::kind::Kind;
-use crate::media::PatchType;
-use crate::patch::Patch;
-use crate::query::FieldValidation;
-use crate::status::Status;
+use crate::patch::{JsonPatch, PatchError, merge_patch};
 
-fn config_maps() -> Kind {
-    builtin::kinds().into_iter().find(|kind| kind.plural() == "configmaps").expect("built in")
+fn json_patch(operations: &str, document: &str) -> Result<Value, PatchError> {
+    let text = JsonPatch::parse(operations.to_owned())?.apply(document.to_owned())?;
+    Ok(serde_json::from_str(&text).expect("JSON"))
 }
 
-fn apply(
-    kind: PatchType,
-    patch: &serde_json::Value,
-    document: serde_json::Value,
-) -> Option<serde_json::Value> {
-    apply_text(kind, &patch.to_string(), &document.to_string()).ok()
+fn patched(operations: &Value, document: &Value) -> Option<Value> {
+    json_patch(&operations.to_string(), &document.to_string()).ok()
 }
 
-fn apply_text(kind: PatchType, patch: &str, document: &str) -> Result<serde_json::Value, Status> {
-    let patch =
-        Patch::parse(kind, &patch.to_owned().into(), &config_maps(), FieldValidation::Warn)?;
-    patch.apply(document.to_owned().into())
+fn merged(patch: &Value, document: &Value) -> Value {
+    let text = merge_patch(document.to_string(), patch.to_string()).expect("a patch");
+    serde_json::from_str(&text).expect("JSON")
 }
 
 #[test]
@@ -32,15 +23,14 @@ fn a_merge_patch_removes_by_null_and_replaces_lists() {
     let document = json!({ "a": { "b": 1, "c": [1, 2] }, "d": 1 });
     let patch = json!({ "a": { "b": null, "c": [3] }, "e": { "f": null } });
     let expected = json!({ "a": { "c": [3] }, "d": 1, "e": {} });
-    assert_eq!(apply(PatchType::Merge, &patch, document), Some(expected));
+    assert_eq!(merged(&patch, &document), expected);
 }
 
 #[test]
 fn only_a_test_for_null_of_a_missing_member_passes() {
     let document = || json!({ "a": { "b": null, "l": [] } });
-    let test = |path: &str, value: serde_json::Value| {
-        apply(PatchType::Json, &json!([{ "op": "test", "path": path, "value": value }]), document())
-            .is_some()
+    let test = |path: &str, value: Value| {
+        patched(&json!([{ "op": "test", "path": path, "value": value }]), &document()).is_some()
     };
     assert!(test("/a/missing", json!(null)));
     assert!(test("/missing", json!(null)));
@@ -51,10 +41,8 @@ fn only_a_test_for_null_of_a_missing_member_passes() {
     assert!(!test("/a", json!(null)));
 }
 
-fn refusal(patch: &serde_json::Value, document: &serde_json::Value) -> String {
-    let refused = apply_text(PatchType::Json, &patch.to_string(), &document.to_string());
-    let refused = refused.expect_err("too much");
-    refused.to_json().to_string()
+fn refusal(operations: &Value, document: &Value) -> PatchError {
+    json_patch(&operations.to_string(), &document.to_string()).expect_err("too much")
 }
 
 #[test]
@@ -64,9 +52,9 @@ fn copies_of_copies_end_at_the_size_of_a_body() {
         .map(|at| json!({ "op": "copy", "from": "/a", "path": format!("/a/c{at}") }))
         .collect();
     let why = refusal(&copies.into(), &document);
-    assert!(why.contains("exceeding the limit"), "{why}");
+    assert!(why.to_string().contains("exceeding the limit"), "{why}");
     let some = json!([{ "op": "copy", "from": "/a", "path": "/c" }, { "op": "copy", "from": "/a", "path": "/d" }]);
-    let copied = apply(PatchType::Json, &some, document.clone()).expect("two copies are fine");
+    let copied = patched(&some, &document).expect("two copies are fine");
     assert_eq!(copied["d"], document["a"]);
 }
 
@@ -83,32 +71,61 @@ fn nothing_is_nested_deeper_than_it_can_be_read_again() {
     ] {
         let mut document = nested(66);
         document["b"] = nested(70);
-        let why = refusal(&json!([operation]), &document);
-        assert!(why.contains("deeper than 127 levels"), "{why}");
+        assert_eq!(refusal(&json!([operation]), &document), PatchError::TooDeep);
     }
     for fits in [61, 62] {
         // The object itself, the members of the path, the value and its innermost object.
         let operation = json!([{ "op": "replace", "path": deep, "value": nested(fits - 1) }]);
-        let patched = apply(PatchType::Json, &operation, nested(66)).expect("not too deep");
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&patched.to_string()).ok(),
-            Some(patched)
-        );
+        assert!(patched(&operation, &nested(66)).is_some(), "{fits}");
     }
     let one_more = json!([{ "op": "replace", "path": deep, "value": nested(62) }]);
-    assert_eq!(apply(PatchType::Json, &one_more, nested(66)), None);
+    assert_eq!(patched(&one_more, &nested(66)), None);
 }
 
-/// The code that operations are refused with; 200 if they are carried out.
-fn code(operations: &str, document: &str) -> u16 {
-    apply_text(PatchType::Json, operations, document).map_or_else(|status| status.code(), |_| 200)
+/// A document that is deeper than it can be read, and patches that are.
+#[test]
+fn deep_texts_are_refused_before_they_are_opened() {
+    let deep = |levels: usize| format!("{}{}{}", "{\"a\":".repeat(levels), 1, "}".repeat(levels));
+    assert_eq!(merge_patch(deep(127), deep(127)), Ok(deep(127)));
+    for levels in [128, 100_000] {
+        assert_eq!(merge_patch(deep(levels), "{}"), Err(PatchError::TooDeep));
+        assert_eq!(merge_patch("{}", deep(levels)), Err(PatchError::TooDeep));
+        assert_eq!(json_patch("[]", &deep(levels)), Err(PatchError::TooDeep));
+        let replace = format!(r#"[{{"op":"replace","path":"","value":{}}}]"#, deep(levels));
+        assert_eq!(json_patch(&replace, "{}"), Err(PatchError::TooDeep));
+    }
+}
+
+#[test]
+fn what_is_no_document_and_no_patch_is_refused() {
+    for document in ["", "1", "\"", "{", "x"] {
+        assert_eq!(json_patch("[]", document), Err(PatchError::NotAnObject), "{document}");
+        assert_eq!(merge_patch(document, "{}"), Err(PatchError::NotAnObject), "{document}");
+    }
+    for patch in ["", "1", "\"", "{", "x", "{}}"] {
+        let wrong = [JsonPatch::parse(patch).map(drop), merge_patch("{}", patch).map(drop)];
+        for wrong in wrong {
+            assert!(matches!(wrong, Err(PatchError::Malformed(_))), "{patch}: {wrong:?}");
+        }
+    }
+    for operations in ["{}", "[1]", r#"[{"op":1}]"#, r#"[{"op":"remove","path":[]}]"#] {
+        let wrong = json_patch(operations, "{}");
+        assert!(matches!(wrong, Err(PatchError::Malformed(_))), "{operations}: {wrong:?}");
+    }
+    let unchecked = JsonPatch::parse_unchecked(r#"[{"op":1}]"#).expect("a list of objects");
+    assert_eq!(unchecked.apply("{}"), Err(PatchError::Unprocessable));
+}
+
+/// Why operations fail. `None` if they do not.
+fn error(operations: &str, document: &str) -> Option<PatchError> {
+    json_patch(operations, document).err()
 }
 
 #[test]
 fn indices_are_read_as_go_reads_numbers() {
-    let list = |operation: &serde_json::Value| {
+    let list = |operation: &Value| {
         let document = json!({ "l": ["a", "b", "c"], "m": [["x"]] });
-        apply(PatchType::Json, &json!([operation]), document).map(|patched| patched["l"].clone())
+        patched(&json!([operation]), &document).map(|patched| patched["l"].clone())
     };
     for (operation, expected) in [
         (json!({ "op": "remove", "path": "/l/-1" }), json!(["a", "b"])),
@@ -129,41 +146,42 @@ fn indices_are_read_as_go_reads_numbers() {
 
 #[test]
 fn a_test_compares_texts_where_nobody_went() {
+    let differs = Some(PatchError::Unprocessable);
     let document = r#"{"html":"a\u003cb","n":1.5,"o":{"x":1,"y":[1,{"z":"\u0026"}]},"e":"é"}"#;
     for (path, value, expected) in [
-        ("/html", r#""a<b""#, 422),
-        ("/html", r#""a\u003cb""#, 200),
-        ("/e", r#""\u00e9""#, 422),
-        ("/e", r#""é""#, 200),
-        ("/n", "1.50", 422),
-        ("/n", "1.5", 200),
-        ("/o", r#"{ "y": [ 1, { "z": "\u0026" } ], "x": 1 }"#, 200),
-        ("/o", r#"{"y":[1,{"z":"&"}],"x":1}"#, 422),
-        ("/o/y/0", "1.0", 422),
+        ("/html", r#""a<b""#, differs.clone()),
+        ("/html", r#""a\u003cb""#, None),
+        ("/e", r#""\u00e9""#, differs.clone()),
+        ("/e", r#""é""#, None),
+        ("/n", "1.50", differs.clone()),
+        ("/n", "1.5", None),
+        ("/o", r#"{ "y": [ 1, { "z": "\u0026" } ], "x": 1 }"#, None),
+        ("/o", r#"{"y":[1,{"z":"&"}],"x":1}"#, differs.clone()),
+        ("/o/y/0", "1.0", differs.clone()),
     ] {
         let operations = format!(r#"[{{"op":"test","path":"{path}","value":{value}}}]"#);
-        assert_eq!(code(&operations, document), expected, "{operations}");
+        assert_eq!(error(&operations, document), expected, "{operations}");
     }
     // What an operation has put there stays as it was said, until it is copied.
     let added = |test: &str| {
         let before =
             r#"{"op":"add","path":"/a","value":"<"},{"op":"copy","from":"/a","path":"/b"}"#;
-        code(&format!(r#"[{before},{{"op":"test",{test}}}]"#), "{}")
+        error(&format!(r#"[{before},{{"op":"test",{test}}}]"#), "{}")
     };
-    assert_eq!(added(r#""path":"/a","value":"<""#), 200);
-    assert_eq!(added(r#""path":"/b","value":"<""#), 422);
-    assert_eq!(added(r#""path":"/b","value":"\u003c""#), 200);
+    assert_eq!(added(r#""path":"/a","value":"<""#), None);
+    assert_eq!(added(r#""path":"/b","value":"<""#), differs);
+    assert_eq!(added(r#""path":"/b","value":"\u003c""#), None);
 }
 
 #[test]
-fn what_gos_library_panics_over_is_500() {
+fn what_gos_library_panics_over_fails() {
     let document = r#"{"l":[null]}"#;
     for operations in [
         r#"[{"op":"test","path":"/l","value":[null]}]"#,
         r#"[{"op":"replace","path":""}]"#,
         r#"[{"op":"test","path":""}]"#,
     ] {
-        assert_eq!(code(operations, document), 500, "{operations}");
+        assert_eq!(error(operations, document), Some(PatchError::Panic), "{operations}");
     }
 }
 
@@ -176,8 +194,9 @@ fn a_merge_patch_drops_nulls_of_what_it_adds_and_keeps_those_of_what_it_replaces
         ("l", json!([{ "b": {} }, null])),
         ("o", item.clone()),
     ] {
-        let patched =
-            apply(PatchType::Merge, &json!({ member: item }), document()).expect("a patch");
-        assert_eq!(patched[member], expected, "{member}");
+        assert_eq!(merged(&json!({ member: item }), &document())[member], expected, "{member}");
     }
 }
+
+mod fuzz;
+mod strategic;
