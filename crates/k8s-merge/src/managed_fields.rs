@@ -2,9 +2,9 @@
 //!
 //! Follows structured-merge-diff v6 and the field manager of apimachinery.
 //!
-//! [`Types`] is the structure of a kind, [`ManagedFields`] are the owners in one object. [`apply`] and
-//! [`update`] say what one write, an [`Operation`], does to both. [`scale`] moves the owner of the
-//! replicas to a Scale and back.
+//! [`Types`] is the structure of a kind, [`ManagedFields`] are the owners in one object.
+//! [`apply()`] and [`update()`] say what one write, an [`Operation`], does to both. [`scale`] moves
+//! the owner of the replicas to a Scale and back.
 
 mod apply;
 mod codec;

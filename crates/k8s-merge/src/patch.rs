@@ -1,7 +1,7 @@
 //! Patches: JSON patch, JSON merge patch, and strategic merge patch.
 //!
-//! The first two change the text of a document, since a JSON patch compares texts. A strategic merge
-//! patch changes an object, and needs the schema of its kind.
+//! The first two change the text of a document, since a JSON patch compares texts. A strategic
+//! merge patch changes an object, and needs the schema of its kind.
 
 mod document;
 mod error;

@@ -15,11 +15,11 @@ use crate::managed_fields::operation::{Operation, stripped};
 use crate::managed_fields::set::Set;
 use crate::managed_fields::types::Types;
 
-/// Where client-side apply keeps what it has applied.
+/// The annotation that keeps the configuration of a client-side apply.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The manager of kubectl's server-side apply, which takes over from its client-side one.
+/// The manager of kubectl, which takes over from its client-side apply.
 const KUBECTL: &str = "kubectl";
-/// Who owns what nobody has owned before the first apply.
+/// The manager of the fields that had no owner before the first apply.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// Why an apply fails. The texts are the API server's.
@@ -171,15 +171,15 @@ impl Operation<'_> {
         }
     }
 
-    /// Removes what this manager has applied before, does not apply any more, and nobody else owns.
-    /// What was owned in another version of the kind is looked at in that version.
+    /// Removes the fields that this manager has applied before, does not apply any more, and no
+    /// other manager owns. Each entry is compared in its own version of the kind.
     fn prune(&self, merged: Object, managed: &ManagedFields, last: &Entry) -> Object {
         let Some(types) = self.types_of(&last.version).filter(|_| !last.fields.is_empty()) else {
             return merged;
         };
         let last_fields = types.with_named_fields(&last.fields);
         let mut pruned = types.without(&merged, &last_fields);
-        // What somebody owns comes back, with all that it is in.
+        // Owned fields come back, with the objects and items that they are in.
         let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
         for entry in managed.entries() {
             let fields = owned.entry(&entry.version).or_default();
@@ -199,14 +199,13 @@ impl Operation<'_> {
         for (version, owned) in &owned {
             back(version, owned);
         }
-        // And so does what this manager did not own before.
+        // So do the fields that this manager did not own before.
         let all = types.with_named_fields(&types.fields_of(&merged));
         let kept = types.with_named_fields(&types.fields_of(&pruned));
         types.without(&merged, &all.difference(&kept).intersection(&last_fields))
     }
 
-    /// The conflicts that client-side apply has not made itself: what it has applied last, and is
-    /// still so, is no one else's.
+    /// The conflicts but for fields that still are as client-side apply has applied them last.
     fn not_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
         let Some(mine) = self.last_applied(live) else { return conflicts };
         conflicts.into_iter().filter(|conflict| !mine.has_path(&conflict.path.0)).collect()
@@ -229,7 +228,7 @@ impl Operation<'_> {
         )
     }
 
-    /// kubectl's annotation says what has been applied last, as long as there is one.
+    /// Updates the annotation of client-side apply, if the object has one.
     fn keep_last_applied(
         &self,
         mut applied: ApplyOutcome,
@@ -259,7 +258,7 @@ fn annotations(object: &mut Object) -> Option<&mut Object> {
     object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()
 }
 
-/// Numbers by what they are worth.
+/// Compares numbers by their value.
 fn are_equal(one: &Object, other: &Object) -> bool {
     let mut pairs = one.iter().zip(other);
     one.len() == other.len() && pairs.all(|((a, x), (b, y))| a == b && equal(x, y))

@@ -1,4 +1,4 @@
-//! fieldsV1: a set of fields as JSON, in the order that the real server writes.
+//! fieldsV1: a set of fields as JSON, in the order of the API server.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ impl Set {
     ///
     /// # Errors
     ///
-    /// Says which step is none, or what stands where an object should.
+    /// Says which step cannot be read, or which value should be an object.
     pub(super) fn decode(fields: &Value) -> Result<Self, String> {
         read(fields).map(|(set, _)| set)
     }
@@ -40,7 +40,7 @@ impl Set {
     }
 }
 
-/// What is below a step, and whether the step itself is a member.
+/// The set below a step, and whether the step itself is a member.
 fn read(fields: &Value) -> Result<(Set, bool), String> {
     let members = match fields {
         Value::Object(members) => members,

@@ -63,8 +63,7 @@ impl Types {
     ) -> Result<Marks, Mismatch> {
         let atom = self.atom(of);
         let (old_form, new_form) = (atom.form(old), atom.form(new));
-        // Each by the form that it takes itself: what may be of several types can become another
-        // one.
+        // Each has its own form: a value of several types may have changed its type.
         if !self.fits_form(old_form, old) || !self.fits_form(new_form, new) {
             return Err(other_type());
         }
@@ -129,7 +128,7 @@ impl Types {
         below: &mut Gathered,
     ) -> Result<(), Mismatch> {
         let mut one = |name: &String, old: Option<&Value>, new: Option<&Value>| {
-            // Most of what is updated stays as it is.
+            // An update leaves most members as they are.
             if old.is_some() && old == new {
                 return Ok(());
             }
@@ -171,7 +170,7 @@ impl Types {
         new: &[Value],
         below: &mut Gathered,
     ) -> Result<(), Mismatch> {
-        // Several under one name are compared as if they were one field.
+        // Items with the same key are compared as one field.
         let mut items: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
         for (at, item) in old.iter().enumerate() {
             items.entry(self.name_of(list, at, item)?).or_default().0.push(item);
@@ -216,7 +215,7 @@ impl Types {
     }
 }
 
-/// What became of one field.
+/// The changes of one field.
 #[derive(Debug, Clone, Copy, Default)]
 struct Marks {
     removed: bool,

@@ -190,8 +190,8 @@ fn readable(value: &Value) -> String {
     }
 }
 
-/// A total order of JSON values: numbers, texts, truth values, lists, objects, null; numbers by
-/// what they are worth, be they written as integers or not.
+/// A total order of JSON values: numbers, texts, truth values, lists, objects, null. Numbers are
+/// compared by value: 1 equals 1.0.
 pub(super) fn order(one: &Value, other: &Value) -> Ordering {
     const fn rank(value: &Value) -> u8 {
         match value {
@@ -206,7 +206,7 @@ pub(super) fn order(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
             (Some(a), Some(b)) => a.cmp(&b),
-            // None of them is NaN, and -0 is worth 0.
+            // JSON has no NaN; -0 equals 0.
             _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
         },
         (Value::String(a), Value::String(b)) => a.cmp(b),
@@ -224,7 +224,7 @@ pub(super) fn order(one: &Value, other: &Value) -> Ordering {
     }
 }
 
-/// Whether two values are the same, numbers by what they are worth.
+/// Whether two values are equal in [`order`].
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     one == other || order(one, other) == Ordering::Equal
 }

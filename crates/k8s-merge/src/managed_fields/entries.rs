@@ -106,7 +106,7 @@ impl ManagedFields {
         self.entries.insert(entry.manager.id(), entry);
     }
 
-    /// Adds an entry, beside the one that its manager has already.
+    /// Adds an entry. It does not replace another entry of the same manager.
     pub(super) fn insert_beside(&mut self, entry: Entry) {
         if self.entries.contains_key(&entry.manager.id()) {
             self.beside.push(entry);
@@ -205,8 +205,8 @@ impl ManagedFields {
         out
     }
 
-    /// Whether a write from `other` to `self` changes nothing but times. Dropping a second entry of a
-    /// manager is a change.
+    /// Whether a write from `other` to `self` changes nothing but times. Dropping a second entry of
+    /// a manager is a change.
     pub fn equals_but_for_times(&self, other: &Self) -> bool {
         let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
         let beside = |managed: &Self| managed.beside.len();

@@ -1,5 +1,5 @@
-//! An object with what an apply says laid over it: nothing is removed, lists with names are merged
-//! by them.
+//! The live object merged with an applied configuration. No field is removed, lists are merged by
+//! the keys of their items.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use crate::managed_fields::types::{Form, List, Members, Ref, Sort, Types};
 static NULL: Value = Value::Null;
 
 impl Types {
-    /// The live object, changed to what the configuration says. Both fit the types.
+    /// Merges two objects that fit the types.
     pub(super) fn merge(&self, live: &Object, config: &Object) -> Object {
         self.merge_members(self.root(), Some(live), Some(config))
     }
@@ -58,12 +58,12 @@ impl Types {
         merged
     }
 
-    /// Items in the configuration's order, with those that only the live list has where they were
-    /// in relation to what both have.
+    /// Merges items, in the configuration's order. Items of the live list alone keep their place
+    /// relative to the items of both.
     fn merge_items(&self, list: &List, old: &[Value], new: &[Value]) -> Value {
         let live = self.named(list, old);
         let config = self.named(list, new);
-        // Items that are there twice are not merged with.
+        // Two items with the same key are not merged with.
         let mut lives: BTreeMap<&Element, &Value> = BTreeMap::new();
         for (element, item) in &live {
             lives.entry(element).and_modify(|item| *item = &NULL).or_insert(item);
@@ -115,7 +115,7 @@ impl Types {
                         next_shared = shared.next();
                     }
                 }
-                // What is in both has been merged by now.
+                // The items of both are merged by now.
                 None if left.is_none() => break,
                 None => {}
             }

@@ -10,8 +10,8 @@ use crate::managed_fields::set::{Node, Set};
 use crate::managed_fields::types::{Form, List, Members, Ref, Sort, Types};
 
 impl Types {
-    /// Every field and item in an object of this type. What does not fit the types is left out: it
-    /// has been validated, or is an old object.
+    /// Every field and item in an object of this type. Values that do not fit the types are left
+    /// out: a configuration has been validated, a live object may be older than its schema.
     #[doc(alias = "ToFieldSet")]
     pub(super) fn fields_of(&self, object: &Object) -> Set {
         self.fields_of_members(self.root(), object)
@@ -62,7 +62,7 @@ impl Types {
         }
         let mut nodes: BTreeMap<&Element, Set> = BTreeMap::new();
         for (element, item) in &named {
-            // Several under one name are one field.
+            // Items with the same key are one field.
             let children = if twice.contains(element) {
                 Set::empty()
             } else {
@@ -78,8 +78,8 @@ impl Types {
         Set::of_nodes(nodes.collect())
     }
 
-    /// The set with the named fields that have members below them: what is removed as a whole when
-    /// nothing in it is left.
+    /// The set with the named fields that have members below them: they are removed as soon as they
+    /// are empty.
     #[doc(alias = "EnsureNamedFieldsAreMembers")]
     pub(super) fn with_named_fields(&self, set: &Set) -> Set {
         self.named_fields_at(Some(self.root()), None, set)

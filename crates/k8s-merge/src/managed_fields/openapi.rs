@@ -30,7 +30,8 @@ impl Types {
     /// The structure of a custom resource: `openAPIV3Schema` of its definition, with `apiVersion`,
     /// `kind` and `metadata`. An empty schema permits any member.
     ///
-    /// Metadata have the definition of `ObjectMeta`. Without it, each of their members is one field.
+    /// Metadata have the definition of `ObjectMeta`. Without it, they are as objects of
+    /// [`deduced`](Self::deduced).
     ///
     /// ```
     /// use k8s_merge::managed_fields::Types;

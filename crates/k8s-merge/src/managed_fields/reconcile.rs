@@ -1,13 +1,12 @@
-//! Sets that were written when the schema was another: what has become one field since is owned as
-//! one.
+//! Sets that were written under an older schema: of an object or a list that is atomic now, the
+//! whole is owned.
 
 use crate::managed_fields::element::Element;
 use crate::managed_fields::set::{Node, Set};
 use crate::managed_fields::types::{Ref, Sort, Types};
 
 impl Types {
-    /// The set as these types would have it. From one field to many nothing changes, as on the real
-    /// server.
+    /// Adapts a set to these types. As in the API server, a field that has become many stays one.
     #[doc(alias = "ReconcileFieldSetWithSchema")]
     pub(super) fn reconciled(&self, set: Set) -> Set {
         let root = self.root_type();

@@ -8,8 +8,8 @@ use crate::managed_fields::set::Set;
 use crate::managed_fields::types::{Form, Members, Ref, Sort, Types};
 
 impl Types {
-    /// Takes the members and items in a set out of an object. What is one field is only taken as a
-    /// whole.
+    /// Removes the members and items in a set from an object. An atomic object or list is removed
+    /// as a whole.
     pub(super) fn without(&self, object: &Object, gone: &Set) -> Object {
         self.without_members(self.root(), object, gone)
     }

@@ -11,8 +11,8 @@ use crate::managed_fields::set::Set;
 /// The apiVersion of a Scale.
 pub const SCALE: &str = "autoscaling/v1";
 
-/// The path of the replicas in each version of a kind, by apiVersion. `None` for a version without a
-/// scale subresource.
+/// The path of the replicas in each version of a kind, by apiVersion. `None` for a version without
+/// a scale subresource.
 #[doc(alias = "ResourcePathMappings")]
 pub type ReplicaPaths = BTreeMap<String, Option<Vec<Element>>>;
 
@@ -20,7 +20,7 @@ fn replicas() -> [Element; 2] {
     [Element::field("spec"), Element::field("replicas")]
 }
 
-/// Returns the owners of a Scale's fields: of the object's, those that own the replicas.
+/// Returns the owners of a Scale's fields: the owners of the object's replicas.
 #[doc(alias = "ScaleHandler.ToSubresource")]
 pub fn of_scale(owned: &ManagedFields, paths: &ReplicaPaths) -> ManagedFields {
     let mut scale = ManagedFields::default();

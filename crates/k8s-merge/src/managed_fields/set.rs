@@ -206,7 +206,7 @@ impl Set {
         });
     }
 
-    /// The paths of all members. At each level, those that end there come first.
+    /// The paths of all members. Paths that end at a level come before deeper ones.
     #[doc(alias = "Iterate")]
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();

@@ -163,8 +163,8 @@ fn with_operation<T>(types: &Types, manager: &str, run: impl FnOnce(&Operation<'
     run(&Operation::new(types, "v1", "Tracker", manager, Timestamp::UNIX_EPOCH))
 }
 
-/// What is in an object, as facts: an entry of the map with its value, an item of the set, an item
-/// of the list, the value of an item, the atomic list.
+/// The content of an object, as facts: an entry of the map with its value, an item of the set, an
+/// item of the list, the value of an item, the atomic list.
 type Facts = BTreeMap<(&'static str, String), String>;
 
 fn to_object(facts: &Facts) -> Object {
@@ -237,7 +237,7 @@ fn path_of((sort, name): &(&'static str, String)) -> Vec<Element> {
     }
 }
 
-/// Ownership as one would explain it: who has said what last.
+/// A naive model of ownership: each fact belongs to the managers that have written it last.
 #[derive(Debug, Default, Clone)]
 struct Model {
     facts: Facts,
@@ -265,8 +265,8 @@ impl Model {
             |fact: &(&'static str, String)| self.others(manager).any(|owned| owned.contains(fact));
         let gone: Vec<_> = abandoned.filter(|fact| !kept_by_others(fact)).cloned().collect();
         self.facts.retain(|fact, _| !gone.contains(fact));
-        // An item goes with all that is in it, whoever has said that: who wants it must say its
-        // key.
+        // An item is removed with its members, whichever manager owns those: a manager that wants
+        // to keep it must own its key.
         self.facts
             .retain(|(sort, name), _| *sort != "value" || !gone.contains(&("item", name.clone())));
         self.facts.extend(config.clone());
@@ -294,7 +294,7 @@ impl Model {
         }
     }
 
-    /// What is not there is nobody's.
+    /// A fact that is gone has no owner.
     fn tidy(&mut self) {
         for owned in self.appliers.values_mut().chain(self.updaters.values_mut()) {
             owned.retain(|fact| self.facts.contains_key(fact));
@@ -351,8 +351,7 @@ proptest! {
                     let applied = with_operation(&types, name, |operation| {
                         apply(operation, live.as_ref(), &owned, &to_object(config), *force)
                     });
-                    // The first apply to what nobody owns gives it to somebody: left to a test of
-                    // its own.
+                    // The first apply to an object without owners is another test's.
                     prop_assume!(live.is_none() || !owned.is_empty());
                     let refused = model.apply(name, config, *force);
                     match applied {

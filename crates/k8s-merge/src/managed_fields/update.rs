@@ -15,7 +15,8 @@ use crate::managed_fields::operation::{Operation, stripped};
 pub(super) const MOST_UPDATERS: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
-/// Returns the owners after a create, an update or a patch: the changed fields become the manager's.
+/// Returns the owners after a create, an update or a patch: the changed fields become the
+/// manager's.
 ///
 /// `owned` are the owners of the live object's fields; a create has no live object. `requested` are
 /// the entries that the request itself sets. No object has `metadata.managedFields`. An object
@@ -44,7 +45,8 @@ const ANCIENT: &str = "ancient-changes";
 ///
 /// # Errors
 ///
-/// One of the objects does not fit the types. The API server writes it all the same, without owners.
+/// One of the objects does not fit the types. The API server writes it all the same, without
+/// owners.
 #[doc(alias = "FieldManager.Update")]
 #[doc(alias = "UpdateNoErrors")]
 pub fn update(

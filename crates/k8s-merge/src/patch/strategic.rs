@@ -1,7 +1,7 @@
 //! Strategic merge patches.
 //!
-//! Follows `StrategicMergeMapPatch` of k8s.io/apimachinery (pkg/util/strategicpatch/patch.go), error
-//! by error. Lists that it searches again and again are indexed here.
+//! Follows `StrategicMergeMapPatch` of k8s.io/apimachinery (pkg/util/strategicpatch/patch.go),
+//! case by case. Lists that it searches again and again are indexed here.
 
 mod directives;
 mod items;

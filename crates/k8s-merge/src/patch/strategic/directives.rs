@@ -49,8 +49,8 @@ pub(super) fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(
     Ok(())
 }
 
-/// Carries out the directives among the items of the patch. Returns the old list after them, and the
-/// other items.
+/// Carries out the directives among the items of the patch. Returns the old list after them, and
+/// the other items.
 pub(super) fn obey_directives(
     mut old: Vec<Value>,
     new: Vec<Value>,
@@ -94,8 +94,8 @@ pub(super) fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// Removes objects with a directive from a value that is not merged. Returns `false` if the value is
-/// such an object.
+/// Removes objects with a directive from a value that is not merged. Returns `false` if the value
+/// is such an object.
 pub(super) fn remove_directives(value: &mut Value) -> bool {
     match value {
         Value::Object(members) if members.contains_key(DIRECTIVE) => return false,
