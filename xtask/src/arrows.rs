@@ -24,7 +24,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("k8s-value", &[]),
     ("k8s-cel", &["k8s-value"]),
     ("k8s-schema", &["k8s-cel", "k8s-value"]),
-    ("embedded-apiserver", &["k8s-schema", "k8s-cel", "k8s-value"]),
+    ("k8s-merge", &["k8s-value"]),
+    ("embedded-apiserver", &["k8s-schema", "k8s-cel", "k8s-merge", "k8s-value"]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
 ];
 
@@ -43,6 +44,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("k8s-value", &["tokio", "kube", "k8s-openapi"]),
     ("k8s-cel", &["tokio", "kube", "k8s-openapi"]),
     ("k8s-schema", &["tokio", "kube", "k8s-openapi"]),
+    ("k8s-merge", &["tokio", "kube", "k8s-openapi"]),
     ("control-plane", &["tokio", "kube", "k8s-openapi"]),
     ("xtask", &["tokio", "kube", "k8s-openapi"]),
 ];

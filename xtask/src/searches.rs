@@ -65,11 +65,12 @@ pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     play_schedules(workspace, 0, SCHEDULES * workspace.effort(), None, deadline)
 }
 
-/// The stage `properties`: property tests of the embedded server, and tests of what grows with its
-/// objects at full size; models and histories of the controller runtime.
+/// The stage `properties`: property tests of the embedded server and of the crates below it, and
+/// tests of what grows with its objects at full size; models and histories of the controller
+/// runtime.
 pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    let mut command =
-        workspace.cargo(&["test", "-p", "embedded-apiserver", "-p", "k8s-cel", "--all-features"]);
+    let mut command = workspace.cargo(&["test", "-p", "embedded-apiserver", "--all-features"]);
+    command.args(["-p", "k8s-cel", "-p", "k8s-merge"]);
     command.args(["--lib", "--test", "it", "--test", "history", "--test", "memory"]);
     for program in schedules::compiled(workspace, command, &[], deadline)?.iter() {
         let mut command = program.call();

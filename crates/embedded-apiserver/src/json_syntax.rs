@@ -7,11 +7,10 @@ mod tests;
 use serde_json::Value;
 
 use k8s_value::go_value::json_type;
+use k8s_value::json_text::{READABLE_DEPTH, depth};
 
 /// As deep as Go reads.
 const MAX_DEPTH: usize = 10_000;
-/// As deep as `serde_json` reads.
-pub(crate) const READABLE_DEPTH: usize = 127;
 
 /// Whether an object or a list is nested deeper than it can be read here, though not deeper than
 /// the real server reads.
@@ -23,57 +22,6 @@ pub(crate) fn is_too_deep(json: &[u8]) -> bool {
         return false;
     }
     (READABLE_DEPTH + 1..=MAX_DEPTH).contains(&depth(json))
-}
-
-/// How many objects and lists are within each other.
-pub(crate) fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in beside_strings(json) {
-        match byte {
-            b'{' | b'[' => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
-/// JSON without the blanks between its parts.
-pub(crate) fn compact(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(json.len());
-    let mut text = InText::default();
-    out.extend(json.iter().filter(|byte| text.step(**byte) || !byte.is_ascii_whitespace()));
-    out
-}
-
-/// The bytes that are no part of a string.
-fn beside_strings(json: &[u8]) -> impl Iterator<Item = u8> {
-    let mut text = InText::default();
-    json.iter().copied().filter(move |byte| !text.step(*byte))
-}
-
-/// Whether a scan is within a string.
-#[derive(Debug, Default)]
-struct InText {
-    inside: bool,
-    escaped: bool,
-}
-
-impl InText {
-    /// Whether the next byte is part of a string, its quotes included.
-    fn step(&mut self, byte: u8) -> bool {
-        let was = self.inside;
-        match byte {
-            _ if self.escaped => self.escaped = false,
-            b'\\' if self.inside => self.escaped = true,
-            b'"' => self.inside = !self.inside,
-            _ => {}
-        }
-        was || self.inside
-    }
 }
 
 /// Checks the members that say what an object is, which are read before all others.

@@ -51,7 +51,6 @@ mod response;
 mod discovery;
 mod selector;
 mod patch;
-mod fields;
 mod metadata;
 mod stored;
 mod store;

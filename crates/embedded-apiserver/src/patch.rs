@@ -1,37 +1,39 @@
-//! Patches: how each type changes a document. Pure.
+//! Patches of requests: read by their media type, applied by the rules of [`k8s_merge`].
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use k8s_merge::patch::{JsonPatch, PatchError, merge_patch, strategic_merge};
+use k8s_merge::{Object, Schema};
+use k8s_value::go_value::json_type;
+use serde_json::Value;
 
 use crate::json_syntax::is_too_deep;
 use crate::media::PatchType;
-use crate::metadata::Object;
-use crate::openapi::schema::Schema;
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::status::Status;
-use k8s_value::go_value::json_type;
-
-mod document;
-mod json;
-mod merge;
-pub(crate) mod strategic;
-#[cfg(test)]
-mod tests;
 
 const TYPES: [&str; 2] = ["apiVersion", "kind"];
 
 /// A patch that has been read.
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {
-    Json(Vec<json::Operation>),
+    Json(JsonPatch),
     Merge(Bytes),
-    Strategic(Object, Schema),
+    Strategic(Object, Schema<'static>),
 }
 
-/// Why a value is no object.
-fn no_object(value: &Value) -> String {
-    format!("expected an object, got {}", json_type(value))
+/// The answer to a patch that cannot be read or not be applied.
+fn refusal(error: PatchError) -> Status {
+    match error {
+        PatchError::Malformed(why) => Status::bad_request(why),
+        PatchError::TooManyOperations(limit) => Status::too_large(limit),
+        PatchError::Unprocessable => Status::unprocessable(),
+        PatchError::Panic => Status::panicked(),
+        PatchError::Unmergeable(why) => Status::unknown(why),
+        PatchError::TooDeep => Status::too_deep(),
+        PatchError::OutOfBounds(why) => Status::out_of_bounds(&why),
+        PatchError::NotAnObject => Status::internal("an object is no JSON object"),
+    }
 }
 
 impl Patch {
@@ -43,25 +45,33 @@ impl Patch {
         kind: &ServedResource,
         validation: FieldValidation,
     ) -> Result<Self, Status> {
+        const PREFIX: &str = "error decoding patch: ";
         let bad = |prefix: &str, why: String| Status::bad_request(format!("{prefix}{why}"));
+        let no_object = |value: &Value| format!("expected an object, got {}", json_type(value));
         match patch {
-            PatchType::Json => Ok(Self::Json(json::parse(body, validation)?)),
-            PatchType::Merge => {
-                const PREFIX: &str = "error decoding patch: ";
-                const INVALID: &str = "a merge patch must be an object";
-                match (serde_json::from_slice(body), validation) {
-                    (Ok(Value::Object(_)), _) | (Ok(Value::Array(_)), FieldValidation::Ignore) => {
-                        Ok(Self::Merge(body.clone()))
-                    }
-                    (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => {
-                        Err(Status::bad_request(INVALID))
-                    }
-                    (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
-                    (Err(error), _) => Err(bad(PREFIX, error.to_string())),
-                }
+            PatchType::Json => match validation {
+                FieldValidation::Ignore => JsonPatch::parse_unchecked(body.clone()),
+                FieldValidation::Warn | FieldValidation::Strict => JsonPatch::parse(body.clone()),
             }
+            .map(Self::Json)
+            .map_err(|error| match error {
+                PatchError::Malformed(why) if validation != FieldValidation::Ignore => {
+                    bad(PREFIX, why)
+                }
+                error => refusal(error),
+            }),
+            PatchType::Merge => match (serde_json::from_slice(body), validation) {
+                (Ok(Value::Object(_)), _) | (Ok(Value::Array(_)), FieldValidation::Ignore) => {
+                    Ok(Self::Merge(body.clone()))
+                }
+                (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => {
+                    Err(Status::bad_request("a merge patch must be an object"))
+                }
+                (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
+                (Err(error), _) => Err(bad(PREFIX, error.to_string())),
+            },
             PatchType::Strategic => {
-                let Some(schema) = Schema::of(kind) else {
+                let Some(schema) = kind.recorded_schema() else {
                     return Err(Status::not_implemented(
                         "strategic merge patches of a kind without a schema",
                     ));
@@ -69,7 +79,7 @@ impl Patch {
                 match serde_json::from_slice(body).map_err(|error| bad("", error.to_string()))? {
                     Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
                     // It changes nothing.
-                    Value::Null => Ok(Self::Strategic(Map::new(), schema)),
+                    Value::Null => Ok(Self::Strategic(Object::new(), schema)),
                     other => Err(bad("", no_object(&other))),
                 }
             }
@@ -88,9 +98,10 @@ impl Patch {
     pub(crate) fn apply(&self, object: Bytes) -> Result<Value, Status> {
         let text = match self {
             Self::Strategic(patch, schema) => return strategic(&object, patch, *schema),
-            Self::Json(operations) => json::apply(operations, object)?,
-            Self::Merge(patch) => merge::apply(object, patch.clone()),
+            Self::Json(patch) => patch.apply(object),
+            Self::Merge(patch) => merge_patch(object, patch.clone()),
         };
+        let text = text.map_err(refusal)?;
         match serde_json::from_str(&text) {
             Ok(document) => Ok(document),
             Err(_) if is_too_deep(text.as_bytes()) => Err(Status::too_deep()),
@@ -99,12 +110,12 @@ impl Patch {
     }
 }
 
-fn strategic(object: &[u8], patch: &Object, schema: Schema) -> Result<Value, Status> {
+fn strategic(object: &[u8], patch: &Object, schema: Schema<'_>) -> Result<Value, Status> {
     let Ok(Value::Object(mut document)) = serde_json::from_slice(object) else {
-        return Err(Status::internal("an object is no JSON object"));
+        return Err(refusal(PatchError::NotAnObject));
     };
     let types = TYPES.map(|member| (member, document.get(member).cloned()));
-    strategic::merge(&mut document, patch.clone(), schema)?;
+    strategic_merge(&mut document, patch.clone(), schema).map_err(refusal)?;
     // As on the real server, what an object is cannot be patched, and trying does no harm.
     for (member, value) in types {
         if document.get(member).is_none_or(Value::is_string)

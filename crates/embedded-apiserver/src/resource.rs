@@ -3,12 +3,15 @@
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use k8s_merge::Schema;
+use k8s_merge::managed_fields::Types;
 use serde_json::Value;
 
 use crate::builtin::{self, Builtin, unserved};
 use crate::definition::Served;
-use crate::fields::Types;
 use crate::kind::Kind;
+use crate::metadata::Object;
+use crate::openapi::schema;
 
 /// All kinds that every cluster has and that have objects.
 pub(crate) fn built_in() -> impl Iterator<Item = ServedResource> {
@@ -73,8 +76,27 @@ impl ServedResource {
         }
     }
 
+    /// The name of the recorded schema of one of Kubernetes' own.
+    pub(crate) fn recorded_name(&self) -> Option<&'static str> {
+        self.builtin.and_then(|_| schema::name_of(self))
+    }
+
+    /// The recorded schema of one of Kubernetes' own.
+    pub(crate) fn recorded_schema(&self) -> Option<Schema<'static>> {
+        self.builtin.and_then(|_| schema::schema_of(self))
+    }
+
     /// Its structure, as the ownership of fields sees it.
     pub(crate) fn types(&self) -> &Types {
-        self.types.get_or_init(|| Types::of(self))
+        self.types.get_or_init(|| self.read_types())
+    }
+
+    fn read_types(&self) -> Types {
+        if let (Some(schema), Some(builtin)) = (self.recorded_schema(), self.builtin) {
+            let zero = builtin.canonical(Object::new(), &mut Vec::new());
+            return Types::of_schema(schema).with_zero(zero.unwrap_or_default());
+        }
+        let unknown = Value::Object(Object::new());
+        schema::types_of(self.schema().unwrap_or(&unknown))
     }
 }

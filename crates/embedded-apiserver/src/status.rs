@@ -6,10 +6,9 @@ use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::body::Body;
-use crate::fields::Conflict;
-use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
 use k8s_value::go_value::quoted;
+use k8s_value::json_text::READABLE_DEPTH;
 
 pub(crate) use k8s_value::{FieldError, FieldErrors};
 
@@ -93,10 +92,10 @@ impl Status {
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
-    /// An apply that would change what others own.
-    pub(crate) fn apply_conflict(conflicts: &[Conflict]) -> Self {
-        let mut status = Self::new(409, "Conflict", Conflict::message(conflicts));
-        status.details = Some(json!({ "causes": Conflict::causes(conflicts) }));
+    /// An apply that would change fields of other managers.
+    pub(crate) fn apply_conflict(message: String, causes: Value) -> Self {
+        let mut status = Self::new(409, "Conflict", message);
+        status.details = Some(json!({ "causes": causes }));
         status
     }
 

@@ -10,8 +10,8 @@ use serde::de::{
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
-use crate::json_syntax::READABLE_DEPTH;
 use k8s_value::go_json;
+use k8s_value::json_text::READABLE_DEPTH;
 
 /// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization:
 /// more than a worker's stack has for a document of that depth.

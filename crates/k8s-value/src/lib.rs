@@ -3,6 +3,7 @@
 pub mod field_error;
 pub mod go_json;
 pub mod go_value;
+pub mod json_text;
 pub mod names;
 pub mod quantity;
 pub mod time;

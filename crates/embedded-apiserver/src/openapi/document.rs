@@ -139,7 +139,7 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
         if kind.scale_paths().is_some() {
             wanted.push(schema::SCALE);
         }
-        match schema::name_of(kind) {
+        match kind.recorded_name() {
             Some(name) => wanted.push(name),
             None => {
                 schemas.insert(custom::name(kind), custom::schema(kind));

@@ -1,8 +1,8 @@
 //! Server-side apply: PATCH with a configuration that says which fields its manager wants, and how.
 
+use k8s_merge::managed_fields::{self, ApplyError, ApplyOutcome, Conflict, ManagedFields};
 use serde_json::Value;
 
-use crate::fields::{self, Applied, Managed, Refused};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::admission_chain::AdmissionChain;
@@ -43,11 +43,12 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             return Err(Status::not_found(kind, name));
         }
         let live = current.map(|current| shown(kind, current));
-        let owned = current.map(|current| Managed::parse(current.managed())).unwrap_or_default();
+        let owned =
+            current.map(|current| ManagedFields::parse(current.managed())).unwrap_or_default();
         let applied = with_operation(api, kind, &author, &[&owned], now, |operation| {
-            fields::apply(operation, live.as_ref(), &owned, &config, force)
+            managed_fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
-        let Applied { object, managed } = applied.map_err(|why| {
+        let ApplyOutcome { object, managed } = applied.map_err(|why| {
             let live = live.as_ref().unwrap_or(&config);
             refusal(why, (&kind.api_version(), kind.kind()), &config, live)
         })?;
@@ -119,9 +120,9 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
 #[derive(Debug)]
 struct WorkedOut {
     live: Option<Object>,
-    owned: Managed,
+    owned: ManagedFields,
     object: Object,
-    managed: Managed,
+    managed: ManagedFields,
     warnings: Vec<String>,
     hidden: Hidden,
 }
@@ -195,7 +196,7 @@ pub(super) fn missing_manager(query: &Query) -> Option<FieldError> {
 
 /// The answer to an apply of an object of a version and a kind that is refused.
 pub(super) fn refusal(
-    why: Refused,
+    why: ApplyError,
     (version, kind): (&str, &str),
     config: &Object,
     live: &Object,
@@ -208,11 +209,14 @@ pub(super) fn refusal(
         format!("({namespace}/{name}; {version}, Kind={kind})")
     };
     match why {
-        Refused::Conflicts(conflicts) => Status::apply_conflict(&conflicts),
-        Refused::Configuration(why) => {
+        ApplyError::Conflicts(ref conflicts) => {
+            let causes = conflicts.iter().map(Conflict::to_cause).collect();
+            Status::apply_conflict(why.to_string(), causes)
+        }
+        ApplyError::Configuration(why) => {
             Status::unknown(format!("failed to create typed patch object {}: {why}", about(config)))
         }
-        Refused::Live(why) => Status::unknown(format!(
+        ApplyError::Live(why) => Status::unknown(format!(
             "failed to create manager for existing fields: failed to convert new object {} to smd typed: {why}",
             about(live)
         )),

@@ -5,7 +5,6 @@ use http::Request;
 use serde_json::Value;
 
 use crate::builtin::{Builtin, Source, canonical_metadata};
-use crate::fields::Sent;
 use crate::json_syntax;
 use crate::metadata::{self, Object};
 use crate::patch::Patch;
@@ -13,6 +12,7 @@ use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::Status;
+use k8s_merge::managed_fields::RequestedFields;
 use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
 use k8s_value::time;
 
@@ -34,7 +34,7 @@ pub(crate) struct Decoded {
     pub(crate) object: Object,
     pub(crate) warnings: Vec<String>,
     /// As managedFields, which the object has no more.
-    pub(crate) sent: Sent,
+    pub(crate) sent: RequestedFields,
     pub(crate) hidden: Hidden,
 }
 
@@ -74,11 +74,13 @@ impl Decoded {
     }
 }
 
-fn sent_owners(kind: &ServedResource, object: &Object) -> Sent {
+fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     match metadata::get(object, "managedFields") {
         // Of custom objects it is left out with all that is empty in the metadata.
-        Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => Sent::Nothing,
-        said => Sent::of(said),
+        Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => {
+            RequestedFields::Unset
+        }
+        said => RequestedFields::of(said),
     }
 }
 

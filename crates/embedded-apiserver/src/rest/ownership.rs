@@ -1,4 +1,4 @@
-//! Who owns the fields that a write changes: what the rules in [`crate::fields`] need to know of a
+//! Who owns the fields that a write changes: what the rules in [`managed_fields`] need to know of a
 //! request.
 
 use std::collections::BTreeMap;
@@ -7,13 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, header};
 use jiff::Timestamp;
+use k8s_merge::managed_fields::scale::{self, ReplicaPaths, SCALE};
+use k8s_merge::managed_fields::{
+    self, ApplyError, ApplyOutcome, Element, MAX_MANAGER, ManagedFields, Operation,
+    RequestedFields, Set, Types,
+};
 
 use crate::builtin::Builtin;
-use crate::fields::scale::ReplicaPaths;
-use crate::fields::{
-    self, Applied, Element, MAX_MANAGER, Managed, Operation, Refused, Sent, Set, Types,
-};
 use crate::metadata::Object;
+use crate::openapi::schema::types_of_scale;
 use crate::query::Query;
 use crate::resource::ServedResource;
 use crate::rest::state::ApiState;
@@ -58,9 +60,9 @@ impl Author {
 pub(super) enum Owners<'a> {
     /// Those become the author's that are not as they were. With what the client has sent as
     /// managedFields.
-    Changes(&'a Author, Sent),
+    Changes(&'a Author, RequestedFields),
     /// An apply has said it.
-    Known(Managed),
+    Known(ManagedFields),
 }
 
 impl Owners<'_> {
@@ -69,21 +71,21 @@ impl Owners<'_> {
         self,
         api: &ApiState,
         kind: &ServedResource,
-        live: Option<(&Object, &Managed)>,
+        live: Option<(&Object, &ManagedFields)>,
         new: &Object,
         now: Timestamp,
-    ) -> Managed {
+    ) -> ManagedFields {
         match self {
             Self::Known(managed) => managed,
             Self::Changes(author, sent) => {
-                let nobody = Managed::default();
+                let nobody = ManagedFields::default();
                 let owned = live.map_or(&nobody, |(_, owned)| owned);
                 let mentioned = match &sent {
-                    Sent::Entries(sent) => sent,
-                    Sent::Nothing | Sent::Reset => owned,
+                    RequestedFields::Entries(sent) => sent,
+                    RequestedFields::Unset | RequestedFields::Reset => owned,
                 };
                 with_operation(api, kind, author, &[owned, mentioned], now, |operation| {
-                    fields::update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
+                    update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
                 })
             }
         }
@@ -98,16 +100,16 @@ pub(crate) fn of_controllers(
     owned: &str,
     new: &Object,
     now: Timestamp,
-) -> Managed {
+) -> ManagedFields {
     let author = Author {
         manager: "kube-apiserver".to_owned(),
         subresource: "status".to_owned(),
         is_server: false,
     };
-    Owners::Changes(&author, Sent::Nothing).of(
+    Owners::Changes(&author, RequestedFields::Unset).of(
         api,
         kind,
-        Some((old, &Managed::parse(owned))),
+        Some((old, &ManagedFields::parse(owned))),
         new,
         now,
     )
@@ -118,7 +120,7 @@ pub(super) fn with_operation<T>(
     api: &ApiState,
     kind: &ServedResource,
     author: &Author,
-    owned: &[&Managed],
+    owned: &[&ManagedFields],
     now: Timestamp,
     run: impl FnOnce(&Operation<'_>) -> T,
 ) -> T {
@@ -144,15 +146,23 @@ pub(super) fn with_operation<T>(
     } else {
         kind.types()
     };
-    run(&Operation {
-        types,
-        kind: kind.kind(),
-        version: &version,
-        others: &others,
-        manager: &author.manager,
-        subresource: &author.subresource,
-        reset: &reset(kind, &author.subresource),
-        now,
+    let operation = Operation::new(types, &version, kind.kind(), &author.manager, now);
+    let reset = reset(kind, &author.subresource);
+    run(&operation.subresource(&author.subresource).other_versions(&others).reset(&reset))
+}
+
+/// The owners after a write. As in the real server, an object that does not fit its own schema has
+/// no owners, and is written all the same.
+fn update(
+    operation: &Operation<'_>,
+    live: Option<&Object>,
+    owned: &ManagedFields,
+    sent: RequestedFields,
+    new: &Object,
+) -> ManagedFields {
+    managed_fields::update(operation, live, owned, sent, new).unwrap_or_else(|why| {
+        tracing::debug!(%why, "an object does not fit its schema: its fields have no owners");
+        ManagedFields::default()
     })
 }
 
@@ -182,37 +192,30 @@ pub(super) enum ScaleWrite<'a> {
 /// # Errors
 ///
 /// An apply is refused.
-pub(super) fn scale(
+pub(super) fn write_scale(
     api: &ApiState,
     kind: &ServedResource,
     author: &Author,
-    (live, owned): (&Object, &Managed),
+    (live, owned): (&Object, &ManagedFields),
     write: ScaleWrite<'_>,
     now: Timestamp,
-) -> Result<Applied, Refused> {
+) -> Result<ApplyOutcome, ApplyError> {
     let paths = replica_paths(api, kind);
-    let of_scale = fields::scale::of_scale(owned, &paths);
-    let operation = Operation {
-        types: &Types::scale(),
-        kind: "Scale",
-        version: fields::scale::SCALE,
-        others: &BTreeMap::new(),
-        manager: &author.manager,
-        subresource: &author.subresource,
-        reset: &Set::empty(),
-        now,
-    };
-    let Applied { object, managed } = match write {
-        ScaleWrite::Update(new) => Applied {
+    let of_scale = scale::of_scale(owned, &paths);
+    let types = types_of_scale();
+    let operation = Operation::new(&types, SCALE, "Scale", &author.manager, now)
+        .subresource(&author.subresource);
+    let ApplyOutcome { object, managed } = match write {
+        ScaleWrite::Update(new) => ApplyOutcome {
             object: Some(new.clone()),
-            managed: fields::update(&operation, Some(live), &of_scale, Sent::Nothing, new),
+            managed: update(&operation, Some(live), &of_scale, RequestedFields::Unset, new),
         },
         ScaleWrite::Apply(config, force) => {
-            fields::apply(&operation, Some(live), &of_scale, config, force)?
+            managed_fields::apply(&operation, Some(live), &of_scale, config, force)?
         }
     };
-    let managed = fields::scale::of_object(owned, &managed, &kind.api_version(), &paths);
-    Ok(Applied { object, managed })
+    let managed = scale::of_object(owned, &managed, &kind.api_version(), &paths);
+    Ok(ApplyOutcome { object, managed })
 }
 
 /// What a write to an object or to a subresource does not change, whatever it says:

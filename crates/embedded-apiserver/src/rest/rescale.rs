@@ -5,12 +5,12 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
+use k8s_merge::managed_fields::scale::SCALE;
+use k8s_merge::managed_fields::{ApplyOutcome, ManagedFields};
 use serde_json::Value;
 
 use crate::body::Body;
 use crate::builtin::Builtin;
-use crate::fields::scale::SCALE;
-use crate::fields::{Applied, Managed};
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
@@ -23,7 +23,7 @@ use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::get::key_of;
 use crate::rest::guaranteed_update::guaranteed_update;
-use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
+use crate::rest::ownership::{Author, Owners, ScaleWrite, write_scale as scale_owners};
 use crate::rest::state::ApiState;
 use crate::rest::write::{
     AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace,
@@ -107,8 +107,8 @@ impl Wish {
         target: &Target,
         author: &Author,
         live: &Object,
-        owned: &Managed,
-    ) -> Result<(Applied, Vec<String>), Status> {
+        owned: &ManagedFields,
+    ) -> Result<(ApplyOutcome, Vec<String>), Status> {
         let (kind, now) = (&target.kind, api.clock.now());
         let owners =
             |write: ScaleWrite<'_>| scale_owners(api, kind, author, (live, owned), write, now);
@@ -187,7 +187,7 @@ pub(super) fn write(
         let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
         let old = shown(kind, &current);
-        let owned = Managed::parse(current.managed());
+        let owned = ManagedFields::parse(current.managed());
         let (live, has_replicas) = scale::read(paths, &old)?;
         if !has_replicas {
             let why =
@@ -200,7 +200,7 @@ pub(super) fn write(
         };
         live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
         let replaces = matches!(wish, Wish::Replace(_));
-        let (Applied { object, managed }, warnings) =
+        let (ApplyOutcome { object, managed }, warnings) =
             wish.clone().grant(api, target, &author, &live, &owned)?;
         let refused = |status: Status| status.warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();

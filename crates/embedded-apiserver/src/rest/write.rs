@@ -12,7 +12,6 @@ use crate::access::CreateRight;
 use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, jobs, rules, storage};
 use crate::clock;
-use crate::fields::{Managed, Sent};
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::patch::Patch;
@@ -36,6 +35,7 @@ use crate::route::Target;
 use crate::status::{FieldError, FieldErrors, Status};
 use crate::store::transaction::Transaction;
 use crate::stored::{Key, NEXT, Stored};
+use k8s_merge::managed_fields::{ManagedFields, RequestedFields};
 use k8s_value::names;
 
 pub(super) use update::{
@@ -106,7 +106,7 @@ pub(crate) fn create_object(
         admission: None,
     };
     let (written, answer) = guaranteed_update(api, |transaction| {
-        let owners = Owners::Changes(&author, Sent::Nothing);
+        let owners = Owners::Changes(&author, RequestedFields::Unset);
         insert(api, transaction, &new, object.clone(), owners)
     })?;
     answer.resolve(&written)
@@ -274,7 +274,7 @@ pub(super) fn insert(
     } else if let Some(why) = rules::wrong_name(kind, &name) {
         causes.push(FieldError::invalid("metadata.name", &name, why));
     }
-    managed.check(&mut causes);
+    managed.validate(&mut causes);
     metadata::check(&object, &mut causes);
     check(kind, &object, None, None, &mut causes);
     if !causes.is_empty() {
@@ -424,7 +424,7 @@ fn check(
 struct Version<'a> {
     key: Key,
     object: Object,
-    managed: &'a Managed,
+    managed: &'a ManagedFields,
     /// Something of it goes without saying.
     unsaid: bool,
 }

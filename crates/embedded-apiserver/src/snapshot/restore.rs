@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
+use k8s_merge::managed_fields::ManagedFields;
 use parking_lot::RwLock;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::controllers::definitions::settle_all;
 use crate::definition;
-use crate::fields::Managed;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
 use crate::registry::Registry;
@@ -175,9 +175,9 @@ fn managed_of(kind: &ServedResource, object: &Value, as_saved: bool) -> Result<S
         Some(Value::Array(entries)) => entries,
         Some(_) => return Err(wrong("expected a list")),
     };
-    let managed = Managed::decode(entries).map_err(|why| wrong(&why))?;
+    let managed = ManagedFields::decode(entries).map_err(|why| wrong(&why))?;
     let mut causes = FieldErrors::default();
-    managed.check(&mut causes);
+    managed.validate(&mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, "", &causes).message().to_owned());
     }

@@ -114,7 +114,7 @@ fn update<'a>(
         let old = shown(kind, &current);
         let decoded = edited(target, name, edit, &current, &old, dry_run)?;
         let Decoded { object: new, warnings, sent, hidden } = decoded;
-        let owned = Managed::parse(current.managed());
+        let owned = ManagedFields::parse(current.managed());
         let edited = Edited {
             api,
             kind,
@@ -247,7 +247,7 @@ pub(in crate::rest) struct Edited<'a> {
     pub(in crate::rest) current: &'a Arc<Stored>,
     pub(in crate::rest) old: &'a Object,
     /// Whose its fields are.
-    pub(in crate::rest) owned: &'a Managed,
+    pub(in crate::rest) owned: &'a ManagedFields,
     pub(in crate::rest) now: Timestamp,
     pub(in crate::rest) hidden: Hidden,
     pub(in crate::rest) admission: &'a AdmissionChain<'a>,
@@ -291,7 +291,7 @@ impl Edited<'_> {
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
         let managed = if says_other {
-            Managed::default()
+            ManagedFields::default()
         } else {
             owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
         };
@@ -318,7 +318,7 @@ impl Edited<'_> {
         metadata::normalize(&mut new);
         decode::check_own_type(kind, &new, Some(old), self.target.subresource.as_deref())?;
         let mut causes = FieldErrors::default();
-        managed.check(&mut causes);
+        managed.validate(&mut causes);
         check_base(kind, &new, self.target.subresource.as_deref(), &mut causes);
         metadata::check(&new, &mut causes);
         self.check_metadata(&new, &mut causes);
@@ -343,7 +343,7 @@ impl Edited<'_> {
         // or what was, is compared with what is read, where it is said.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
-        if !changes && managed.says_the_same_as(owned) && !is_released {
+        if !changes && managed.equals_but_for_times(owned) && !is_released {
             self.admission.validate(&new, Some(old))?;
             return Ok(Answer::Known(Arc::clone(current)));
         }
