@@ -15,6 +15,7 @@ mod rule;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use api_front::{RequestInfo, User};
 use bytes::Bytes;
 use http::Request;
 use parking_lot::{Mutex, RwLock};
@@ -23,9 +24,7 @@ use serde_json::Value;
 use crate::access::ledger::{Ledger, Lost};
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
-use crate::identity::User;
 use crate::kind::Kind;
-use crate::request_info::RequestInfo;
 use crate::server::Core;
 use crate::status::Status;
 use crate::store::Store;

@@ -7,10 +7,10 @@ mod hook;
 use std::fmt;
 use std::sync::Arc;
 
+use api_front::User;
 use parking_lot::RwLock;
 use serde_json::Value;
 
-use crate::identity::User;
 use crate::server::Core;
 
 pub(crate) use crate::admission::gate::{Turn, Writer, gated};

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(feature = "actors")]
+use api_front::Follower;
+use api_front::Signal;
+
 use crate::access::reviews;
 use crate::builtin;
 use crate::definition::{Ended, Registered};
 use crate::kind::{InvalidKind, Kind};
 use crate::metadata::Object;
-#[cfg(feature = "actors")]
-use crate::signal::Follower;
-use crate::signal::Signal;
 
 /// The kinds, by group, version and plural.
 #[derive(Debug)]

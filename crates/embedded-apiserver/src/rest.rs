@@ -19,14 +19,13 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_front::{Body, User};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
 use crate::access::reviews;
-use crate::body::Body;
 use crate::builtin::{self, Builtin};
 use crate::discovery;
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata;

@@ -3,20 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_front::{Faults, Front, RequestLog};
 use parking_lot::RwLock;
 use serde_json::json;
 
 use crate::access::{Access, Authorizer};
 use crate::admission::{Admission, Hooks};
 use crate::builder::Builder;
-use crate::clock::{Clock, ServerClock};
-use crate::fault::Faults;
+use crate::clock::Clock;
 use crate::kind::{InvalidKind, Kind};
 use crate::openapi::document::Documents;
-use crate::pipeline::{Pipeline, Settings};
 use crate::registry::Registry;
-use crate::request_log::RequestLog;
-use crate::service::ApiService;
 use crate::store::Store;
 use crate::store::state::Window;
 
@@ -38,8 +35,8 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) options: Options,
-    /// Log, tokens and faults: what a request passes before the API.
-    pub(crate) pipeline: Pipeline,
+    /// Log, tokens and faults.
+    pub(crate) front: Front,
     pub(crate) clock: Clock,
     /// Shared with replicas.
     pub(crate) registry: Arc<RwLock<Registry>>,
@@ -50,36 +47,21 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(
-        options: Options,
-        pipeline: Pipeline,
-        clock: Clock,
-        rng: fastrand::Rng,
-    ) -> Self {
+    pub(crate) fn new(options: Options, front: Front, clock: Clock, rng: fastrand::Rng) -> Self {
         let store = Store::new(options.history, rng);
         let access = Authorizer::new(options.rbac);
         let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
         let (openapi, admission) = (Documents::default(), Hooks::default());
-        Self { options, pipeline, clock, registry, openapi, store, access, admission }
+        Self { options, front, clock, registry, openapi, store, access, admission }
     }
 
     /// A core that serves the same kinds to the same users, with a store, a log and faults of its
     /// own.
     pub(crate) fn beside(&self) -> Self {
-        let settings = Settings {
-            tokens: self.pipeline.tokens.clone(),
-            introspection: self.pipeline.introspection,
-            allow_non_loopback: self.pipeline.allow_non_loopback,
-            ..Settings::default()
-        };
-        let pipeline = settings.build(self.clock.clone());
+        let front = self.front.for_replica();
         // What is written goes to the other store: nothing here asks for a random number.
-        let mut beside = Self::new(
-            self.options.clone(),
-            pipeline,
-            self.clock.clone(),
-            fastrand::Rng::with_seed(0),
-        );
+        let mut beside =
+            Self::new(self.options.clone(), front, self.clock.clone(), fastrand::Rng::with_seed(0));
         beside.registry = Arc::clone(&self.registry);
         beside
     }
@@ -144,7 +126,6 @@ impl EmbeddedApiServer {
         core: Arc<Core>,
         #[cfg(feature = "actors")] wanted: crate::actors::Wanted,
     ) -> Self {
-        core.pipeline.faults.attach(&[&core]);
         Self(Arc::new(Shared {
             #[cfg(feature = "actors")]
             actors: crate::actors::Actors::new(wanted),
@@ -158,12 +139,6 @@ impl EmbeddedApiServer {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.core
-    }
-
-    /// The server as a tower service of HTTP requests: paths and queries as kube-apiserver's.
-    #[must_use]
-    pub fn service(&self) -> ApiService {
-        ApiService::new(Arc::clone(&self.0))
     }
 
     /// Serves a custom kind by the names and the scope of its Rust type, without a status
@@ -214,19 +189,19 @@ impl EmbeddedApiServer {
     /// Every request that came, with counts.
     #[must_use]
     pub fn requests(&self) -> RequestLog {
-        self.core().pipeline.log.clone()
+        self.core().front.requests()
     }
 
     /// The faults in force, to look at and to change.
     #[must_use]
     pub fn faults(&self) -> Faults {
-        self.core().pipeline.faults.clone()
+        self.core().front.faults()
     }
 
     /// The server's clock, to look at and to move.
     #[must_use]
-    pub fn clock(&self) -> ServerClock {
-        ServerClock::new(self.core().clock.clone())
+    pub fn clock(&self) -> api_front::Clock {
+        self.core().clock.handle()
     }
 
     /// What the roles were used for, and what was refused: for tests of a controller's manifest.
@@ -246,7 +221,7 @@ impl EmbeddedApiServer {
     /// where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
-        crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user), None)
+        self.core().front.kubeconfig(url, user)
     }
 
     /// Forgets the history up to now: a watch that resumes from before, and a page of an older

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use api_front::Body;
 use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::builtin::event;
 use crate::fields::Conflict;
 use crate::json_syntax::READABLE_DEPTH;

@@ -3,9 +3,10 @@
 
 use std::cell::Cell;
 
+use api_front::User;
+
 use crate::access::attributes::Attributes;
 use crate::access::policy::Decision;
-use crate::identity::User;
 use crate::server::Core;
 use crate::status::Status;
 

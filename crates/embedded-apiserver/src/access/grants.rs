@@ -4,10 +4,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use api_front::User;
+
 use crate::access::ledger::Refused;
 use crate::access::policy::Held;
 use crate::access::rule::{Atom, On};
-use crate::identity::User;
 use crate::server::Core;
 
 /// What the server's roles were used for; from

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api_front::{Body, User};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use k8s_openapi::api::authentication::v1::{
@@ -20,9 +21,7 @@ use serde_json::{Map, Value, json};
 use crate::access::attributes::Attributes;
 use crate::access::rule::Rule;
 use crate::access::user_of;
-use crate::body::Body;
 use crate::clock;
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::query::{FieldValidation, Query};
@@ -336,7 +335,7 @@ impl<'a> Asked<'a> {
         let asked =
             self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
         let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
-        let status = match core.pipeline.tokens.user_of(token).filter(|_| is_for_us) {
+        let status = match core.front.user_of(token).filter(|_| is_for_us) {
             Some(user) => {
                 json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] })
             }

@@ -1,11 +1,12 @@
 //! Which kinds are served, for actors that deal with all of them, and when that changes. What
 //! kube-controller-manager asks discovery for every half minute is known here at once.
 
+use api_front::Follower;
+
 use crate::access::reviews;
 use crate::builtin::event;
 use crate::kind::Kind;
 use crate::server::Core;
-use crate::signal::Follower;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::discovery::ApiResource;

@@ -9,12 +9,12 @@
 
 use std::collections::HashSet;
 
+use api_front::User;
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
 use crate::access::{RoleWrite, check_escalation};
 use crate::admission::{AdmissionRequest, Hook, Operation};
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use api_front::User;
 use bytes::Bytes;
 use http::Request;
 
 use crate::access::{Attributes, CreateRight};
 use crate::admission::Writer;
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::query::Query;
 use crate::rest::ownership::Author;

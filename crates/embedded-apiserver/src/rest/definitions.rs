@@ -1,13 +1,12 @@
 //! Where the writes of objects meet definitions: those of their kinds, and definitions as objects.
 
+use api_front::{Body, User};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use serde_json::Value;
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::definition;
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::Query;

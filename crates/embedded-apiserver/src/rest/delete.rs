@@ -4,6 +4,7 @@ mod namespaces;
 
 use std::sync::Arc;
 
+use api_front::Body;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +12,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::admission::{Turn, Writer, gated};
-use crate::body::Body;
 use crate::builtin::{self, Builtin, rules};
 use crate::clock;
 use crate::definition;

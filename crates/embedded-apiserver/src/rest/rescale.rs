@@ -3,12 +3,12 @@
 
 use std::sync::{Arc, LazyLock};
 
+use api_front::Body;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use serde_json::Value;
 
 use crate::admission::{Turn, gated};
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::fields::scale::SCALE;
 use crate::fields::{Applied, Managed};

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use api_front::Front;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
@@ -11,7 +12,6 @@ use crate::definition;
 use crate::fields::Managed;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
-use crate::pipeline::Settings;
 use crate::query::FieldValidation;
 use crate::rest::{self, create_object};
 use crate::server::Core;
@@ -128,8 +128,8 @@ fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
         );
         (inner.rng.fork(), tables)
     });
-    let pipeline = Settings::default().build(core.clock.clone());
-    let scratch = Core::new(core.options.clone(), pipeline, core.clock.clone(), rng);
+    let front = Front::builder().clock(core.clock.handle()).build();
+    let scratch = Core::new(core.options.clone(), front, core.clock.clone(), rng);
     scratch.registry.write().adopt(&core.registry.read());
     scratch.store.write(|inner| inner.state.restore(tables, 0));
     scratch
