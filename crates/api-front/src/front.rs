@@ -190,7 +190,7 @@ impl FrontBuilder {
         self
     }
 
-    /// The clock of the request log (default: one that starts now).
+    /// The clock of the request log (default: [`Clock::starting_now`]).
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = Some(clock);
         self

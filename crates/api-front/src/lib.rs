@@ -40,7 +40,7 @@ pub use request_info::{RequestInfo, Verb};
 pub use request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
 pub use resources::RESOURCES;
 pub use service::FrontService;
-pub use signal::{Ended, Follower, Signal};
+pub use signal::{Follower, Signal, SignalError};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};
 pub use user::User;

@@ -64,7 +64,7 @@ impl<B: Backend> FrontService<B> {
     /// The same service, whose requests without credentials are made by [`User::admin`]: for a
     /// server in this process. Listeners do not trust.
     #[must_use]
-    pub fn trusting_callers(mut self) -> Self {
+    pub fn trust_callers(mut self) -> Self {
         self.trusts_callers = true;
         self
     }

@@ -23,7 +23,7 @@ struct Shared<T> {
 /// A value that many tasks follow: the end that changes it.
 ///
 /// A change wakes the followers in the order in which they began to wait, so that runs under paused
-/// time repeat. When the signal is dropped, each [`Follower`] gets [`Ended`].
+/// time repeat. When the signal is dropped, each [`Follower`] gets [`SignalError`].
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -46,15 +46,15 @@ pub struct Follower<T> {
 
 /// The [`Signal`] is gone: the value cannot change any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended;
+pub struct SignalError;
 
-impl fmt::Display for Ended {
+impl fmt::Display for SignalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the signal is gone")
     }
 }
 
-impl std::error::Error for Ended {}
+impl std::error::Error for SignalError {}
 
 impl<T> Signal<T> {
     /// A signal with this value.
@@ -140,18 +140,18 @@ impl<T> Follower<T> {
     ///
     /// # Errors
     ///
-    /// [`Ended`] if the signal is gone.
+    /// [`SignalError`] if the signal is gone.
     ///
     /// # Cancel safety
     ///
     /// A dropped future loses its place in the order, and no change.
-    pub async fn changed(&mut self) -> Result<(), Ended> {
+    pub async fn changed(&mut self) -> Result<(), SignalError> {
         loop {
             let mut notified = pin!(self.shared.changed.notified());
             // In the line before the look: a change after it is not missed.
             notified.as_mut().enable();
             match self.shared.version.load(Ordering::Acquire) {
-                ENDED => return Err(Ended),
+                ENDED => return Err(SignalError),
                 version if version != self.seen => {
                     self.seen = version;
                     return Ok(());
@@ -165,12 +165,12 @@ impl<T> Follower<T> {
     ///
     /// # Errors
     ///
-    /// [`Ended`] if it never will be.
+    /// [`SignalError`] if it never will be.
     ///
     /// # Cancel safety
     ///
     /// As of [`changed`](Self::changed).
-    pub async fn until(&mut self, is_so: impl Fn(&T) -> bool) -> Result<(), Ended> {
+    pub async fn until(&mut self, is_so: impl Fn(&T) -> bool) -> Result<(), SignalError> {
         loop {
             self.see();
             if self.read(&is_so) {

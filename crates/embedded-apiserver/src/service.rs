@@ -91,7 +91,7 @@ impl EmbeddedApiServer {
     pub fn service(&self) -> ApiService {
         let shared = Some(Arc::clone(self.shared()));
         let behind = Behind::Server { core: Arc::clone(self.core()), shared };
-        ApiService(self.core().front.service(behind).trusting_callers())
+        ApiService(self.core().front.service(behind).trust_callers())
     }
 }
 
@@ -100,7 +100,7 @@ impl Replica {
     #[must_use]
     pub fn service(&self) -> ApiService {
         let behind = Behind::Replica(Arc::clone(self.state()));
-        ApiService(self.state().cache().front.service(behind).trusting_callers())
+        ApiService(self.state().cache().front.service(behind).trust_callers())
     }
 }
 

@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// Handle on the faults of a running server: cheap to clone; every change takes effect at once.
 ///
 /// ```
-/// # use api_front::{Fault, FaultPlan, Faults, Match, Rule};
-/// # fn example(faults: &Faults) {
+/// # use api_front::{Fault, FaultPlan, Front, Match, Rule};
+/// # let front = Front::builder().build();
+/// let faults = front.faults();
 /// faults.set_plan(FaultPlan::seeded(7).rule(Rule::new(Match::any(), Fault::Conflict).percent(10)));
 /// faults.partition("replica-1");
 /// faults.cut_watches(&Match::any().resource("leases"));
 /// faults.heal("replica-1");
-/// # }
 /// ```
 #[derive(Clone)]
 pub struct Faults {
@@ -201,7 +201,7 @@ impl Faults {
     }
 
     /// Notes a live watch until the guard is dropped.
-    pub(super) fn register(&self, user: &Arc<str>, request: RequestInfo) -> Registered {
+    pub(super) fn register(&self, user: &Arc<str>, request: RequestInfo) -> WatchRegistration {
         let order = Arc::new(Signal::new(Order::Flow));
         let orders = order.follow();
         let mut watches = self.shared.watches.lock();
@@ -210,7 +210,7 @@ impl Faults {
         watches.live.insert(id, LiveWatch { user: Arc::clone(user), request, order });
         drop(watches);
         let partitioned = self.shared.partitioned.follow();
-        Registered { faults: self.clone(), id, user: Arc::clone(user), orders, partitioned }
+        WatchRegistration { faults: self.clone(), id, user: Arc::clone(user), orders, partitioned }
     }
 }
 
@@ -233,8 +233,8 @@ fn name_in(body: &[u8]) -> Option<String> {
     serde_json::from_slice::<Named>(body).ok().map(|named| named.metadata.name)
 }
 
-/// A live watch's end of the orders.
-pub(super) struct Registered {
+/// The entry of a live watch, until it is dropped.
+pub(super) struct WatchRegistration {
     faults: Faults,
     id: u64,
     user: Arc<str>,
@@ -242,7 +242,7 @@ pub(super) struct Registered {
     partitioned: Follower<BTreeSet<String>>,
 }
 
-impl Registered {
+impl WatchRegistration {
     pub(super) fn order(&self) -> Order {
         self.orders.read(|order| *order)
     }
@@ -275,7 +275,7 @@ impl Registered {
     }
 }
 
-impl Drop for Registered {
+impl Drop for WatchRegistration {
     fn drop(&mut self) {
         let gone = self.faults.shared.watches.lock().live.remove(&self.id);
         drop(gone);

@@ -1,5 +1,4 @@
-//! The pure decision: plan, counters and a request go in, what happens to the request comes out. No
-//! clock, no I/O, no chance.
+//! The decision about a request, by plan and counters. Pure: no clock, no I/O, no chance.
 
 use super::kind::Fault;
 use super::plan::{FaultPlan, Rule};
@@ -7,7 +6,7 @@ use crate::request_info::RequestInfo;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What happens to a request.
+/// The decision about a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Decision {
@@ -15,7 +14,8 @@ pub struct Decision {
     pub delay: Duration,
     /// Then this happens to the server.
     pub effects: Vec<Effect>,
-    /// A watch gets no bookmarks; with `true`, no end of the initial events either.
+    /// A watch gets no bookmarks; with `true`, not the bookmark at the end of the initial events
+    /// either.
     pub withheld: Option<bool>,
     /// Then this, if anything.
     pub fault: Option<Injection>,

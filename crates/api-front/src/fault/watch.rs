@@ -1,6 +1,6 @@
 //! The body of a watch that faults can cut, silence or hold back, event by event.
 
-use super::control::{Faults, Order, Registered};
+use super::control::{Faults, Order, WatchRegistration};
 use super::decide::Injection;
 use super::kind::Fault;
 use crate::body::{Body, Disconnected};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 /// Wraps the stream of a watch. One chunk of the stream is one event line.
 pub(crate) struct FaultyWatch {
     inner: Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>>,
-    registered: Registered,
+    registered: WatchRegistration,
     tracer: Tracer,
     /// Whole events that may still pass; `None`: all.
     left: Option<u64>,
@@ -27,8 +27,8 @@ pub(crate) struct FaultyWatch {
     /// Half an event has been sent: the connection goes next.
     torn: bool,
     /// A line that came together with an order. The order goes first.
-    held: Option<Woken>,
-    /// Bookmarks are held back; with `true`, that which ends the initial events too.
+    held: Option<Wake>,
+    /// Bookmarks are held back; with `true`, also the bookmark at the end of the initial events.
     withheld: Option<bool>,
 }
 
@@ -49,7 +49,7 @@ enum End {
 }
 
 /// Why the watch woke.
-enum Woken {
+enum Wake {
     Ordered,
     Deadline,
     Chunk(Option<Result<Bytes, Disconnected>>),
@@ -134,37 +134,37 @@ impl FaultyWatch {
                 }
                 _ => {}
             }
-            let woken = match self.held.take() {
+            let wake = match self.held.take() {
                 Some(held) => held,
-                None => self.woken().await,
+                None => self.next_wake().await,
             };
             if self.registered.has_changed() {
                 // It comes after the order: a line of that moment may have been written later.
-                self.held = Some(woken).filter(|woken| !matches!(woken, Woken::Ordered));
+                self.held = Some(wake).filter(|wake| !matches!(wake, Wake::Ordered));
                 continue;
             }
-            match woken {
-                Woken::Ordered => {}
-                Woken::Deadline if self.end == End::MidLine => {
+            match wake {
+                Wake::Ordered => {}
+                Wake::Deadline if self.end == End::MidLine => {
                     return Some(Err(Disconnected::new()));
                 }
-                Woken::Deadline => return None,
-                Woken::Chunk(Some(Ok(line))) if self.withholds(&line) => {}
-                Woken::Chunk(Some(Ok(line))) => return Some(Ok(self.pass(line))),
-                Woken::Chunk(end) => return end,
+                Wake::Deadline => return None,
+                Wake::Chunk(Some(Ok(line))) if self.withholds(&line) => {}
+                Wake::Chunk(Some(Ok(line))) => return Some(Ok(self.pass(line))),
+                Wake::Chunk(end) => return end,
             }
         }
     }
 
-    async fn woken(&mut self) -> Woken {
+    async fn next_wake(&mut self) -> Wake {
         let deadline = self.deadline;
         tokio::select! {
             // First the line: to wait for orders costs a lock, and they are looked at before the
             // line passes.
             biased;
-            chunk = self.inner.next() => Woken::Chunk(chunk),
-            () = self.registered.changed() => Woken::Ordered,
-            () = async { match deadline { Some(at) => sleep_until(at).await, None => pending().await } } => Woken::Deadline,
+            chunk = self.inner.next() => Wake::Chunk(chunk),
+            () = self.registered.changed() => Wake::Ordered,
+            () = async { match deadline { Some(at) => sleep_until(at).await, None => pending().await } } => Wake::Deadline,
         }
     }
 

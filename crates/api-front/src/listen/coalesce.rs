@@ -21,7 +21,7 @@ const TURNS: u32 = 16;
 
 type Line = Result<Bytes, Disconnected>;
 
-struct Coalesced {
+struct Coalescer {
     lines: Pin<Box<dyn Stream<Item = Line> + Send>>,
     /// What ended the last chunk: the line that had no room in it any more, or the loss of the
     /// connection.
@@ -31,17 +31,17 @@ struct Coalesced {
 
 /// The same lines: all that are ready when the first one leaves go with it. A loss of the
 /// connection stays a chunk of its own.
-pub(super) fn coalesced(
+pub(super) fn coalesce(
     lines: Pin<Box<dyn Stream<Item = Line> + Send>>,
 ) -> impl Stream<Item = Line> + Send + 'static {
-    let watch = Box::new(Coalesced { lines, next: None, ended: false });
+    let watch = Box::new(Coalescer { lines, next: None, ended: false });
     stream::unfold(watch, async |mut watch| {
         let chunk = watch.chunk().await?;
         Some((chunk, watch))
     })
 }
 
-impl Coalesced {
+impl Coalescer {
     /// The next chunk; `None` is a regular end.
     async fn chunk(&mut self) -> Option<Line> {
         if self.ended {
@@ -99,13 +99,13 @@ mod tests {
     use futures::StreamExt;
     use futures::channel::mpsc::unbounded;
 
-    use super::{MOST, coalesced};
+    use super::{MOST, coalesce};
     use crate::body::Disconnected;
 
     #[tokio::test]
     async fn lines_that_are_there_leave_together_in_order_and_a_loss_comes_after_them() {
         let (sender, lines) = unbounded();
-        let mut chunks = Box::pin(coalesced(lines.boxed()));
+        let mut chunks = Box::pin(coalesce(lines.boxed()));
         let long = "x".repeat(MOST);
         for line in ["a\n", "b\n", &long, "c\n"] {
             sender.unbounded_send(Ok(Bytes::copy_from_slice(line.as_bytes()))).unwrap();
@@ -127,7 +127,7 @@ mod tests {
     async fn what_is_written_while_others_have_their_turn_goes_with_the_first_line_and_an_end_comes_after_it()
      {
         let (sender, lines) = unbounded();
-        let mut chunks = Box::pin(coalesced(lines.boxed()));
+        let mut chunks = Box::pin(coalesce(lines.boxed()));
         sender.unbounded_send(Ok(Bytes::from_static(b"a\n"))).unwrap();
         assert!(futures::poll!(chunks.next()).is_pending(), "requests come first");
         sender.unbounded_send(Ok(Bytes::from_static(b"b\n"))).unwrap();

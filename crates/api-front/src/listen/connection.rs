@@ -1,7 +1,7 @@
 //! One connection: its handshake, its requests, its orderly end. A client that sends nothing, or
 //! sends it too slowly, loses the connection.
 
-use super::coalesce::coalesced;
+use super::coalesce::coalesce;
 use crate::backend::Backend;
 use crate::body::{Body, Disconnected};
 use crate::service::FrontService;
@@ -156,7 +156,7 @@ async fn answer<B: Backend>(
         return Ok(response);
     }
     let response = response.map(|body| match body.is_watch() {
-        true => Body::stream(coalesced(body.into_stream())),
+        true => Body::stream(coalesce(body.into_stream())),
         false => body,
     });
     let lost = move |chunk: &Result<Bytes, Disconnected>| {

@@ -15,11 +15,10 @@ pub(crate) const DEFAULT_CAPACITY: usize = 65_536;
 /// Handle on the log of a front: cheap to clone, always current.
 ///
 /// ```
-/// # use api_front::RequestLog;
-/// # fn check(log: RequestLog) {
+/// # let front = api_front::Front::builder().build();
+/// let log = front.requests();
 /// log.writes_to("leases").by("replica-1").assert_at_most(12);
 /// log.reads_of("persistentvolumes").assert_none();
-/// # }
 /// ```
 #[derive(Clone)]
 pub struct RequestLog {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use parking_lot::Mutex;
 
-use super::{Ended, Signal};
+use super::{Signal, SignalError};
 
 /// The order in which many tasks wake that followed one signal.
 async fn order_of_waking(tasks: usize, wake: impl FnOnce(Signal<bool>)) -> Vec<usize> {
@@ -73,7 +73,7 @@ async fn a_wait_ends_with_the_value_that_it_is_for_or_with_the_signal() {
     signal.set(3);
     assert_eq!(waits.await, Ok(()));
     drop(signal);
-    assert_eq!(follower.until(|value| *value > 3).await, Err(Ended));
+    assert_eq!(follower.until(|value| *value > 3).await, Err(SignalError));
     // As it was left.
     assert_eq!(follower.until(|value| *value == 3).now_or_never(), Some(Ok(())));
 }
