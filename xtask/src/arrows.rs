@@ -25,7 +25,8 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("k8s-cel", &["k8s-value"]),
     ("k8s-schema", &["k8s-cel", "k8s-value"]),
     ("k8s-merge", &["k8s-value"]),
-    ("embedded-apiserver", &["k8s-schema", "k8s-cel", "k8s-merge", "k8s-value"]),
+    ("api-front", &["k8s-value"]),
+    ("embedded-apiserver", &["api-front", "k8s-schema", "k8s-cel", "k8s-merge", "k8s-value"]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
 ];
 

@@ -52,7 +52,8 @@ pub(crate) fn run() -> Result<()> {
     plane.stop()?;
     defaults(&schemas, &mut messages)?;
     write(&data.join("protobuf.txt.z"), messages.as_bytes())?;
-    write(&data.join("resources.txt.z"), resources.as_bytes())?;
+    let file = root.join("crates/api-front/data/resources.txt");
+    std::fs::write(&file, resources).with_context(|| format!("writing {}", file.display()))?;
     write(&data.join("schemas.json.z"), &serde_json::to_vec(&schemas)?)
 }
 

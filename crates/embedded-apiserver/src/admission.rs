@@ -6,10 +6,9 @@ mod hook;
 use std::fmt;
 use std::sync::Arc;
 
+use api_front::User;
 use parking_lot::RwLock;
 use serde_json::Value;
-
-use crate::identity::User;
 
 pub use crate::admission::hook::{Denied, Hook};
 

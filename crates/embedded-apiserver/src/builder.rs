@@ -3,12 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use jiff::Timestamp;
+use api_front::{FaultPlan, FrontBuilder, User};
 
-use crate::clock::{self, Clock};
-use crate::fault::FaultPlan;
-use crate::identity::User;
-use crate::pipeline::Settings;
+use crate::clock::Clock;
 use crate::rest::Options;
 use crate::server::{Core, EmbeddedApiServer, create_default_roles};
 use crate::store::state::Window;
@@ -18,12 +15,12 @@ use crate::store::state::Window;
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct Builder {
     seed: Option<u64>,
-    start_time: Option<Timestamp>,
+    start_time: Option<SystemTime>,
     history: Window,
     bookmark_interval: Duration,
     namespaces: Vec<String>,
     check_namespaces: bool,
-    front: Settings,
+    front: FrontBuilder,
     #[cfg(feature = "actors")]
     actors: crate::actors::Wanted,
     rbac: bool,
@@ -38,7 +35,7 @@ impl Default for Builder {
             bookmark_interval: Duration::from_secs(60),
             namespaces: Vec::new(),
             check_namespaces: true,
-            front: Settings::default(),
+            front: FrontBuilder::default(),
             #[cfg(feature = "actors")]
             actors: crate::actors::Wanted::default(),
             rbac: false,
@@ -60,7 +57,7 @@ impl Builder {
     ///
     /// Times outside of the years 1970 to 9999 are clamped to them.
     pub fn start_time(mut self, time: SystemTime) -> Self {
-        self.start_time = Some(clock::from_system(time));
+        self.start_time = Some(time);
         self
     }
 
@@ -114,7 +111,7 @@ impl Builder {
     /// [`rbac`](Self::rbac), one that carries none is made by `system:anonymous`. Clients in
     /// this process need none.
     pub fn token(mut self, user: impl Into<User>, token: impl Into<String>) -> Self {
-        self.front.tokens.insert(user.into(), token.into());
+        self.front = self.front.token(user, token);
         self
     }
 
@@ -142,29 +139,29 @@ impl Builder {
     /// [`FaultPlan::check`].
     #[track_caller]
     pub fn faults(mut self, plan: FaultPlan) -> Self {
-        self.front.set_faults(plan);
+        self.front = self.front.faults(plan);
         self
     }
 
     /// How many entries the request log keeps (default 65536, at least 1). Its counters never drop.
-    pub const fn request_log_capacity(mut self, entries: usize) -> Self {
-        self.front.request_log = entries;
+    pub fn request_log_capacity(mut self, entries: usize) -> Self {
+        self.front = self.front.request_log_capacity(entries);
         self
     }
 
     /// Whether other processes may read the request log and change the faults under `/embedded/`
     /// (default `false`): `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT
     /// /embedded/faults`.
-    pub const fn introspection(mut self, introspection: bool) -> Self {
-        self.front.introspection = introspection;
+    pub fn introspection(mut self, introspection: bool) -> Self {
+        self.front = self.front.introspection(introspection);
         self
     }
 
     /// Whether a listener may be given an address that other machines can reach (default `false`).
     /// Without [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS
     /// whoever listens on the way knows the tokens.
-    pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
-        self.front.allow_non_loopback = allow;
+    pub fn allow_non_loopback(mut self, allow: bool) -> Self {
+        self.front = self.front.allow_non_loopback(allow);
         self
     }
 
@@ -201,9 +198,8 @@ impl Builder {
 
     /// Builds the server. Nothing runs until a request comes.
     #[must_use]
-    pub fn build(mut self) -> EmbeddedApiServer {
-        self.front.tokens.admit_anonymous = self.rbac;
-        let clock = Clock::starting_at(self.start_time.unwrap_or_else(clock::wall_now));
+    pub fn build(self) -> EmbeddedApiServer {
+        let clock = self.start_time.map_or_else(Clock::starting_now, Clock::starting_at);
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
             history: self.history,
@@ -215,8 +211,8 @@ impl Builder {
             protect_volumes: false,
             rbac: self.rbac,
         };
-        let pipeline = self.front.build(clock.clone());
-        let core = Core::new(options, pipeline, clock, rng);
+        let front = self.front.admit_anonymous(self.rbac).clock(clock.handle()).build();
+        let core = Core::new(options, front, clock, rng);
         core.create_namespaces(self.namespaces);
         if self.rbac {
             create_default_roles(core.api());

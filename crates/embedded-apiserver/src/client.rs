@@ -1,8 +1,8 @@
 //! `kube::Client`s on the server, without a socket.
 
+use api_front::User;
 use kube::Client;
 
-use crate::identity::User;
 use crate::server::EmbeddedApiServer;
 
 impl EmbeddedApiServer {

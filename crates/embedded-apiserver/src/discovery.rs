@@ -6,12 +6,12 @@ mod aggregated;
 mod health;
 mod resources;
 
+use api_front::Body;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::builtin::unserved;
 use crate::kind::api_version;
 use crate::media;

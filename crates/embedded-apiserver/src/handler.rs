@@ -6,12 +6,10 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 
 use crate::access;
-use crate::body::Body;
 use crate::builtin::reviews::is_review;
 use crate::builtin::{self, Builtin};
 use crate::controllers;
 use crate::discovery;
-use crate::identity::User;
 use crate::media;
 use crate::openapi::document::Documents;
 use crate::protobuf;
@@ -24,6 +22,7 @@ use crate::rest::{
 use crate::route::{self, Route};
 use crate::status::Status;
 use crate::table;
+use api_front::{Body, User};
 
 /// The API as requests see it that have passed the log and the faults.
 #[derive(Debug)]

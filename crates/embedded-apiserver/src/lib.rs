@@ -3,13 +3,6 @@
 mod server;
 mod builder;
 mod service;
-mod pipeline;
-mod request_info;
-mod request_log;
-mod tokens;
-mod fault;
-mod introspection;
-mod kubeconfig;
 #[cfg(feature = "actors")]
 mod actors;
 #[cfg(feature = "actors")]
@@ -20,16 +13,10 @@ mod collector;
 mod lifecycle;
 #[cfg(feature = "listen")]
 mod listen;
-#[cfg(feature = "tls")]
-mod tls;
 #[cfg(feature = "client")]
 mod client;
-#[cfg(feature = "proxy")]
-mod proxy;
-mod identity;
 mod access;
 mod admission;
-mod body;
 mod kind;
 mod resource;
 mod definition;
@@ -58,29 +45,30 @@ mod snapshot;
 mod replica;
 mod status;
 mod clock;
-mod signal;
 mod yaml;
 
 pub use crate::access::{Access, Account, Grant, Refusal};
 pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation};
-pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
-pub use crate::clock::ServerClock;
-pub use crate::fault::{
-    Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule,
-    UnknownResource,
-};
-pub use crate::identity::User;
 pub use crate::kind::{InvalidKind, Kind};
-#[cfg(feature = "listen")]
-pub use crate::listen::{ListenError, Listener};
-#[cfg(feature = "proxy")]
-pub use crate::proxy::{FaultProxy, FaultProxyBuilder};
 pub use crate::replica::Replica;
-pub use crate::request_info::{RequestInfo, Verb};
-pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
 pub use crate::server::EmbeddedApiServer;
 pub use crate::service::ApiService;
 pub use crate::snapshot::SnapshotError;
+#[doc(inline)]
+pub use api_front::Clock as ServerClock;
+#[doc(inline)]
+pub use api_front::{
+    Body, Chance, Counts, Decider, Decision, Disconnected, Effect, Entry, Fault, FaultPlan, Faults,
+    Forgotten, Injection, Match, Outcome, RequestInfo, RequestLog, Rule, Selection, Series,
+    UnknownResource, User, Verb,
+};
+#[cfg(feature = "proxy")]
+#[doc(inline)]
+pub use api_front::{FaultProxy, FaultProxyBuilder};
+#[cfg(feature = "listen")]
+#[doc(inline)]
+pub use api_front::{ListenError, Listener};
 #[cfg(feature = "tls")]
-pub use crate::tls::{Tls, TlsError};
+#[doc(inline)]
+pub use api_front::{Tls, TlsError};

@@ -1,11 +1,11 @@
 //! Media types: in which form an answer is wanted, and what a body is.
 
+use api_front::Body;
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 
-use crate::body::Body;
 use crate::json_syntax;
 use crate::media::accept::{Clause, clauses};
 use crate::protobuf;

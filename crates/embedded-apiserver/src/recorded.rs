@@ -14,10 +14,6 @@ pub(crate) static PROTOBUF: LazyLock<String> =
 pub(crate) static SCHEMAS: LazyLock<String> =
     LazyLock::new(|| inflate(include_bytes!("../data/schemas.json.z")));
 
-/// All that the real server serves: a line `GROUP/VERSION NAME SCOPE KIND` each.
-pub(crate) static RESOURCES: LazyLock<String> =
-    LazyLock::new(|| inflate(include_bytes!("../data/resources.txt.z")));
-
 /// Committed data: that it can be read is tested, so a file that cannot is an empty one here.
 fn inflate(compressed: &[u8]) -> String {
     let bytes = miniz_oxide::inflate::decompress_to_vec_zlib(compressed).unwrap_or_default();

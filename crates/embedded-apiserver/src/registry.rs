@@ -9,8 +9,8 @@ use crate::kind::{InvalidKind, Kind};
 use crate::metadata::Object;
 use crate::resource::{self, ServedResource};
 #[cfg(feature = "actors")]
-use crate::signal::Follower;
-use crate::signal::Signal;
+use api_front::Follower;
+use api_front::Signal;
 
 /// The kinds, by group, version and plural.
 #[derive(Debug)]

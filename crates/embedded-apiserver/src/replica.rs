@@ -11,22 +11,17 @@ mod reads;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_front::{Body, Faults, RequestLog, Signal};
 use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-use crate::body::Body;
-use crate::fault::Faults;
-use crate::pipeline::Pipeline;
 use crate::replica::lag::Lag;
 use crate::replica::reads::Source;
-use crate::request_log::RequestLog;
 use crate::rest::wait_for;
 use crate::server::{Core, EmbeddedApiServer, Shared};
-use crate::service::ApiService;
-use crate::signal::Signal;
 use crate::status::Status;
 
 /// A second API server on the same objects, as in a cluster with several of them, whose watch cache
@@ -47,11 +42,11 @@ use crate::status::Status;
 #[derive(Debug, Clone)]
 #[doc(alias = "watch cache")]
 #[doc(alias = "stale read")]
-pub struct Replica(Arc<Front>);
+pub struct Replica(Arc<ReplicaState>);
 
 /// What a replica's handles, clients and connections share.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct ReplicaState {
     /// The cache, and what requests pass before it.
     cache: Arc<Core>,
     server: Arc<Shared>,
@@ -72,21 +67,23 @@ impl EmbeddedApiServer {
 }
 
 impl Replica {
+    pub(crate) const fn state(&self) -> &Arc<ReplicaState> {
+        &self.0
+    }
+
     fn of(server: &Arc<Shared>) -> Self {
         let cache = Arc::new(Core::beside(&server.core));
         let (revision, everything) =
             server.core.api().store.write(|state| (state.revision(), state.everything()));
         cache.api().store.write(|state| state.replace_with(everything, revision));
-        // Its faults are those of the whole set-up: what is compacted is etcd.
-        cache.pipeline.faults.attach(&[&cache, &server.core]);
-        let front = Front {
+        let state = ReplicaState {
             cache,
             server: Arc::clone(server),
             lag: Signal::new(Lag::default()),
             pump: Mutex::default(),
         };
-        front.start();
-        Self(Arc::new(front))
+        state.start();
+        Self(Arc::new(state))
     }
 
     /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at
@@ -114,12 +111,6 @@ impl Replica {
         self.0.cache.api().store.revision()
     }
 
-    /// The replica as a tower service.
-    #[must_use]
-    pub fn service(&self) -> ApiService {
-        ApiService::replica(Arc::clone(&self.0))
-    }
-
     /// A client of this replica in this process; its default namespace is `default`.
     ///
     /// # Panics
@@ -142,35 +133,20 @@ impl Replica {
         kube::Client::new(self.service().as_user(user), "default")
     }
 
-    /// Listens as [`EmbeddedApiServer::listen`] does, for this replica.
-    ///
-    /// # Errors
-    ///
-    /// [`ListenError`](crate::ListenError) if the address is unusable, not a loopback address, or
-    /// in use.
-    ///
-    /// # Cancel safety
-    ///
-    /// Nothing listens if the future is dropped.
-    #[cfg(feature = "listen")]
-    pub async fn listen(&self, address: &str) -> Result<crate::Listener, crate::ListenError> {
-        crate::Listener::open(self.service().for_socket(), address).await
-    }
-
     /// Every request that came to this replica, with counts.
     #[must_use]
     pub fn requests(&self) -> RequestLog {
-        self.0.cache.pipeline.log.clone()
+        self.0.cache.front.requests()
     }
 
     /// The faults in force at this replica, to look at and to change.
     #[must_use]
     pub fn faults(&self) -> Faults {
-        self.0.cache.pipeline.faults.clone()
+        self.0.cache.front.faults()
     }
 }
 
-impl Front {
+impl ReplicaState {
     /// Follows, if it does not yet, or the runtime it did so on is gone. Without a tokio context it
     /// does not.
     pub(crate) fn start(&self) {
@@ -189,8 +165,8 @@ impl Front {
         &self.server.core
     }
 
-    pub(crate) fn pipeline(&self) -> &Pipeline {
-        &self.cache.pipeline
+    pub(crate) fn cache(&self) -> &Core {
+        &self.cache
     }
 
     pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
@@ -208,7 +184,7 @@ impl Front {
     }
 }
 
-impl Drop for Front {
+impl Drop for ReplicaState {
     fn drop(&mut self) {
         if let Some(task) = self.pump.get_mut().take() {
             task.abort();

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
-use crate::body::Body;
+use api_front::Body;
 
 /// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's
 /// default), and then the write was applied but its answer is lost.

@@ -4,44 +4,35 @@ mod default_roles;
 
 use std::sync::Arc;
 
+use api_front::{Faults, Front, RequestLog};
 use parking_lot::RwLock;
 use serde_json::json;
 
 use crate::access::Access;
 use crate::admission::Admission;
 use crate::builder::Builder;
-use crate::clock::{Clock, ServerClock};
+use crate::clock::Clock;
 use crate::controllers;
-use crate::fault::Faults;
 use crate::handler::Handler;
 use crate::kind::{InvalidKind, Kind};
-use crate::pipeline::{Pipeline, Settings};
 use crate::registry::Registry;
-use crate::request_log::RequestLog;
 use crate::rest::{ApiState, Options, create_object};
-use crate::service::ApiService;
 
 pub(crate) use crate::server::default_roles::create_default_roles;
 
 /// The state of a server, shared by its handles, clients, connections and actors.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// Log, tokens and faults: what a request passes before the API.
-    pub(crate) pipeline: Pipeline,
+    /// What a request passes before the API: users, log, faults.
+    pub(crate) front: Front,
     pub(crate) handler: Handler,
 }
 
 impl Core {
-    pub(crate) fn new(
-        options: Options,
-        pipeline: Pipeline,
-        clock: Clock,
-        rng: fastrand::Rng,
-    ) -> Self {
+    pub(crate) fn new(options: Options, front: Front, clock: Clock, rng: fastrand::Rng) -> Self {
         let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
-        let tokens = pipeline.tokens.clone();
-        let api = ApiState::new(options, registry, clock, tokens, rng);
-        Self { pipeline, handler: Handler::new(api) }
+        let api = ApiState::new(options, registry, clock, front.clone(), rng);
+        Self { front, handler: Handler::new(api) }
     }
 
     pub(crate) const fn api(&self) -> &Arc<ApiState> {
@@ -52,22 +43,12 @@ impl Core {
     /// own.
     pub(crate) fn beside(&self) -> Self {
         let api = self.api();
-        let settings = Settings {
-            tokens: self.pipeline.tokens.clone(),
-            introspection: self.pipeline.introspection,
-            allow_non_loopback: self.pipeline.allow_non_loopback,
-            ..Settings::default()
-        };
-        let pipeline = settings.build(api.clock.clone());
+        let front = self.front.for_replica();
+        let (options, registry) = (api.options.clone(), Arc::clone(&api.registry));
         // What is written goes to the other store: nothing here asks for a random number.
-        let api = ApiState::new(
-            api.options.clone(),
-            Arc::clone(&api.registry),
-            api.clock.clone(),
-            api.tokens.clone(),
-            fastrand::Rng::with_seed(0),
-        );
-        Self { pipeline, handler: Handler::new(api) }
+        let rng = fastrand::Rng::with_seed(0);
+        let api = ApiState::new(options, registry, api.clock.clone(), front.clone(), rng);
+        Self { front, handler: Handler::new(api) }
     }
 
     /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name
@@ -131,7 +112,6 @@ impl EmbeddedApiServer {
         core: Arc<Core>,
         #[cfg(feature = "actors")] wanted: crate::actors::Wanted,
     ) -> Self {
-        core.pipeline.faults.attach(&[&core]);
         Self(Arc::new(Shared {
             #[cfg(feature = "actors")]
             actors: crate::actors::Actors::new(wanted),
@@ -145,12 +125,6 @@ impl EmbeddedApiServer {
 
     pub(crate) fn core(&self) -> &Arc<Core> {
         &self.0.core
-    }
-
-    /// The server as a tower service of HTTP requests: paths and queries as kube-apiserver's.
-    #[must_use]
-    pub fn service(&self) -> ApiService {
-        ApiService::new(Arc::clone(&self.0))
     }
 
     /// Serves a custom kind by the names and the scope of its Rust type, without a status
@@ -201,19 +175,19 @@ impl EmbeddedApiServer {
     /// Every request that came, with counts.
     #[must_use]
     pub fn requests(&self) -> RequestLog {
-        self.core().pipeline.log.clone()
+        self.core().front.requests()
     }
 
     /// The faults in force, to look at and to change.
     #[must_use]
     pub fn faults(&self) -> Faults {
-        self.core().pipeline.faults.clone()
+        self.core().front.faults()
     }
 
     /// The server's clock, to look at and to move.
     #[must_use]
-    pub fn clock(&self) -> ServerClock {
-        ServerClock::new(self.core().api().clock.clone())
+    pub fn clock(&self) -> api_front::Clock {
+        self.core().api().clock.handle()
     }
 
     /// What the roles were used for, and what was refused: for tests of a controller's manifest.
@@ -233,7 +207,7 @@ impl EmbeddedApiServer {
     /// where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
-        crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user), None)
+        self.core().front.kubeconfig(url, user)
     }
 
     /// Forgets the history up to now: a watch that resumes from before, and a page of an older

@@ -1,36 +1,19 @@
-//! The way in, as a tower service: reads the body, then sends the request through the pipeline to
-//! what stands behind it.
+//! The server and its replicas as a tower service: the front of api-front before them.
 
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
+use api_front::{Backend, Body, Disconnected, Effect, FrontService, User};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::time::timeout;
+use http::{HeaderValue, Request, Response, header};
 use tower::Service;
 
-use crate::body::{Body, Disconnected};
-use crate::identity::User;
-use crate::pipeline::Pipeline;
-#[cfg(feature = "proxy")]
-use crate::proxy::Upstream;
-use crate::replica::Front;
-use crate::server::{Core, Shared};
-use crate::status::Status;
+use crate::replica::{Replica, ReplicaState};
+use crate::server::{Core, EmbeddedApiServer, Shared};
 
-/// The largest body of a request, as kube-apiserver's.
-const MAX_BODY: usize = 3 * 1024 * 1024;
-
-/// How long the body of a request of a socket may take: `--request-timeout` of kube-apiserver.
-const BODY: Duration = Duration::from_secs(60);
-
-/// The server as a [`tower::Service`]; from
-/// [`EmbeddedApiServer::service`](crate::EmbeddedApiServer::service).
+/// The server as a [`tower::Service`]; from [`EmbeddedApiServer::service`].
 ///
 /// Give it to `kube::Client::new`, or send it any [`http::Request`]. Always ready; clones share the
 /// server.
@@ -40,118 +23,122 @@ const BODY: Duration = Duration::from_secs(60);
 /// A call that is dropped before its answer may or may not have been applied, as with a real
 /// connection. A watch ends when its body is dropped.
 #[derive(Clone)]
-pub struct ApiService {
-    behind: Behind,
-    user: Option<User>,
-    /// The requests come from outside of this process: who says nothing is nobody.
-    from_socket: bool,
-}
+pub struct ApiService(FrontService<Behind>);
 
-/// What answers the requests that have passed the pipeline, which it owns.
+/// The server behind the front.
 #[derive(Clone)]
 enum Behind {
-    /// This crate's own API. `shared` keeps the server's actors running; an actor's own service has
-    /// none.
-    Embedded { core: Arc<Core>, shared: Option<Arc<Shared>> },
+    /// `shared` keeps the server's actors running; an actor's own service has none.
+    Server { core: Arc<Core>, shared: Option<Arc<Shared>> },
     /// The same API, in part from a cache.
-    Replica(Arc<Front>),
-    /// Another server.
-    #[cfg(feature = "proxy")]
-    Upstream(Arc<Upstream>),
+    Replica(Arc<ReplicaState>),
 }
 
-impl Behind {
-    fn pipeline(&self) -> &Pipeline {
-        match self {
-            Self::Embedded { core, .. } => &core.pipeline,
-            Self::Replica(front) => front.pipeline(),
-            #[cfg(feature = "proxy")]
-            Self::Upstream(upstream) => &upstream.pipeline,
-        }
-    }
-
-    /// The same request, if its user may make it. Behind a proxy that is for the other server to
-    /// say.
-    fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
-        match self {
-            Self::Embedded { core, .. } => core.handler.admit(request),
-            // By the newest roles: what was taken from a user must be gone everywhere.
-            Self::Replica(front) => front.server().handler.admit(request),
-            #[cfg(feature = "proxy")]
-            Self::Upstream(_) => Ok(request),
-        }
-    }
-
+impl Backend for Behind {
     async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
         match self {
-            Self::Embedded { core, .. } => core.handler.serve(request).await,
-            Self::Replica(front) => front.answer(request).await,
-            #[cfg(feature = "proxy")]
-            Self::Upstream(upstream) => upstream.forward(request).await,
+            Self::Server { core, .. } => core.handler.serve(request).await,
+            Self::Replica(replica) => replica.answer(request).await,
         }
+    }
+
+    fn authorize(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Response<Body>> {
+        let core = match self {
+            Self::Server { core, .. } => core,
+            // By the newest roles: a right that a user has lost is gone everywhere.
+            Self::Replica(replica) => replica.server(),
+        };
+        core.handler.admit(request).map_err(|status| {
+            let mut response = status.into_response();
+            let nosniff = HeaderValue::from_static("nosniff");
+            response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+            response
+        })
+    }
+
+    fn on_arrival(&self) {
+        match self {
+            Self::Server { shared: Some(shared), .. } => shared.start_actors(),
+            Self::Server { shared: None, .. } => {}
+            Self::Replica(replica) => replica.start(),
+        }
+    }
+
+    fn apply(&self, effect: Effect) -> bool {
+        let core = match self {
+            Self::Server { core, .. } => core,
+            Self::Replica(replica) => replica.server(),
+        };
+        match effect {
+            Effect::Compact => {
+                if let Self::Replica(replica) = self {
+                    replica.cache().api().store.compact();
+                }
+                core.api().store.compact();
+            }
+            Effect::MoveClock(by_ms) => core.api().clock.jump(by_ms),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl EmbeddedApiServer {
+    /// The server as a tower service of HTTP requests: paths and queries as kube-apiserver's.
+    #[must_use]
+    pub fn service(&self) -> ApiService {
+        let shared = Some(Arc::clone(self.shared()));
+        let behind = Behind::Server { core: Arc::clone(self.core()), shared };
+        ApiService(self.core().front.service(behind).trust_callers())
+    }
+}
+
+impl Replica {
+    /// The replica as a tower service.
+    #[must_use]
+    pub fn service(&self) -> ApiService {
+        let behind = Behind::Replica(Arc::clone(self.state()));
+        ApiService(self.state().cache().front.service(behind).trust_callers())
     }
 }
 
 impl ApiService {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        let behind = Behind::Embedded { core: Arc::clone(&shared.core), shared: Some(shared) };
-        Self { behind, user: None, from_socket: false }
-    }
-
-    pub(crate) const fn replica(front: Arc<Front>) -> Self {
-        Self { behind: Behind::Replica(front), user: None, from_socket: false }
-    }
-
     /// A service for an actor of the server itself, which may do everything: it does not keep the
     /// server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
-        let user = Some(User::new(name).group(crate::identity::MASTERS));
-        Self { behind: Behind::Embedded { core, shared: None }, user, from_socket: false }
-    }
-
-    /// A service in front of another server.
-    #[cfg(feature = "proxy")]
-    pub(crate) const fn before(upstream: Arc<Upstream>) -> Self {
-        Self { behind: Behind::Upstream(upstream), user: None, from_socket: false }
+        let front = core.front.clone();
+        let actor = User::new(name).group(User::MASTERS);
+        Self(front.service(Behind::Server { core, shared: None }).as_user(actor))
     }
 
     /// The same service, whose requests are made in the name of `user`. A `&str` will do.
     #[must_use]
-    pub fn as_user(mut self, user: impl Into<User>) -> Self {
-        self.user = Some(user.into());
-        self
-    }
-
-    /// The same service for requests of a socket.
-    #[cfg(feature = "listen")]
-    pub(crate) const fn for_socket(mut self) -> Self {
-        self.from_socket = true;
-        self
-    }
-
-    /// The user of a request that no token tells: the one it was made for, or in this process
-    /// somebody who may do everything.
-    fn user_of(&self, headers: &HeaderMap) -> Option<User> {
-        let inside = match self.behind {
-            Behind::Embedded { .. } | Behind::Replica(_) => !self.from_socket,
-            #[cfg(feature = "proxy")]
-            Behind::Upstream(_) => false,
-        };
-        let nameless =
-            || (inside && !headers.contains_key(header::AUTHORIZATION)).then(User::admin);
-        self.user.clone().or_else(nameless)
+    pub fn as_user(self, user: impl Into<User>) -> Self {
+        Self(self.0.as_user(user))
     }
 
     #[cfg(feature = "listen")]
-    pub(crate) fn pipeline(&self) -> &Pipeline {
-        self.behind.pipeline()
+    pub(crate) async fn listen(
+        &self,
+        address: &str,
+    ) -> Result<api_front::Listener, api_front::ListenError> {
+        self.0.listen(address).await
+    }
+
+    #[cfg(feature = "tls")]
+    pub(crate) async fn listen_tls(
+        &self,
+        address: &str,
+        tls: &api_front::Tls,
+    ) -> Result<api_front::Listener, api_front::ListenError> {
+        self.0.listen_tls(address, tls).await
     }
 }
 
 impl fmt::Debug for ApiService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiService").field("user", &self.user).finish_non_exhaustive()
+        f.debug_tuple("ApiService").field(&self.0).finish()
     }
 }
 
@@ -164,58 +151,11 @@ where
     type Error = Disconnected;
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Disconnected>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Disconnected>> {
-        Poll::Ready(Ok(()))
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Disconnected>> {
+        Service::<Request<B>>::poll_ready(&mut self.0, context)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { behind, from_socket, .. } = self.clone();
-        let user = self.user_of(request.headers());
-        Box::pin(async move {
-            match &behind {
-                Behind::Embedded { shared: Some(shared), .. } => shared.start_actors(),
-                Behind::Replica(front) => front.start(),
-                _ => {}
-            }
-            let (mut parts, body) = request.into_parts();
-            if let Some(user) = user {
-                parts.extensions.insert(user);
-            }
-            let read = Limited::new(body, MAX_BODY).collect();
-            // In this process a body is there, or its sender is waited for.
-            let read = if from_socket { timeout(BODY, read).await } else { Ok(read.await) };
-            let (body, refused) = match read {
-                Ok(Ok(body)) => (body.to_bytes(), None),
-                Err(_) => {
-                    let why = "request did not complete within the allotted timeout".to_owned();
-                    (Bytes::new(), Some(Status::denied(504, "Timeout".to_owned(), why)))
-                }
-                Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                    (Bytes::new(), Some(Status::too_large(MAX_BODY)))
-                }
-                Ok(Err(error)) => {
-                    let why = format!("the body of the request could not be read: {error}");
-                    (Bytes::new(), Some(Status::bad_request(why)))
-                }
-            };
-            let answering = behind.clone();
-            let api = move |request: Request<Bytes>| async move {
-                // Who may not do it hears that first.
-                let request = match answering.admit(request) {
-                    Ok(request) => request,
-                    Err(status) => {
-                        let mut response = status.into_response();
-                        let nosniff = HeaderValue::from_static("nosniff");
-                        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-                        return response;
-                    }
-                };
-                match refused {
-                    Some(status) => status.into_response(),
-                    None => answering.answer(request).await,
-                }
-            };
-            behind.pipeline().serve(Request::from_parts(parts, body), api).await
-        })
+        self.0.call(request)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use api_front::Body;
 use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::kind::Kind;
 use k8s_value::go_value::quoted;
 use k8s_value::json_text::READABLE_DEPTH;

@@ -11,11 +11,11 @@ mod tests;
 use std::sync::Arc;
 use std::task::Waker;
 
+use api_front::{Follower, Signal};
 use bytes::Bytes;
 use fastrand::Rng;
 use parking_lot::Mutex;
 
-use crate::signal::{Follower, Signal};
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
 use crate::store::state::news::News;

@@ -11,12 +11,12 @@ mod workloads;
 
 use std::sync::Arc;
 
+use api_front::Body;
 use futures::{FutureExt, StreamExt};
 use http::{HeaderMap, Response};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::clock::Clock;
 use crate::media;

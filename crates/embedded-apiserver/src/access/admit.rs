@@ -8,8 +8,8 @@ use crate::access::authorizer::Authorizer;
 use crate::access::impersonation;
 use crate::access::refusal::forbidden;
 use crate::access::user::user_of;
-use crate::request_info::RequestInfo;
 use crate::status::Status;
+use api_front::RequestInfo;
 
 /// Who really asks, and whether that user may: what stands between authentication and the API.
 pub(crate) fn admit(

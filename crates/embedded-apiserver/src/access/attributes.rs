@@ -4,9 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use api_front::{RequestInfo, Verb};
 use http::Method;
-
-use crate::request_info::{RequestInfo, Verb};
 
 /// A verb on a resource, or on a path that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use crate::access::attributes::Attributes;
 use crate::access::ledger::Ledger;
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
-use crate::identity::User;
 use crate::store::Store;
 use crate::store::state::news::News;
+use api_front::User;
 
 /// The group of roles and bindings.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";

@@ -3,11 +3,12 @@
 
 use std::cell::Cell;
 
+use api_front::User;
+
 use crate::access::attributes::Attributes;
 use crate::access::authorizer::Authorizer;
 use crate::access::policy::Decision;
 use crate::access::refusal::forbidden;
-use crate::identity::User;
 use crate::status::Status;
 
 /// Whether a PUT or an apply may create its object. It is asked before the write, without the

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use api_front::User;
 use serde_json::{Map, Value};
 
 use crate::access::attributes::Attributes;
 use crate::access::authorizer::{Authorizer, GROUP};
 use crate::access::policy::{Binding, RoleRef, role_ref_of, rules_of};
 use crate::access::rule::{Atom, On, Rule, compact};
-use crate::identity::{MASTERS, User};
 use crate::resource::ServedResource;
 use crate::status::Status;
 
@@ -31,7 +31,7 @@ pub(crate) fn check_escalation(
     user: &User,
     write: &RoleWrite<'_>,
 ) -> Result<(), Status> {
-    if !access.is_enabled() || write.kind.group() != GROUP || user.is_in(MASTERS) {
+    if !access.is_enabled() || write.kind.group() != GROUP || user.is_in(User::MASTERS) {
         return Ok(());
     }
     let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");

@@ -8,7 +8,7 @@ use crate::access::authorizer::Authorizer;
 use crate::access::ledger::Refused;
 use crate::access::policy::Held;
 use crate::access::rule::{Atom, On, Rule};
-use crate::identity::User;
+use api_front::User;
 
 /// What the server's roles were used for; from
 /// [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).

@@ -6,6 +6,7 @@
 //! then the old one. A service account that acts as the node of its pod (`associated-node`) is not
 //! known here: no token is bound to a pod.
 
+use api_front::{RequestInfo, User};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request};
 use percent_encoding::percent_decode_str;
@@ -14,8 +15,6 @@ use crate::access::attributes::Attributes;
 use crate::access::authorizer::Authorizer;
 use crate::access::refusal::forbidden;
 use crate::access::user::user_of;
-use crate::identity::{MASTERS, User, impersonated_groups, service_account};
-use crate::request_info::RequestInfo;
 use crate::status::Status;
 
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
@@ -84,14 +83,15 @@ pub(super) fn apply(
 
 impl Mode {
     fn applies(self, wish: &Wish) -> bool {
-        let (node, account) = (node(&wish.user).is_some(), service_account(&wish.user).is_some());
+        let (node, account) =
+            (node(&wish.user).is_some(), User::split_service_account(&wish.user).is_some());
         match self {
             Self::ArbitraryNode => wish.is_only_a_name() && node,
             Self::ServiceAccount => wish.is_only_a_name() && account,
             Self::UserInfo => {
                 !node
                     && !account
-                    && !wish.groups.iter().any(|group| group.is_empty() || group == MASTERS)
+                    && !wish.groups.iter().any(|group| group.is_empty() || group == User::MASTERS)
             }
             Self::Legacy => true,
         }
@@ -172,7 +172,7 @@ impl Wish {
                 request.clone().with_verb(|verb| format!("impersonate-on:{}:{verb}", mode.word())),
             );
         }
-        all.push(match (service_account(&self.user), node(&self.user)) {
+        all.push(match (User::split_service_account(&self.user), node(&self.user)) {
             (Some((namespace, name)), _) => ask(group, "serviceaccounts", "", namespace, name),
             (None, Some(name)) if constrained => ask(group, "nodes", "", "", name),
             (None, _) => ask(group, "users", "", "", &self.user),
@@ -192,8 +192,7 @@ impl Wish {
             Mode::ArbitraryNode => vec!["system:nodes".to_owned()],
             _ => self.groups,
         };
-        let user =
-            User::with_groups(&self.user, impersonated_groups(&self.user, groups)).uid(self.uid);
+        let user = User::with_groups(&self.user, known_groups(&self.user, groups)).uid(self.uid);
         self.extra.into_iter().fold(user, |user, (key, value)| user.extra(key, value))
     }
 
@@ -226,4 +225,23 @@ impl Wish {
             self.uid
         )
     }
+}
+
+/// The groups of an impersonated user (`WithImpersonation` of k8s.io/apiserver): those of the
+/// request, or those of a service account if it names none. One of them always says whether the
+/// user is authenticated.
+fn known_groups(user: &str, mut groups: Vec<String>) -> Vec<String> {
+    let user = User::new(user);
+    let own = user.groups();
+    if groups.is_empty() {
+        return own.to_vec();
+    }
+    let has = |group: &str| groups.iter().any(|of| of == group);
+    if let Some(last) = own.last() {
+        let is_known = has(last) || (user != User::anonymous() && has("system:unauthenticated"));
+        if !is_known {
+            groups.push(last.clone());
+        }
+    }
+    groups
 }

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api_front::User;
+
 use crate::access::attributes::Attributes;
 use crate::access::policy::Binding;
 use crate::access::rule::Atom;
-use crate::identity::User;
 
 /// Different entries that are kept of either kind: far more than tests have, and an end to what a
 /// client can fill.

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use api_front::User;
 use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde::Deserialize;
@@ -15,7 +16,6 @@ use serde_json::Value;
 
 use crate::access::attributes::Attributes;
 use crate::access::rule::{Atom, Rule};
-use crate::identity::{MASTERS, User, service_account_name};
 
 /// Roles and bindings have an empty namespace if they are of cluster scope.
 pub(crate) type Place = (Arc<str>, Arc<str>);
@@ -263,7 +263,7 @@ impl Policy {
 
     /// May the user do this?
     pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
-        if user.is_in(MASTERS) {
+        if user.is_in(User::MASTERS) {
             return Decision::Always;
         }
         let mut missing = Vec::new();
@@ -390,7 +390,8 @@ impl Who {
             "User" => Some(Key::User(name.as_str().into())),
             "Group" => Some(Key::Group(name.as_str().into())),
             "ServiceAccount" if !namespace.is_empty() => {
-                Some(Key::User(service_account_name(&namespace, &name).into()))
+                let user = User::service_account(&namespace, &name);
+                Some(Key::User(Arc::clone(user.shared_name())))
             }
             _ => None,
         };

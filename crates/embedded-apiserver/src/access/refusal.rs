@@ -1,8 +1,8 @@
 //! What a user who may not do something is told.
 
 use crate::access::attributes::Attributes;
-use crate::identity::User;
 use crate::status::Status;
+use api_front::User;
 
 /// A refusal, in the real server's words.
 pub(super) fn forbidden(user: &User, asked: &Attributes<'_>, reason: &str) -> Status {

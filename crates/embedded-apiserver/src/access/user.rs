@@ -2,7 +2,7 @@
 
 use http::Request;
 
-use crate::identity::User;
+use api_front::User;
 
 /// The user of a request; the pipeline has put one there.
 pub(crate) fn user_of<B>(request: &mut Request<B>) -> User {

@@ -4,7 +4,7 @@
 use crate::builtin::event;
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
-use crate::signal::Follower;
+use api_front::Follower;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::discovery::ApiResource;

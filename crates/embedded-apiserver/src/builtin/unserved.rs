@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::recorded::RESOURCES;
+use api_front::RESOURCES;
+
 use crate::registry::Registry;
 
 /// `GROUP/VERSION NAME`, with the subresource after a slash.

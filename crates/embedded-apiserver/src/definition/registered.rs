@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api_front::Signal;
 use serde_json::Value;
 
 use crate::definition::check::schema_of;
@@ -10,7 +11,6 @@ use crate::definition::structural::{flag, list, text};
 use crate::definition::versions::{Around, kinds};
 use crate::metadata::Object;
 use crate::resource::ServedResource;
-use crate::signal::Signal;
 
 /// The end of a way of serving a kind. Dropped, it ends the watches of it: never under a lock.
 #[derive(Debug)]

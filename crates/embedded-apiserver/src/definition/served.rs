@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api_front::Follower;
 use serde_json::{Map, Value};
 
 use crate::definition::embedded::{check_embedded, coerce};
@@ -11,7 +12,6 @@ use crate::json_path::JsonPath;
 use crate::kind::{Codec, Kind};
 use crate::metadata::Object;
 use crate::rest::scale;
-use crate::signal::Follower;
 use crate::status::{FieldError, FieldErrors};
 use k8s_schema::{
     Old, Schema, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,

@@ -12,7 +12,7 @@ use crate::definition::structural::{flag, list, text};
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::resource::ServedResource;
-use crate::signal::Follower;
+use api_front::Follower;
 use k8s_schema::Schema;
 
 /// What changes of a definition keep of the one before.

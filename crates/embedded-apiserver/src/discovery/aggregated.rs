@@ -1,11 +1,11 @@
 //! All groups and resources in one answer: `apidiscovery.k8s.io/v2`, with an ETag, so that clients
 //! ask only once.
 
+use api_front::Body;
 use http::header::{self, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::discovery::resources;
 use crate::media;
 use crate::registry::Registry;

@@ -1,8 +1,8 @@
 //! `/livez`, `/readyz`, `/healthz`, whole and check by check, as probes and people ask for them.
 
+use api_front::Body;
 use http::{Response, StatusCode};
 
-use crate::body::Body;
 use crate::response::text;
 
 /// The checks of each endpoint that mean anything here; the real server has some thirty more, all

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use api_front::Body;
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -12,7 +13,6 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha512};
 
-use crate::body::Body;
 use crate::openapi::{custom, schema};
 use crate::query::Query;
 use crate::registry::Registry;

@@ -4,11 +4,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use api_front::Follower;
 use tokio::time::{Instant, sleep_until};
 
 use crate::replica::lag::{Due, Lag};
 use crate::rest::ApiState;
-use crate::signal::Follower;
 use crate::store::state::Change;
 use crate::store::state::follow::Everything;
 

@@ -1,10 +1,10 @@
 //! Which requests are answered from the cache: `shouldDelegateList` and its neighbours of
 //! k8s.io/apiserver/pkg/storage/cacher, by method and URI alone.
 
+use api_front::{RequestInfo, Verb};
 use http::{Method, Uri};
 
 use crate::query::Query;
-use crate::request_info::{RequestInfo, Verb};
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

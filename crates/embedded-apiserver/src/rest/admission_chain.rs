@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use crate::access::{RoleWrite, check_escalation};
 use crate::admission::{AdmissionRequest, Hook, Operation};
-use crate::identity::User;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::rest::decode;
 use crate::rest::state::ApiState;
 use crate::status::Status;
+use api_front::User;
 
 /// Who writes what: what hooks are told beside the objects.
 #[derive(Debug, Clone, Copy)]

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use api_front::User;
 use bytes::Bytes;
 use http::Request;
 
 use crate::access::{Attributes, CreateRight};
-use crate::identity::User;
 use crate::query::Query;
 use crate::resource::ServedResource;
 use crate::rest::admission_chain::Writer;

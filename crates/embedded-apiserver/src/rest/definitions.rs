@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use api_front::Body;
 use http::{HeaderValue, Response, header};
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::definition;
 use crate::kind::field_text;

@@ -4,13 +4,13 @@ mod namespaces;
 
 use std::sync::Arc;
 
+use api_front::Body;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::builtin::{self, Builtin, rules};
 use crate::clock;
 use crate::definition;

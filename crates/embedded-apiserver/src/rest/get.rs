@@ -2,7 +2,6 @@
 
 use http::{Response, StatusCode};
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::query::Query;
 use crate::rest::state::ApiState;
@@ -10,6 +9,7 @@ use crate::rest::version::{parse_version, wait_for};
 use crate::route::Target;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key};
+use api_front::Body;
 
 pub(crate) async fn get(
     api: &ApiState,

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use api_front::Body;
 use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;

@@ -1,7 +1,8 @@
 //! Paths with something odd where a namespace belongs: nothing at all, or a part that no key of the
 //! store may have.
 
-use crate::body::Body;
+use api_front::Body;
+
 use crate::metadata;
 use crate::query::Query;
 use crate::rest::{decode, write};

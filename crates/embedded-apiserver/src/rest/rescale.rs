@@ -3,13 +3,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use api_front::Body;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use k8s_merge::managed_fields::scale::SCALE;
 use k8s_merge::managed_fields::{ApplyOutcome, ManagedFields};
 use serde_json::Value;
 
-use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use api_front::{Body, User};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use k8s_openapi::api::authentication::v1::{
@@ -18,9 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Attributes, Rule, user_of};
-use crate::body::Body;
 use crate::clock;
-use crate::identity::User;
 use crate::media;
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
@@ -309,7 +308,7 @@ impl<'a> Asked<'a> {
         let asked =
             self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
         let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
-        let status = match api.tokens.user_of(token).filter(|_| is_for_us) {
+        let status = match api.front.user_of(token).filter(|_| is_for_us) {
             Some(user) => {
                 json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] })
             }

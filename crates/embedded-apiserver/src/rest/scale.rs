@@ -1,9 +1,9 @@
 //! The scale subresource: `autoscaling/v1` Scale as a view of the members that a kind names for it.
 
+use api_front::Body;
 use http::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::body::Body;
 use crate::kind::ScalePaths;
 use crate::metadata::{self, Object};
 use crate::rest::call::Call;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_front::Front;
 use parking_lot::RwLock;
 
 use crate::access::Authorizer;
@@ -11,7 +12,6 @@ use crate::clock::Clock;
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::store::state::Window;
-use crate::tokens::Tokens;
 
 /// Switches that hold for the life of a server.
 #[derive(Debug, Clone)]
@@ -37,7 +37,8 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
-    pub(crate) tokens: Tokens,
+    /// Knows the users of tokens.
+    pub(crate) front: Front,
 }
 
 impl ApiState {
@@ -46,12 +47,12 @@ impl ApiState {
         options: Options,
         registry: Arc<RwLock<Registry>>,
         clock: Clock,
-        tokens: Tokens,
+        front: Front,
         rng: fastrand::Rng,
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
         let admission = Arc::default();
-        Self { options, clock, registry, store, access, admission, tokens }
+        Self { options, clock, registry, store, access, admission, front }
     }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use api_front::{Body, Disconnected};
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
-use crate::body::{Body, Disconnected};
 use crate::builtin::rules;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};

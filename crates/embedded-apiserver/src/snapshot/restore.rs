@@ -132,8 +132,8 @@ fn scratch(core: &ApiState, services: Option<&Replaced>) -> ApiState {
     let mut registry = Registry::with_builtin_kinds();
     registry.adopt(&core.registry.read());
     let registry = Arc::new(RwLock::new(registry));
-    let (clock, tokens) = (core.clock.clone(), core.tokens.clone());
-    let scratch = ApiState::new(core.options.clone(), registry, clock, tokens, rng);
+    let (clock, front) = (core.clock.clone(), core.front.clone());
+    let scratch = ApiState::new(core.options.clone(), registry, clock, front, rng);
     scratch.store.write(|state| state.restore(tables, 0));
     scratch
 }

@@ -1,10 +1,10 @@
 //! Decisions by roles and bindings that come, change and go.
 
+use api_front::User;
 use serde_json::{Value, json};
 
 use super::{Place, Policy, Table};
 use crate::access::attributes::Attributes;
-use crate::identity::User;
 
 fn place(namespace: &str, name: &str) -> Place {
     (namespace.into(), name.into())

@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::controllers::definitions::settle;
 use crate::definition;
-use crate::identity::User;
 use crate::kind::InvalidKind;
 use crate::metadata::{self, Object};
 use crate::query::Query;
@@ -17,6 +16,7 @@ use crate::rest::{ApiState, Call, create, replace};
 use crate::route::Target;
 use crate::status::Status;
 use crate::stored::Key;
+use api_front::User;
 
 /// Creates a definition, or replaces the one of its name, as a client would.
 ///
