@@ -38,7 +38,7 @@ impl Answer {
 ///
 /// # Errors
 ///
-/// What `work` refuses.
+/// What `work` refuses, by what was true at one moment.
 #[doc(alias = "GuaranteedUpdate")]
 pub(super) fn guaranteed_update<T>(
     api: &ApiState,
@@ -46,9 +46,14 @@ pub(super) fn guaranteed_update<T>(
 ) -> Result<(Vec<Arc<Stored>>, T), Status> {
     for _ in 0..ATTEMPTS {
         let mut transaction = Transaction::new(&api.store);
-        let told = work(&mut transaction)?;
-        if let Ok(written) = transaction.commit() {
-            return Ok((written, told));
+        match work(&mut transaction) {
+            Ok(told) => {
+                if let Ok(written) = transaction.commit() {
+                    return Ok((written, told));
+                }
+            }
+            Err(refused) if transaction.is_current() => return Err(refused),
+            Err(_) => {}
         }
     }
     Err(Status::internal("what the write depends on changed each time while it was worked out"))

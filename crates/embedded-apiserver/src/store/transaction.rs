@@ -21,8 +21,8 @@ pub(crate) struct Transaction<'a> {
 
 /// Something that was read.
 enum Compare {
-    /// The revision of an object; 0 if it was not there.
-    Object { table: Arc<str>, key: Key, revision: u64 },
+    /// An object, or that it was not there.
+    Object { table: Arc<str>, key: Key, found: Option<Arc<Stored>> },
     /// The revision of the newest change of a table.
     Table { table: Arc<str>, revision: u64 },
     /// Something beside the store, which changes only under the store's lock.
@@ -41,12 +41,20 @@ impl<'a> Transaction<'a> {
         Self { store, compares: Vec::new(), changes: Vec::new() }
     }
 
+    /// An object; the same as before if it was read before.
     pub(crate) fn get(&mut self, table: &Arc<str>, key: &Key) -> Option<Arc<Stored>> {
-        let found = self.store.get(table, key);
-        let revision = found.as_ref().map_or(0, |found| found.revision);
-        let (table, key) = (Arc::clone(table), key.clone());
-        self.compares.push(Compare::Object { table, key, revision });
-        found
+        let known = self.compares.iter().find_map(|compare| match compare {
+            Compare::Object { table: of, key: known, found } if of == table && known == key => {
+                Some(found.clone())
+            }
+            _ => None,
+        });
+        known.unwrap_or_else(|| {
+            let found = self.store.get(table, key);
+            let (table, key) = (Arc::clone(table), key.clone());
+            self.compares.push(Compare::Object { table, key, found: found.clone() });
+            found
+        })
     }
 
     /// All objects of a table.
@@ -94,11 +102,16 @@ impl<'a> Transaction<'a> {
             .write(|state| if self.holds(state) { Ok(self.apply(state)) } else { Err(Conflict) })
     }
 
-    /// Whether everything is as it was read.
+    /// Whether everything is as it was read: a refusal that rests on it is right.
+    pub(crate) fn is_current(&self) -> bool {
+        self.store.look(|state| self.holds(state))
+    }
+
     fn holds(&self, state: &State) -> bool {
         self.compares.iter().all(|compare| match compare {
-            Compare::Object { table, key, revision } => {
-                state.get(table, key).map_or(0, |found| found.revision) == *revision
+            Compare::Object { table, key, found } => {
+                let revision = |found: &Arc<Stored>| found.revision;
+                state.get(table, key).map(revision) == found.as_ref().map(revision)
             }
             Compare::Table { table, revision } => state.last_change(table) == *revision,
             Compare::Other(still) => still(),
