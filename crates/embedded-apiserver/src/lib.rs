@@ -51,7 +51,8 @@ mod fields;
 mod metadata;
 mod stored;
 mod store;
-mod snapshot;
+mod manifests;
+mod restore;
 mod replica;
 mod status;
 mod clock;
@@ -71,13 +72,14 @@ pub use crate::identity::User;
 pub use crate::kind::{InvalidKind, Kind};
 #[cfg(feature = "listen")]
 pub use crate::listen::{ListenError, Listener};
+pub use crate::manifests::ManifestError;
 #[cfg(feature = "proxy")]
 pub use crate::proxy::{FaultProxy, FaultProxyBuilder};
 pub use crate::replica::Replica;
 pub use crate::request_info::{RequestInfo, Verb};
 pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
+pub use crate::restore::RestoreError;
 pub use crate::server::EmbeddedApiServer;
 pub use crate::service::ApiService;
-pub use crate::snapshot::SnapshotError;
 #[cfg(feature = "tls")]
 pub use crate::tls::{Tls, TlsError};

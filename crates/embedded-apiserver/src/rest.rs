@@ -10,6 +10,7 @@ mod duplicates;
 mod list;
 mod odd_places;
 mod ownership;
+mod put;
 mod rescale;
 pub(crate) mod scale;
 mod watch;
@@ -40,11 +41,10 @@ use crate::stored::{Form, Key, Stored};
 use crate::table;
 
 pub(crate) use crate::rest::decode::json as decode_json;
-pub(crate) use crate::rest::decode::object as decode_object;
 pub(crate) use crate::rest::decode::unknown_fields;
-pub(crate) use crate::rest::definitions::put_definition;
 pub(crate) use crate::rest::delete::delete_all;
 pub(crate) use crate::rest::ownership::of_controllers;
+pub(crate) use crate::rest::put::put;
 pub(crate) use crate::rest::write::create_object;
 
 /// Checks what an admission hook made of an object as if a client had sent it.

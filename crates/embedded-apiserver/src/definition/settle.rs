@@ -215,7 +215,12 @@ pub(crate) fn register(
     for member in ["resourceVersion", "uid"] {
         metadata::of(&mut object).remove(member);
     }
-    rest::put_definition(core, object).map_err(|status| refused(&said, status.message()))?;
+    let Some(kind) =
+        core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    else {
+        return Ok(());
+    };
+    rest::put(core, &kind, None, object).map_err(|status| refused(&said, status.message()))?;
     settle(core, &said);
     Ok(())
 }

@@ -7,16 +7,11 @@ use serde_json::Value;
 use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::definition;
-use crate::identity::User;
 use crate::kind::Kind;
-use crate::metadata::{self, Object};
-use crate::query::Query;
-use crate::rest::call::Call;
-use crate::rest::write;
+use crate::metadata::Object;
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{FieldErrors, Status};
-use crate::stored::Key;
 
 /// Whether an object of a kind may be created now; asked under the store's lock.
 pub(super) fn may_be_created(
@@ -113,55 +108,4 @@ pub(super) fn warn(kind: &Kind, response: &mut Response<Body>) {
     if let Some(header) = header {
         response.headers_mut().append(header::WARNING, header);
     }
-}
-
-/// How often it is tried to put a definition, each time because somebody else was faster.
-const TRIES: usize = 1000;
-
-/// Creates a definition, or replaces the one of its name: what a client would do, without the
-/// request.
-pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Status> {
-    let found =
-        core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-    let Some(kind) = found else { return Err(Status::no_such_resource()) };
-    let name = metadata::text(&object, "name").to_owned();
-    object.insert("apiVersion".to_owned(), kind.api_version().into());
-    object.insert("kind".to_owned(), kind.kind().into());
-    let query = Query::parse("fieldManager=embedded-apiserver");
-    let user = User::admin();
-    let json = HeaderValue::from_static("application/json");
-    let mut target = Target {
-        kind: std::sync::Arc::clone(&kind),
-        namespace: None,
-        name: None,
-        subresource: None,
-    };
-    let stored = || core.store.get(definition::TABLE, &Key::new("", &name));
-    let mut refused = Status::internal("the definition changed each time while it was put");
-    for _ in 0..TRIES {
-        let current = stored();
-        match &current {
-            Some(current) => {
-                metadata::set(&mut object, "resourceVersion", current.revision.to_string())
-            }
-            None => drop(metadata::of(&mut object).remove("resourceVersion")),
-        }
-        let mut request = Request::new(Bytes::from(Value::Object(object.clone()).to_string()));
-        request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
-        target.name = current.is_some().then(|| name.clone());
-        let call = Call { core, user: &user, target: &target, query: &query, request: &request };
-        let written = if current.is_some() { write::replace(call) } else { write::create(call) };
-        match written {
-            // Somebody else may have been faster; a hook that refuses with such a code was not.
-            Err(status) if matches!(status.code(), 404 | 409) => {
-                let seen = current.map(|current| current.revision);
-                if stored().map(|now| now.revision) == seen {
-                    return Err(status);
-                }
-                refused = status;
-            }
-            written => return written.map(drop),
-        }
-    }
-    Err(refused)
 }

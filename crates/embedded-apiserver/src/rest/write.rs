@@ -79,7 +79,6 @@ pub(crate) fn create_object(
     kind: &Kind,
     namespace: Option<&str>,
     object: Value,
-    uid: Option<&str>,
 ) -> Result<Arc<Stored>, Status> {
     let Value::Object(object) = object else {
         return Err(Status::bad_request("an object is no JSON object"));
@@ -94,7 +93,6 @@ pub(crate) fn create_object(
         by_update: None,
         subresource: None,
         hidden: Hidden::default(),
-        uid,
     };
     core.store
         .write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
@@ -122,8 +120,6 @@ impl<T: Clone> Taken<T> {
 pub(super) struct New<'a> {
     kind: &'a Kind,
     namespace: Option<&'a str>,
-    /// That of an object that was created before, elsewhere.
-    uid: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
     /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was
@@ -144,7 +140,6 @@ impl<'a> New<'a> {
             by_update: None,
             subresource,
             hidden: Hidden::default(),
-            uid: None,
         }
     }
 
@@ -175,7 +170,7 @@ pub(super) fn insert(
     mut object: Object,
     owners: Owners<'_>,
 ) -> Result<Arc<Stored>, Status> {
-    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, uid } = *new;
+    let New { kind, namespace, now, dry_run, by_update, subresource, hidden } = *new;
     // What is no version is none.
     let said_version = metadata::text(&object, "resourceVersion").to_owned();
     let version = parse_version(&said_version).unwrap_or(0);
@@ -211,7 +206,7 @@ pub(super) fn insert(
         metadata::set(&mut object, "name", name);
     }
     let name = metadata::text(&object, "name").to_owned();
-    let uid = uid.map_or_else(|| metadata::new_uid(&mut inner.rng), str::to_owned);
+    let uid = metadata::new_uid(&mut inner.rng);
     metadata::set(&mut object, "uid", uid);
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
     if kind.builtin.is_none_or(Builtin::has_generation) {

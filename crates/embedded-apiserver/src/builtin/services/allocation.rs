@@ -33,17 +33,6 @@ impl Taken {
         self.addresses.extend(address_of(service));
         self.ports.extend(ports_of(service).map(|(_, port)| port));
     }
-
-    /// The first thing that a Service has although it is taken: where it says so, and what.
-    pub(crate) fn of(&self, service: &Object) -> Option<(String, String)> {
-        if let Some(address) =
-            address_of(service).filter(|address| self.addresses.contains(address))
-        {
-            return Some(("spec.clusterIP".to_owned(), address.to_string()));
-        }
-        let (at, port) = ports_of(service).find(|(_, port)| self.ports.contains(port))?;
-        Some((format!("spec.ports[{at}].nodePort"), port.to_string()))
-    }
 }
 
 fn address_of(service: &Object) -> Option<Ipv4Addr> {
