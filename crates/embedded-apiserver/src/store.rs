@@ -71,11 +71,19 @@ pub(crate) struct Seated {
     pub(crate) refused: Option<Expired>,
 }
 
+/// How many addresses and node ports Services were given.
+#[derive(Debug, Default)]
+pub(crate) struct HandedOut {
+    pub(crate) addresses: u32,
+    pub(crate) ports: u32,
+}
+
 /// What a write works on while it holds the lock.
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) state: State,
     pub(crate) rng: fastrand::Rng,
+    pub(crate) handed_out: HandedOut,
     /// What the write under way asks of admission hooks.
     pub(crate) turn: Option<Box<Turn>>,
 }
@@ -85,7 +93,7 @@ impl Store {
         let state = State::new(window);
         let newest = Signal::new(state.revision());
         Self {
-            inner: Mutex::new(Inner { state, rng, turn: None }),
+            inner: Mutex::new(Inner { state, rng, handed_out: HandedOut::default(), turn: None }),
             lines: Mutex::default(),
             newest,
         }

@@ -504,7 +504,7 @@ fn allocate(
         taken
     });
     let taken = taken.map_err(|_| Status::internal("the newest revision is gone"))?.found;
-    allocation::allocate(object, old, &taken, &mut inner.rng, dry_run)
+    allocation::allocate(object, old, &taken, &mut inner.handed_out, dry_run)
         .map_err(|causes| Status::invalid(kind, name, &causes))
 }
 
