@@ -41,7 +41,8 @@ mod patch;
 mod metadata;
 mod stored;
 mod store;
-mod snapshot;
+mod manifests;
+mod restore;
 mod replica;
 mod status;
 mod clock;
@@ -51,10 +52,11 @@ pub use crate::access::{Access, Account, Grant, Refusal};
 pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation};
 pub use crate::builder::Builder;
 pub use crate::kind::{InvalidKind, Kind};
+pub use crate::manifests::ManifestError;
 pub use crate::replica::Replica;
+pub use crate::restore::RestoreError;
 pub use crate::server::EmbeddedApiServer;
 pub use crate::service::ApiService;
-pub use crate::snapshot::SnapshotError;
 #[doc(inline)]
 pub use api_front::Clock as ServerClock;
 #[doc(inline)]

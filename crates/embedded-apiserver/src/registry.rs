@@ -62,36 +62,6 @@ impl Registry {
         self.generation.follow()
     }
 
-    /// One kind for each table of objects, by group, version and plural.
-    pub(crate) fn tables(&self) -> Vec<Arc<ServedResource>> {
-        let mut tables: Vec<Arc<ServedResource>> = Vec::new();
-        for kind in self.kinds() {
-            if tables.iter().all(|known| known.storage != kind.storage) {
-                tables.push(Arc::clone(kind));
-            }
-        }
-        tables
-    }
-
-    /// One kind for each table of objects, as they are stored: of a definition the version that it
-    /// stores, served or not.
-    pub(crate) fn stored(&self) -> Vec<Arc<ServedResource>> {
-        let mut tables = self.tables();
-        for known in self.definitions.values() {
-            match tables.iter_mut().find(|kind| kind.storage == known.stored_as.storage) {
-                Some(kind) => *kind = Arc::clone(&known.stored_as),
-                None => tables.push(Arc::clone(&known.stored_as)),
-            }
-        }
-        tables
-    }
-
-    /// Serves what another registry serves.
-    pub(crate) fn adopt(&mut self, other: &Self) {
-        self.kinds.clone_from(&other.kinds);
-        self.changed();
-    }
-
     /// Every kind that has objects, by group, version and plural.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
         self.kinds.values().filter(|kind| !reviews::is_review(kind))

@@ -60,7 +60,7 @@ impl Core {
             ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
         for name in always.into_iter().chain(more) {
             let object = json!({ "metadata": { "name": name } });
-            if let Err(refused) = create_object(api, &kind, None, object, None) {
+            if let Err(refused) = create_object(api, &kind, None, object) {
                 tracing::debug!(namespace = %name, ?refused, "a namespace was not created at start");
             }
         }

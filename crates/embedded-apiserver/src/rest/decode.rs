@@ -123,15 +123,7 @@ pub(crate) fn body(
     request: &Request<Bytes>,
     validation: FieldValidation,
 ) -> Result<Decoded, Status> {
-    object(kind, request.body(), validation)
-}
-
-/// Decodes an object.
-pub(crate) fn object(
-    kind: &ServedResource,
-    bytes: &[u8],
-    validation: FieldValidation,
-) -> Result<Decoded, Status> {
+    let bytes = request.body();
     let not_json = |error: serde_json::Error| unrecognized(kind, &error.to_string());
     let (value, twice) = duplicates::read(bytes).map_err(not_json)?;
     json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why))?;

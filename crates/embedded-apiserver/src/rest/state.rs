@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_front::Front;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
+use crate::builtin::services::allocation::HandedOut;
 use crate::clock::Clock;
 use crate::registry::Registry;
 use crate::store::Store;
@@ -37,6 +38,8 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
+    /// To Services.
+    pub(crate) handed_out: Mutex<HandedOut>,
     /// Knows the users of tokens.
     pub(crate) front: Front,
 }
@@ -52,7 +55,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let admission = Arc::default();
-        Self { options, clock, registry, store, access, admission, front }
+        let (admission, handed_out) = (Arc::default(), Mutex::default());
+        Self { options, clock, registry, store, access, admission, handed_out, front }
     }
 }

@@ -87,7 +87,6 @@ pub(crate) fn create_object(
     kind: &ServedResource,
     namespace: Option<&str>,
     object: Value,
-    uid: Option<&str>,
 ) -> Result<Arc<Stored>, Status> {
     let Value::Object(object) = object else {
         return Err(Status::bad_request("an object is no JSON object"));
@@ -102,7 +101,6 @@ pub(crate) fn create_object(
         by_update: None,
         subresource: None,
         hidden: Hidden::default(),
-        uid,
         admission: None,
     };
     let (written, answer) = guaranteed_update(api, |transaction| {
@@ -117,8 +115,6 @@ pub(crate) fn create_object(
 pub(super) struct New<'a> {
     kind: &'a ServedResource,
     namespace: Option<&'a str>,
-    /// That of an object that was created before, elsewhere.
-    uid: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
     /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was
@@ -146,7 +142,6 @@ impl<'a> New<'a> {
             by_update: None,
             subresource,
             hidden: Hidden::default(),
-            uid: None,
             admission: Some(admission),
         }
     }
@@ -179,8 +174,7 @@ pub(super) fn insert(
     mut object: Object,
     owners: Owners<'_>,
 ) -> Result<Answer, Status> {
-    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, uid, admission } =
-        *new;
+    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, admission } = *new;
     // What is no version is none.
     let said_version = metadata::text(&object, "resourceVersion").to_owned();
     let version = parse_version(&said_version).unwrap_or(0);
@@ -218,7 +212,7 @@ pub(super) fn insert(
         metadata::set(&mut object, "name", name);
     }
     let name = metadata::text(&object, "name").to_owned();
-    let uid = uid.map_or_else(|| api.store.draw(metadata::new_uid), str::to_owned);
+    let uid = api.store.draw(metadata::new_uid);
     metadata::set(&mut object, "uid", uid);
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
     if kind.builtin.is_none_or(Builtin::has_generation) {
@@ -513,7 +507,8 @@ fn allocate(
     }
     let mut taken = allocation::Taken::default();
     transaction.list(&kind.storage).iter().for_each(|service| taken.add(&service.object()));
-    let allocated = api.store.draw(|rng| allocation::allocate(object, old, &taken, rng, dry_run));
+    let given = &mut api.handed_out.lock();
+    let allocated = allocation::allocate(object, old, &taken, given, dry_run);
     allocated.map_err(|causes| Status::invalid(kind, name, &causes))
 }
 

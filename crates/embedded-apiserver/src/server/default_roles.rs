@@ -25,7 +25,7 @@ pub(crate) fn create_default_roles(api: &ApiState) {
         if let Some(members) = object.as_object_mut() {
             members.remove("kind");
         }
-        if let Err(refused) = create_object(api, &kind, None, object, None) {
+        if let Err(refused) = create_object(api, &kind, None, object) {
             tracing::debug!(?refused, "a role was not created at start");
         }
     }

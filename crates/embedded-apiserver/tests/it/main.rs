@@ -7,8 +7,7 @@ mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;
 mod sizes;
-mod snapshot;
-mod snapshot_hard;
+mod manifests;
 mod broken;
 mod apply;
 mod faults;

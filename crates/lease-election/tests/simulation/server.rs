@@ -2,8 +2,6 @@
 //! same objects: faults by plan, caches that lag behind.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -34,26 +32,6 @@ const OPERATOR: &str = "operator";
 
 /// In one seed of so many, this one, processes have connections.
 const CONNECTED: (u64, u64) = (17, 5);
-
-/// A folder for the files of one backup.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let number = MADE.fetch_add(1, Ordering::SeqCst);
-        let folder =
-            std::env::temp_dir().join(format!("election-backup-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// As a MicroTime is written.
 fn micro(time: Timestamp) -> String {
@@ -212,10 +190,7 @@ impl Servers {
         if lease.metadata.resource_version.as_deref() != Some(&*version.resource_version) {
             return false;
         }
-        let folder = Folder::new();
-        let text = serde_json::to_string(&lease).expect("an object");
-        std::fs::write(folder.0.join("lease.json"), text).expect("a file");
-        let done = self.server.load(&folder.0).is_ok();
+        let done = self.server.restore(&lease).is_ok();
         // From then on what stands there is taken for what was put back.
         let (mut told, restored) = (self.told.clone(), self.server.revision());
         let _ = told.wait_for(|revision| !done || *revision >= restored).await;

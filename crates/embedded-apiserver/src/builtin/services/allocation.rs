@@ -1,11 +1,10 @@
-//! Addresses and node ports of Services: which are free is read off the Services that are there, so
-//! nothing has to be given back. Pure: the same Services and the same random numbers give the same
-//! answer.
+//! Addresses and node ports of Services: each gets the next one that no Service has. Which those
+//! are is read off the Services that are there, so nothing has to be given back. Pure.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
+use std::ops::Range;
 
-use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::builtin::rules::{at, text};
@@ -17,8 +16,20 @@ use crate::status::{FieldError, FieldErrors};
 /// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default
 /// is a 256th of it.
 const RANGE: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 16);
+/// The first address that is handed out, counted from the network's own: those before it are for
+/// clients that say which they want (KEP-3070).
+const FIRST_ADDRESS: u32 = 257;
 /// `--service-node-port-range` by its default.
 const PORTS: std::ops::RangeInclusive<u32> = 30000..=32767;
+/// As `FIRST_ADDRESS`, of ports (KEP-3668).
+const FIRST_PORT: u32 = 30_086;
+
+/// How many addresses and node ports Services were given.
+#[derive(Debug, Default)]
+pub(crate) struct HandedOut {
+    addresses: u32,
+    ports: u32,
+}
 
 /// What of a Service others may not have.
 #[derive(Debug, Default)]
@@ -32,17 +43,6 @@ impl Taken {
     pub(crate) fn add(&mut self, service: &Object) {
         self.addresses.extend(address_of(service));
         self.ports.extend(ports_of(service).map(|(_, port)| port));
-    }
-
-    /// The first thing that a Service has although it is taken: where it says so, and what.
-    pub(crate) fn of(&self, service: &Object) -> Option<(String, String)> {
-        if let Some(address) =
-            address_of(service).filter(|address| self.addresses.contains(address))
-        {
-            return Some(("spec.clusterIP".to_owned(), address.to_string()));
-        }
-        let (at, port) = ports_of(service).find(|(_, port)| self.ports.contains(port))?;
-        Some((format!("spec.ports[{at}].nodePort"), port.to_string()))
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn allocate(
     service: &mut Object,
     old: Option<&Object>,
     taken: &Taken,
-    rng: &mut Rng,
+    given: &mut HandedOut,
     dry_run: bool,
 ) -> Result<(), FieldErrors> {
     let mut causes = FieldErrors::default();
@@ -112,7 +112,7 @@ pub(crate) fn allocate(
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
     } else if asked.is_empty() {
         if listed.is_none() && !goes_without {
-            let address = if dry_run { Some(RANGE.0) } else { free_address(taken, rng) };
+            let address = if dry_run { Some(RANGE.0) } else { next_address(taken, given) };
             let Some(address) = address else {
                 let why = "failed to allocate a serviceIP: range is full";
                 causes.push(FieldError::invalid_json("spec.clusterIPs", &json!([]), why));
@@ -147,7 +147,7 @@ pub(crate) fn allocate(
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
     }
     if needs_node_port(service) {
-        allocate_ports(service, old, taken, rng, dry_run, &mut causes);
+        allocate_ports(service, old, taken, given, dry_run, &mut causes);
     }
     if causes.is_empty() { Ok(()) } else { Err(causes) }
 }
@@ -191,19 +191,28 @@ fn is_in_range(address: Ipv4Addr) -> bool {
     (1..hosts() - 1).contains(&offset)
 }
 
-fn free_address(taken: &Taken, rng: &mut Rng) -> Option<Ipv4Addr> {
-    // Neither the network itself nor its broadcast.
-    let count = hosts() - 2;
-    let start = rng.u32(0..count);
-    let nth = |step: u32| Ipv4Addr::from_bits(RANGE.0.to_bits() + 1 + (start + step) % count);
-    (0..count).map(nth).find(|address| !taken.addresses.contains(address))
+fn next_address(taken: &Taken, given: &mut HandedOut) -> Option<Ipv4Addr> {
+    let nth = |offset| Ipv4Addr::from_bits(RANGE.0.to_bits() + offset);
+    let is_free = |offset| !taken.addresses.contains(&nth(offset));
+    // Not the broadcast.
+    next(&mut given.addresses, FIRST_ADDRESS..hosts() - 1, is_free).map(nth)
+}
+
+/// The next number of a range that is free, round and round.
+fn next(count: &mut u32, range: Range<u32>, is_free: impl Fn(u32) -> bool) -> Option<u32> {
+    let length = range.end - range.start;
+    (0..length).find_map(|_| {
+        let number = range.start + *count % length;
+        *count = count.wrapping_add(1);
+        is_free(number).then_some(number)
+    })
 }
 
 fn allocate_ports(
     service: &mut Object,
     old: Option<&Object>,
     taken: &Taken,
-    rng: &mut Rng,
+    given: &mut HandedOut,
     dry_run: bool,
     causes: &mut FieldErrors,
 ) {
@@ -212,7 +221,6 @@ fn allocate_ports(
         ports.filter_map(|port| port.get("nodePort")?.as_u64()).collect()
     };
     let own = old.map(numbers).unwrap_or_default();
-    let mut given: HashSet<u32> = HashSet::new();
     let asked = numbers(service);
     let Some(Value::Array(ports)) = service.get_mut("spec").and_then(|spec| spec.get_mut("ports"))
     else {
@@ -255,13 +263,9 @@ fn allocate_ports(
             Some((_, _, port)) => Some(*port),
             None if dry_run => Some(PORTS.end() + 2),
             None => {
-                let count = PORTS.end() - PORTS.start() + 1;
-                let start = rng.u32(0..count);
-                (0..count).map(|step| PORTS.start() + (start + step) % count).find(|port| {
-                    !taken.ports.contains(port)
-                        && !given.contains(port)
-                        && !asked.contains(&u64::from(*port))
-                })
+                let is_free =
+                    |port| !taken.ports.contains(&port) && !asked.contains(&u64::from(port));
+                next(&mut given.ports, FIRST_PORT..PORTS.end() + 1, is_free)
             }
         };
         let Some(free) = free else {
@@ -273,7 +277,6 @@ fn allocate_ports(
             ));
             continue;
         };
-        given.insert(free);
         by_number.push((of, protocol, free));
         if let Value::Object(port) = port {
             port.insert("nodePort".to_owned(), free.into());

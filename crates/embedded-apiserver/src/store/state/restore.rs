@@ -1,4 +1,4 @@
-//! Objects that come from elsewhere, at the revisions that they had there.
+//! An object that comes from a backup, at the revision that it had.
 
 use std::sync::Arc;
 
@@ -6,22 +6,15 @@ use super::{ByKey, State, Table};
 use crate::stored::Stored;
 
 impl State {
-    /// Puts objects into tables, over those of the same name, and counts on from a later revision.
-    /// What was there before is no longer known: whoever was reading the changes of these
-    /// tables has to begin anew.
-    pub(crate) fn restore(&mut self, tables: Vec<(Arc<str>, Vec<Arc<Stored>>)>, revision: u64) {
-        let revision = revision.max(self.next_revision());
+    /// Puts an object into a table, over the one of its name, in a revision of its own. What was
+    /// there before is no longer known: watches of the table have to begin anew.
+    pub(crate) fn restore(&mut self, name: &Arc<str>, object: Arc<Stored>) {
+        let revision = self.next_revision().max(object.revision);
         self.revision = revision;
-        for (name, objects) in tables {
-            for object in &objects {
-                self.audience.announce(&name, &object.key, revision, &mut self.woken);
-            }
-            let table = self.table(&name);
-            for object in objects {
-                table.objects.replace(ByKey(object));
-            }
-            table.forget(revision);
-        }
+        self.audience.announce(name, &object.key, revision, &mut self.woken);
+        let table = self.table(name);
+        table.objects.replace(ByKey(object));
+        table.forget(revision);
     }
 }
 

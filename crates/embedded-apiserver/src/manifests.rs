@@ -1,0 +1,209 @@
+//! Manifests: the objects of a folder, put into the server as a client would.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::controllers::definitions::settle_all;
+use crate::definition;
+use crate::metadata;
+use crate::registry::Registry;
+use crate::resource::ServedResource;
+use crate::rest::{self, ApiState};
+use crate::server::EmbeddedApiServer;
+use crate::yaml;
+
+/// Why a folder of manifests is not loaded.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// A file or folder cannot be read.
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file holds no YAML, or no objects.
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// The server refuses an object.
+    Object {
+        /// The file.
+        file: PathBuf,
+        /// Kind and name, as far as the file says them.
+        object: String,
+        /// Which field is wrong, and how.
+        why: String,
+    },
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Unreadable { file, why } => write!(f, "{}: {why}", file.display()),
+            Self::Object { file, object, why } => write!(f, "{}: {object}: {why}", file.display()),
+        }
+    }
+}
+
+impl std::error::Error for ManifestError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl EmbeddedApiServer {
+    /// Puts the manifests of a folder into the server. Returns the number of objects.
+    ///
+    /// Reads every `.yaml`, `.yml` and `.json` below the folder. A file may have several documents
+    /// and `List`s; files with a leading dot are left out. Definitions come first, then
+    /// namespaces, then everything else in the order of the files.
+    ///
+    /// Each object is created, or replaces the one of its name, as by a client with the field
+    /// manager `embedded-apiserver`. Unknown fields are refused. An object without a namespace
+    /// goes to `default`. Kinds that are registered in Rust must be registered before. Blocks
+    /// while it reads.
+    ///
+    /// # Errors
+    ///
+    /// [`ManifestError`] with the file and the field. If the files can be read and an object is
+    /// refused, the objects before it are there.
+    #[doc(alias = "CRDDirectoryPaths")]
+    #[doc(alias = "kubectl create -f")]
+    pub fn load(&self, folder: impl AsRef<Path>) -> Result<usize, ManifestError> {
+        let mut manifests = read(folder.as_ref())?;
+        manifests.sort_by_key(|manifest| phase(&manifest.object));
+        let count = manifests.len();
+        for Manifest { file, object } in manifests {
+            let name = named(&object);
+            put(self.core().api(), object).map_err(|why| ManifestError::Object {
+                file,
+                object: name,
+                why,
+            })?;
+        }
+        Ok(count)
+    }
+}
+
+/// An object in a file.
+#[derive(Debug)]
+struct Manifest {
+    file: PathBuf,
+    object: Value,
+}
+
+/// Definitions before their objects, namespaces before what is in them.
+fn phase(object: &Value) -> u8 {
+    match object.get("kind").and_then(Value::as_str) {
+        Some("CustomResourceDefinition") => 0,
+        Some("Namespace") => 1,
+        _ => 2,
+    }
+}
+
+/// How an error names an object.
+pub(crate) fn named(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/kind").unwrap_or("an object without kind");
+    match (text("/metadata/namespace"), text("/metadata/name")) {
+        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Some(name)) => format!("{kind} {name}"),
+        (_, None) => format!("{kind} without a name"),
+    }
+}
+
+/// The kind that an object says to be.
+pub(crate) fn kind_of(registry: &Registry, object: &Value) -> Result<Arc<ServedResource>, String> {
+    let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (version, name) = (text("apiVersion"), text("kind"));
+    let mut kinds = registry.kinds();
+    kinds
+        .find(|kind| kind.kind() == name && kind.api_version() == version)
+        .cloned()
+        .ok_or_else(|| format!("apiVersion, kind: no kind {name:?} is served in {version:?}"))
+}
+
+fn put(api: &ApiState, object: Value) -> Result<(), String> {
+    let kind = kind_of(&api.registry.read(), &object)?;
+    let Value::Object(object) = object else { return Err("not an object".to_owned()) };
+    let namespace = match (kind.is_namespaced(), metadata::text(&object, "namespace")) {
+        (true, "") => Some("default".to_owned()),
+        (true, namespace) => Some(namespace.to_owned()),
+        (false, _) => None,
+    };
+    rest::put(api, &kind, namespace.as_deref(), object)
+        .map_err(|status| status.message().to_owned())?;
+    if *kind.storage == *definition::TABLE {
+        // What it defines is served from here on, for the objects that follow.
+        settle_all(api);
+    }
+    Ok(())
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> ManifestError {
+    let path = path.to_owned();
+    move |source| ManifestError::Io { path, source }
+}
+
+/// Reads every file of objects below a folder, in the order of the paths.
+fn read(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
+    let mut files = Vec::new();
+    list(folder, &mut files)?;
+    files.sort();
+    let mut manifests = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).map_err(io_error(&file))?;
+        let unreadable = |why: String| ManifestError::Unreadable { file: file.clone(), why };
+        for document in yaml::documents(&text).map_err(unreadable)? {
+            let value: Value =
+                serde_json::from_slice(&document).map_err(|error| unreadable(error.to_string()))?;
+            if !value.is_object() {
+                return Err(unreadable("a document that is no object".to_owned()));
+            }
+            flatten(&file, value, &mut manifests);
+        }
+    }
+    Ok(manifests)
+}
+
+/// A list stands for its items.
+fn flatten(file: &Path, mut object: Value, into: &mut Vec<Manifest>) {
+    let is_list = object.get("kind").is_some_and(|kind| kind == "List");
+    match object.get_mut("items") {
+        Some(Value::Array(items)) if is_list => {
+            std::mem::take(items).into_iter().for_each(|item| flatten(file, item, into));
+        }
+        _ => into.push(Manifest { file: file.to_owned(), object }),
+    }
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), ManifestError> {
+    for entry in fs::read_dir(folder).map_err(io_error(folder))? {
+        let entry = entry.map_err(io_error(folder))?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            list(&path, files)?;
+        } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json")
+        {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
