@@ -24,7 +24,7 @@ pub(crate) struct ServedResource {
     pub(crate) builtin: Option<Builtin>,
     rules: Rules,
     schema: Option<Value>,
-    /// Read from its schema when somebody first writes to it.
+    /// Read from its schema at the first write.
     types: OnceLock<Types>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Creation {
 /// A write, as validation sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Write<'a> {
-    /// What is stored; `None` for a new object.
+    /// The stored object; `None` for a new one.
     pub(crate) old: Option<&'a Object>,
     /// `status`, `finalize`; `None` for the object itself.
     pub(crate) subresource: Option<&'a str>,
@@ -219,7 +219,7 @@ pub(crate) trait Strategy: Debug + Send + Sync {
         false
     }
 
-    /// Sets what Go has in an object that nobody has filled in: the object of a bookmark.
+    /// Sets the members that Go writes in an empty object: the object of a bookmark.
     fn fill_empty(&self, _object: &mut Object) {}
 
     /// The member whose values are bytes in base64.

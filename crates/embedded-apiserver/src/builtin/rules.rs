@@ -60,18 +60,18 @@ pub(crate) fn converted(builtin: Builtin, object: &mut Object) {
     builtin.strategy().fill_empty(object);
 }
 
-/// What is wrong with the name.
+/// Says what is wrong with the name.
 pub(crate) fn wrong_name(kind: &ServedResource, name: &str) -> Option<&'static str> {
     kind.strategy().validate_name(name)
 }
 
-/// All that is wrong with what names are made up from.
+/// All that is wrong with `generateName`.
 pub(crate) fn wrongs_of_base(kind: &ServedResource, base: &str) -> Vec<&'static str> {
     kind.strategy().validate_generate_name(base)
 }
 
-/// What is wrong with what names are made up from, where it is said in an update: all kinds hold it
-/// to what paths are made of (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest).
+/// All that is wrong with `generateName` in an update. All kinds hold it to the rule of paths
+/// (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest).
 pub(crate) fn wrongs_of_new_base(
     kind: &ServedResource,
     base: &str,
@@ -84,8 +84,8 @@ pub(crate) fn wrongs_of_new_base(
     wrongs
 }
 
-/// What is wrong with an object, of a change or new. Definitions and generated selectors of Jobs
-/// are looked at elsewhere.
+/// Says what is wrong with an object, changed or new. Definitions and generated selectors of Jobs
+/// are checked elsewhere.
 pub(crate) fn check(
     builtin: Builtin,
     object: &Object,
@@ -98,7 +98,7 @@ pub(crate) fn check(
     }
 }
 
-/// What may not change.
+/// Says which changes are wrong.
 pub(crate) fn check_update(
     builtin: Builtin,
     object: &Object,
@@ -108,7 +108,7 @@ pub(crate) fn check_update(
     builtin.strategy().validate_update(object, old, causes);
 }
 
-/// What is wrong with a change of the status alone: the rest is as it was checked before.
+/// Says what is wrong with a change of the status.
 pub(crate) fn check_status(
     builtin: Builtin,
     object: &Object,

@@ -1,10 +1,15 @@
 //! The one form of an object of a built-in kind: what Go's decoder and encoder make of it, by the
-//! recorded Go types. Wrong types are refused in Go's words, unknown members fall out and are
-//! named, times and quantities get their one notation, what is always written is there. Pure.
+//! recorded Go types. Wrong types are refused in Go's words. Unknown members are dropped and named.
+//! Times and quantities get their one notation. Members that Go always writes are set.
 
-use base64::Engine as _;
+mod bytes;
+mod go_type;
+#[cfg(test)]
+mod tests;
+
 use serde_json::{Map, Number, Value};
 
+use crate::builtin::shape::go_type::{go_type, message_type, unset, whole_type};
 use crate::json_syntax;
 use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
 use k8s_value::go_json::{shorten_numbers, stored_float};
@@ -19,8 +24,8 @@ const MOST_UNKNOWN: usize = 64;
 pub(crate) enum Source {
     /// The JSON that was sent, or that a patch has made.
     Json,
-    /// A map that an apply or a strategic patch has made: a type that decodes itself knows nothing
-    /// of what it is in.
+    /// A map that an apply or a strategic patch has made. A type that decodes itself does not know
+    /// which member it is.
     Map,
 }
 
@@ -36,15 +41,7 @@ pub(crate) fn canonical(
     source: Source,
     unknown: &mut Vec<String>,
 ) -> Result<Map<String, Value>, String> {
-    Walk {
-        source,
-        path: String::new(),
-        go_path: String::new(),
-        unknown,
-        mistyped: None,
-        ended: false,
-    }
-    .whole(message, object)
+    Walk::new(source, "", unknown).whole(message, object)
 }
 
 /// As `canonical`, of the metadata of an object whose other members no recorded type tells; they
@@ -70,15 +67,7 @@ pub(crate) fn metadata(
     let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else {
         return Ok(object.into());
     };
-    let walk = Walk {
-        source: Source::Json,
-        path: path.to_owned(),
-        go_path: String::new(),
-        unknown,
-        mistyped: None,
-        ended: false,
-    };
-    walk.whole(message, object).map(Value::Object)
+    Walk::new(Source::Json, path, unknown).whole(message, object).map(Value::Object)
 }
 
 struct Walk<'a> {
@@ -88,13 +77,18 @@ struct Walk<'a> {
     /// As Go's decoder has it: `spec.containers.name`.
     go_path: String,
     unknown: &'a mut Vec<String>,
-    /// What is wrong with the type of the first member of a wrong one.
+    /// The refusal of the first member of a wrong type.
     mistyped: Option<String>,
     /// A type that decodes itself has failed, which ends it.
     ended: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(source: Source, path: &str, unknown: &'a mut Vec<String>) -> Self {
+        let (path, go_path) = (path.to_owned(), String::new());
+        Self { source, path, go_path, unknown, mistyped: None, ended: false }
+    }
+
     fn whole(
         mut self,
         message: usize,
@@ -268,7 +262,7 @@ impl Walk<'_> {
             (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => {
                 Ok(value)
             }
-            // Out of a map Go takes the lower half of what does not fit, and nobody is told.
+            // Out of a map Go takes the lower half of a number that does not fit, and says nothing.
             (Type::Int32, Value::Number(number))
                 if self.source == Source::Map && number.is_i64() =>
             {
@@ -284,8 +278,10 @@ impl Walk<'_> {
                 number.map(Value::Number).map_err(|why| self.by_itself(why))
             }
             (Type::IntOrString, value @ Value::String(_)) => Ok(value),
-            (Type::Bytes, Value::String(text)) => decode_base64(&text),
-            (Type::Bytes, Value::Array(numbers)) => self.bytes(message, numbers),
+            (Type::Bytes, Value::String(text)) => bytes::of_text(&text),
+            (Type::Bytes, Value::Array(numbers)) => {
+                bytes::of_numbers(numbers).map_err(|what| self.unmarshal(message, &what, "uint8"))
+            }
             (Type::Time, Value::String(text)) => Ok(time::seconds(&text)?),
             (Type::MicroTime, Value::String(text)) => Ok(time::micros(&text)?),
             (Type::Quantity, value) => {
@@ -321,7 +317,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What Go's type decodes by itself: nobody then says what is unknown in it.
+    /// A type that decodes itself: its unknown members are not named.
     fn schema_or(
         &mut self,
         message: &Message,
@@ -359,20 +355,6 @@ impl Walk<'_> {
         all.collect::<Result<_, _>>().map(Value::Array)
     }
 
-    /// Bytes as a list of numbers, which Go takes as well.
-    fn bytes(&self, message: &Message, numbers: Vec<Value>) -> Result<Value, String> {
-        let byte = |number| match number {
-            Value::Null => Ok(0),
-            Value::Number(number) => number
-                .as_u64()
-                .and_then(|number| u8::try_from(number).ok())
-                .ok_or_else(|| self.unmarshal(message, &format!("number {number}"), "uint8")),
-            other => Err(self.mismatch(message, &other, "uint8")),
-        };
-        let bytes: Vec<u8> = numbers.into_iter().map(byte).collect::<Result<_, _>>()?;
-        Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
-    }
-
     fn integer(
         &self,
         message: &Message,
@@ -404,150 +386,5 @@ impl Walk<'_> {
     fn unmarshal(&self, message: &Message, what: &str, go: &str) -> String {
         let (of, path) = (message.short(), &self.go_path);
         format!("json: cannot unmarshal {what} into Go struct field {of}.{path} of type {go}")
-    }
-}
-
-/// The value that Go writes for what nobody has set.
-fn unset(always: Always) -> Value {
-    match always {
-        Always::Null => Value::Null,
-        Always::Text => "".into(),
-        Always::False => false.into(),
-        Always::Zero => 0.into(),
-        Always::ZeroQuantity => "0".into(),
-        Always::Object(message) => {
-            let always = TYPES.message(message).map(Message::always).unwrap_or_default();
-            let members = always.iter().map(|(name, always)| (name.to_string(), unset(*always)));
-            members.collect::<Map<_, _>>().into()
-        }
-    }
-}
-
-fn go_type(field: &Field) -> String {
-    match field.of {
-        Type::Message(inner) => message_type(inner),
-        _ => field.go.to_string(),
-    }
-}
-
-fn message_type(message: usize) -> String {
-    TYPES.message(message).map_or("", |message| &*message.go).to_owned()
-}
-
-/// Of the list or the map itself.
-fn whole_type(field: &Field, of: &str) -> String {
-    field.whole.as_deref().map_or_else(|| format!("{of}{}", go_type(field)), str::to_owned)
-}
-
-/// The bytes, without line breaks, which Go passes over.
-fn decode_base64(text: &str) -> Result<Value, String> {
-    let plain: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-    match base64::engine::general_purpose::STANDARD.decode(&plain) {
-        Ok(_) => Ok(plain.into()),
-        Err(error) => {
-            let at = match error {
-                base64::DecodeError::InvalidByte(at, _)
-                | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
-                // Where the group begins that has no end.
-                _ => plain.len() - plain.len() % 4,
-            };
-            Err(format!("illegal base64 data at input byte {at}"))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Map, Value, json};
-
-    use super::{Source, canonical};
-    use crate::recorded::types::TYPES;
-
-    fn shaped(version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
-        let message = TYPES.kind(version, kind).expect("it was recorded");
-        let Value::Object(object) = object else { return Err("no object".to_owned()) };
-        let mut unknown = Vec::new();
-        canonical(message, object, Source::Json, &mut unknown)
-            .map(|object| (Value::Object(object), unknown))
-    }
-
-    #[test]
-    fn what_go_leaves_out_falls_out_and_what_it_always_writes_is_there() {
-        let sent = json!({
-            "metadata": { "name": "a", "labels": {}, "finalizers": [], "generation": 0, "namespace": "" },
-            "spec": { "replicas": 0, "paused": false, "template": null, "revisionHistoryLimit": null },
-        });
-        let (object, unknown) = shaped("apps/v1", "Deployment", sent).unwrap();
-        let template = json!({ "metadata": {}, "spec": { "containers": null } });
-        let expected = json!({
-            "metadata": { "name": "a" },
-            "spec": { "replicas": 0, "selector": null, "strategy": {}, "template": template },
-            "status": {},
-        });
-        assert_eq!((object, unknown), (expected, Vec::<String>::new()));
-    }
-
-    #[test]
-    fn what_is_unknown_falls_out_and_is_named_with_its_path() {
-        let sent = json!({ "metadata": { "zip": 1 }, "spec": { "containers": [{ "name": "a", "zop": 1 }], "zap": 1 }, "abc": 1 });
-        let (object, unknown) = shaped("v1", "Pod", sent).unwrap();
-        assert_eq!(object["spec"]["containers"][0], json!({ "name": "a", "resources": {} }));
-        let named = ["abc", "metadata.zip", "spec.containers[0].zop", "spec.zap"];
-        assert_eq!(unknown, named.map(|path| format!("unknown field {path:?}")));
-    }
-
-    #[test]
-    fn members_of_embedded_structs_are_the_objects_own() {
-        let sent = json!({ "spec": { "volumes": [{ "name": "v", "configMap": { "name": "m" } }], "containers": [] } });
-        let (object, unknown) = shaped("v1", "Pod", sent).unwrap();
-        assert_eq!(
-            object["spec"]["volumes"],
-            json!([{ "name": "v", "configMap": { "name": "m" } }])
-        );
-        assert!(unknown.is_empty());
-        let wrong =
-            shaped("v1", "Pod", json!({ "spec": { "volumes": [{ "configMap": { "name": 1 } }] } }));
-        let why = "json: cannot unmarshal number into Go struct field \
-            ConfigMapVolumeSource.spec.volumes.VolumeSource.configMap.LocalObjectReference.name of type string";
-        assert_eq!(wrong, Err(why.to_owned()));
-    }
-
-    #[test]
-    fn the_one_form_of_an_object_is_its_own_one_form() {
-        let sent = json!({
-            "metadata": { "name": "a", "creationTimestamp": "2026-01-02T03:04:05+01:00" },
-            "spec": { "capacity": { "storage": "1024Mi" }, "iscsi": { "targetPortal": "p", "iqn": "i", "lun": 0 } },
-        });
-        let (once, _) = shaped("v1", "PersistentVolume", sent).unwrap();
-        assert_eq!(once["spec"]["capacity"]["storage"], "1Gi");
-        assert_eq!(
-            once["spec"]["iscsi"]["iscsiInterface"], "default",
-            "a default of the recorded schema"
-        );
-        assert_eq!(once["metadata"]["creationTimestamp"], "2026-01-02T02:04:05Z");
-        assert_eq!(shaped("v1", "PersistentVolume", once.clone()), Ok((once, Vec::new())));
-    }
-
-    #[test]
-    fn numbers_out_of_range_and_fractions_are_refused() {
-        for (number, of) in [
-            (json!(2_147_483_648_u64), "2147483648"),
-            (json!(1.5), "1.5"),
-            (json!(-2_147_483_649_i64), "-2147483649"),
-        ] {
-            let wrong = shaped("apps/v1", "Deployment", json!({ "spec": { "replicas": number } }));
-            let why = format!(
-                "json: cannot unmarshal number {of} into Go struct field DeploymentSpec.spec.replicas of type int32"
-            );
-            assert_eq!(wrong, Err(why));
-        }
-    }
-
-    #[test]
-    fn unknown_members_without_end_are_named_up_to_a_bound() {
-        let many: Map<String, Value> =
-            (0..10_000).map(|at| (format!("m{at}"), Value::Null)).collect();
-        let (_, unknown) = shaped("v1", "ConfigMap", Value::Object(many)).unwrap();
-        assert_eq!(unknown.len(), super::MOST_UNKNOWN);
     }
 }

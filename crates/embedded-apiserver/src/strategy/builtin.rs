@@ -28,6 +28,8 @@ mod secret;
 pub(crate) mod service;
 mod service_account;
 mod storage_class;
+#[cfg(test)]
+mod tests;
 mod topology;
 mod values;
 mod volume_values;

@@ -1,4 +1,4 @@
-//! Members of objects: reads by path, and writes of what is missing.
+//! Members of objects: reads by path, and writes of missing members.
 
 use serde_json::{Map, Value, json};
 
@@ -14,12 +14,12 @@ pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
     value.filter(|value| !value.is_null())
 }
 
-/// The text at a path of member names; empty if there is none.
+/// The text at a path of member names; empty by default.
 pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The text of a member; empty if there is none.
+/// The text of a member; empty by default.
 pub(super) fn said<'a>(value: &'a Value, member: &str) -> &'a str {
     value.get(member).and_then(Value::as_str).unwrap_or_default()
 }
@@ -34,7 +34,7 @@ pub(super) fn items<'a>(
     items.map(move |(at, item)| (format!("{path}[{at}]"), item))
 }
 
-/// A copy of the members of an object; empty if it is none.
+/// A copy of the members of an object; empty by default.
 pub(super) fn members(value: Option<&Value>) -> Map<String, Value> {
     value.and_then(Value::as_object).cloned().unwrap_or_default()
 }

@@ -97,7 +97,7 @@ pub(super) fn validate_counts(
     least("availableReplicas", "readyReplicas", "cannot be greater than readyReplicas");
 }
 
-/// Warns of a name that pods cannot have, and of what is wrong with a new template.
+/// Warns of a name that pods cannot have, and of mistakes in a new template.
 pub(super) fn warnings(object: &Object, old: Option<&Object>) -> Vec<String> {
     let mut warnings = Vec::new();
     let name = metadata::text(object, "name");

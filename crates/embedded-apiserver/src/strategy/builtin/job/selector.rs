@@ -18,8 +18,8 @@ pub(super) fn default_labels(object: &mut Object) {
     }
 }
 
-/// Whether a Job has no labels: it gets its template's whenever it is read, and they are stored
-/// with the next write, even with one that changes nothing.
+/// Whether a Job has no labels: it gets its template's whenever it is read. The next write stores
+/// them, even if it changes nothing.
 pub(super) fn has_no_labels(object: &Object) -> bool {
     metadata::get(object, "labels").and_then(Value::as_object).is_none_or(Map::is_empty)
 }

@@ -74,7 +74,7 @@ fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Members> {
     list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// What is limited and not requested is requested as limited.
+/// Requests are as the limits, by default.
 fn default_requests(container: &mut Members) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::strategy::builtin::members::{items, said};
 use crate::strategy::builtin::values::label;
 
-/// Says what is wrong with the volumes, and returns those that are valid, by name.
+/// Says what is wrong with the volumes, and returns the valid ones by name.
 pub(super) fn validate_volumes<'a>(
     spec: &'a Value,
     path: &str,

@@ -1,6 +1,5 @@
-//! Addresses and node ports of Services: which are free is read off the Services that are there, so
-//! nothing has to be given back. Pure: the same Services and the same random numbers give the same
-//! answer.
+//! Addresses and node ports of Services. The stored Services say which are taken, so nothing is
+//! given back. The same Services and the same random numbers give the same answer.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -58,7 +57,7 @@ fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Whether a Service has to be given something, or wants something that may be taken: to look at
+/// Whether a Service needs an address or a port, or asks for one which others may have. To look at
 /// the others costs time.
 pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     let same = |path: &str| old.is_some_and(|old| at(service, path) == at(old, path));
@@ -71,12 +70,12 @@ pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     needs_cluster_ip(service) && !(addressed && ports && families && same("spec.type"))
 }
 
-/// Gives a Service an address and ports on the nodes, where it needs them and says none. A dry run
-/// is answered with what is never given, as the real server's.
+/// Gives a Service an address and ports on the nodes, where it needs them and has none. A dry run
+/// answers with values that are never given, as the real server does.
 ///
 /// # Errors
 ///
-/// What it asks for is not to be had.
+/// Names the fields whose value is taken or out of range.
 pub(crate) fn allocate(
     service: &mut Object,
     old: Option<&Object>,
@@ -92,8 +91,8 @@ pub(crate) fn allocate(
     if !causes.is_empty() {
         return Err(causes);
     }
-    // One that its status has created got none, and none comes later: only a change of the type
-    // asks for one.
+    // A Service that a write to its status has created has no address, and only a change of the
+    // type gives it one.
     let goes_without =
         old.is_some_and(|old| needs_cluster_ip(old) && text(old, "spec.clusterIP").is_empty());
     let had = old.map(|old| text(old, "spec.clusterIP").to_owned()).unwrap_or_default();

@@ -57,8 +57,9 @@ pub(super) fn prepare_create(object: &mut Object) {
     }
 }
 
-/// What an update does not say of what was allocated stays (`patchAllocatedValues`,
-/// `normalizeClusterIPs`); what the new type has no use for goes (`dropTypeDependentFields`).
+/// Keeps allocated values that the update leaves out, and drops values that the new type does not
+/// use.
+#[doc(alias("patchAllocatedValues", "normalizeClusterIPs", "dropTypeDependentFields"))]
 pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     let same = |object: &Object, path: &str| at(object, path) == at(old, path);
     let (was, is) = (needs_cluster_ip(old), needs_cluster_ip(object));

@@ -252,7 +252,7 @@ fn validate_policies(object: &Object, spec: &Value, causes: &mut FieldErrors) {
 /// An address stays once it is set.
 #[doc(alias = "ValidateServiceUpdate")]
 pub(super) fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
-    // Of a type that is none nothing was allocated, and that is said elsewhere.
+    // An unknown type got no address, and is refused already.
     if !needs_cluster_ip(object) || !needs_cluster_ip(old) {
         return;
     }
