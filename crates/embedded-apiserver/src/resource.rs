@@ -32,7 +32,7 @@ pub(crate) struct ServedResource {
 #[derive(Debug)]
 enum Rules {
     BuiltIn(&'static dyn Strategy),
-    Custom(Custom),
+    Custom(Box<Custom>),
 }
 
 impl Deref for ServedResource {
@@ -46,7 +46,7 @@ impl Deref for ServedResource {
 impl ServedResource {
     /// A custom kind that was registered by hand.
     pub(crate) fn new(info: Kind) -> Self {
-        let rules = Rules::Custom(Custom::registered(info.clone()));
+        let rules = Rules::Custom(Box::new(Custom::registered(info.clone())));
         Self { info, builtin: None, rules, schema: None, types: OnceLock::new() }
     }
 
@@ -60,7 +60,7 @@ impl ServedResource {
     pub(crate) fn defined(info: Kind, served: Served, schema: Option<Value>) -> Self {
         let served = Arc::new(served);
         let info = info.codec(Arc::clone(&served) as _);
-        let rules = Rules::Custom(Custom::defined(info.clone(), served));
+        let rules = Rules::Custom(Box::new(Custom::defined(info.clone(), served)));
         Self { rules, schema, ..Self::new(info) }
     }
 
@@ -71,7 +71,7 @@ impl ServedResource {
     }
 
     /// What its definition says of it; none for kinds that are built in or were registered by hand.
-    pub(crate) const fn definition(&self) -> Option<&Arc<Served>> {
+    pub(crate) fn definition(&self) -> Option<&Arc<Served>> {
         match &self.rules {
             Rules::BuiltIn(_) => None,
             Rules::Custom(custom) => custom.definition(),
@@ -82,7 +82,7 @@ impl ServedResource {
     pub(crate) fn strategy(&self) -> &dyn Strategy {
         match &self.rules {
             Rules::BuiltIn(strategy) => *strategy,
-            Rules::Custom(custom) => custom,
+            Rules::Custom(custom) => &**custom,
         }
     }
 

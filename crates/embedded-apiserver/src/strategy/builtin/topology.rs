@@ -1,5 +1,4 @@
-//! Which nodes a volume is for, and which a class makes volumes for: node selectors and topologies.
-//! Pure.
+//! Node selectors of volumes, and topologies of classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
