@@ -122,8 +122,8 @@ impl Builtin {
         self.row().strategy
     }
 
-    /// The object's one form, as Go's types have it. Unknown members are dropped, and their names are
-    /// added to `unknown`.
+    /// The object's one form, as Go's types have it. Unknown members are dropped, and their names
+    /// are added to `unknown`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! `metav1.LabelSelector` in an object: whether it is valid, and whether it selects a set of labels.
+//! `metav1.LabelSelector` in an object: whether it is valid, and whether it selects some labels.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Map, Value};

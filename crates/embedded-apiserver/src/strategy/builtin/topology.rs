@@ -111,17 +111,16 @@ fn check_key(key: &str, place: &str, causes: &mut FieldErrors) {
 
 /// A volume's node affinity as refusals show it: by the names that its members have in Go.
 pub(super) fn shown_affinity(affinity: &Value) -> Value {
-    let rules = |term: &Value, member: &str| {
-        match list(term, member) {
+    let rules = |term: &Value, member: &str| match list(term, member) {
         [] => Value::Null,
         rules => rules
             .iter()
             .map(|rule| {
                 let values = rule.get("values").cloned().unwrap_or_default();
-                json!({ "Key": text(rule, "key"), "Operator": text(rule, "operator"), "Values": values })
+                let (key, operator) = (text(rule, "key"), text(rule, "operator"));
+                json!({ "Key": key, "Operator": operator, "Values": values })
             })
             .collect(),
-    }
     };
     let term = |term: &Value| {
         let fields = rules(term, "matchFields");

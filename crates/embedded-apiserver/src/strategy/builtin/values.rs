@@ -174,8 +174,8 @@ pub(super) fn immutable(
 pub(super) fn int_or_percent(value: &Value, path: &str, causes: &mut FieldErrors) {
     match value {
         Value::String(text) if percent(text).is_none() => {
-            let why = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
-                       '93%', regex used for validation is '[0-9]+%')";
+            let why = "a valid percent string must be a numeric string followed by an ending '%' \
+                       (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
             causes.push(FieldError::invalid_json(path, value, why));
         }
         Value::Number(number) if number.as_i64().is_some_and(|number| number < 0) => {

@@ -71,7 +71,8 @@ fn validate_environment(container: &Value, path: &str, causes: &mut FieldErrors)
         if name.is_empty() {
             causes.push(FieldError::required(format!("{path}.name"), ""));
         } else if name.contains(|c: char| c == '=' || !(' '..='~').contains(&c)) {
-            let why = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+            let why = "a valid environment variable name must consist only of printable ASCII \
+                       characters other than '='";
             causes.push(FieldError::invalid(format!("{path}.name"), name, why));
         }
         let Some(from) = variable.get("valueFrom") else { continue };
@@ -86,7 +87,8 @@ fn validate_environment(container: &Value, path: &str, causes: &mut FieldErrors)
         }
         match sources {
             0 => {
-                let why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef`, or \
+                let why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, \
+                           `secretKeyRef`, or \
                            `fileKeyRef`";
                 causes.push(FieldError::invalid(field.as_str(), "", why));
             }

@@ -140,7 +140,8 @@ fn validate_toleration(toleration: &Value, path: &str, causes: &mut FieldErrors)
         causes.push(FieldError::invalid(format!("{path}.key"), key, why));
     }
     if key.is_empty() && operator != "Exists" {
-        let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        let why = "operator must be Exists when `key` is empty, which means \"match all values and \
+                   all keys\"";
         causes.push(FieldError::invalid(format!("{path}.operator"), operator, why));
     }
     if toleration.get("tolerationSeconds").is_some() && effect != "NoExecute" {

@@ -20,7 +20,8 @@ pub(in crate::strategy::builtin) fn add_warnings(
         .is_some_and(|seconds| seconds < 0)
     {
         warnings.push(format!(
-            "{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
+            "{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid \
+             and will be treated as 1"
         ));
     }
     for (at, spread) in
@@ -61,7 +62,8 @@ fn of_resources(container: &Value, path: &str, warnings: &mut Vec<String>) {
                 && Quantity::parse(text).is_ok_and(|quantity| !quantity.is_whole())
             {
                 warnings.push(format!(
-                    "{path}.resources.{sort}[{of}]: fractional byte value {text:?} is invalid, must be an integer"
+                    "{path}.resources.{sort}[{of}]: fractional byte value {text:?} is invalid, \
+                     must be an integer"
                 ));
             }
         }
@@ -116,7 +118,8 @@ fn of_ports(containers: &[(String, &Value)], warnings: &mut Vec<String>) {
         match named.iter().find(|(known, _)| *known == name) {
             _ if name.is_empty() => {}
             Some((_, first)) => warnings.push(format!(
-                "{at}: duplicate port name {name:?} with {first}, services and probes that select ports by name will use \
+                "{at}: duplicate port name {name:?} with {first}, services and probes \
+                 that select ports by name will use \
                  {first}"
             )),
             None => named.push((name, at)),

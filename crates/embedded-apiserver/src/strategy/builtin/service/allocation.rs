@@ -102,7 +102,8 @@ pub(crate) fn allocate(
     let nameless = old.is_none() && !dry_run && metadata::text(service, "name").is_empty();
     let ownerless = |address: Ipv4Addr| {
         format!(
-            "IPAddress.networking.k8s.io \"{address}\" is invalid: spec.parentRef.name: Required value"
+            "IPAddress.networking.k8s.io \"{address}\" is invalid: spec.parentRef.name: \
+             Required value"
         )
     };
     let Some(Value::Object(spec)) = service.get_mut("spec") else { return Ok(()) };
@@ -227,7 +228,8 @@ fn allocate_ports(
             } else if !PORTS.contains(&narrow) {
                 let (first, last) = (PORTS.start(), PORTS.end());
                 Some(format!(
-                    "provided port is not in the valid range. The range of valid ports is {first}-{last}"
+                    "provided port is not in the valid range. The range of valid ports is \
+                     {first}-{last}"
                 ))
             } else if taken.ports.contains(&narrow) {
                 Some("provided port is already allocated".to_owned())

@@ -112,7 +112,8 @@ fn validate_duplicate_ports(spec: &Value, causes: &mut FieldErrors) {
                 } else {
                     // As Go writes its own type.
                     let shown = format!(
-                        "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\
+                        "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\
+                         \"Port\":{number},\"TargetPort\":0,\
                          \"NodePort\":0}}",
                         pair.0
                     );
