@@ -1,39 +1,40 @@
-//! The kinds that every cluster has, and what differs between them. What can be data is a row of
-//! [`rows`], or was recorded of the real server; the rest are rules, a file for each family of
-//! kinds.
+//! The names by which other files ask for a built-in kind. Its rules are in `strategy/builtin/`.
 
-mod access;
-mod deployments;
-mod endpoints;
-pub(crate) mod event;
-pub(crate) mod jobs;
-mod leases;
-mod nodes;
-mod pod_checks;
-mod pods;
-mod rows;
 pub(crate) mod reviews;
 pub(crate) mod rules;
-mod selectors;
-pub(crate) mod services;
 mod shape;
-pub(crate) mod storage;
-mod topology;
 pub(crate) mod unserved;
-mod values;
-mod warnings;
 
-use std::sync::Arc;
+/// The table of Events.
+#[cfg(feature = "actors")]
+pub(crate) mod event {
+    pub(crate) use crate::strategy::builtin::event::STORAGE;
+}
 
-use serde_json::Value;
+/// The generated selector of Jobs.
+pub(crate) mod jobs {
+    pub(crate) use crate::strategy::builtin::job::selector::validate_generated as check_generated;
+}
 
-use crate::builtin::rows::{Generation, ROWS, Row};
+/// Addresses and ports of Services.
+pub(crate) mod services {
+    pub(crate) use crate::strategy::builtin::service::allocation;
+}
+
+/// The size of claims.
+pub(crate) mod storage {
+    pub(crate) use crate::strategy::builtin::persistent_volume_claim::grows;
+}
+
 pub(crate) use crate::builtin::shape::Source;
 pub(crate) use crate::builtin::shape::canonical as canonical_message;
 pub(crate) use crate::builtin::shape::metadata as canonical_metadata;
-use crate::kind::{Codec, Kind, api_version};
-use crate::metadata::{self, Object};
+use crate::kind::{Kind, api_version};
+use crate::metadata::Object;
 use crate::recorded::types::TYPES;
+use crate::strategy::Strategy;
+use crate::strategy::builtin::scale::SCALE;
+use crate::strategy::builtin::{KINDS, Row};
 
 /// A built-in kind: its types are decoded, and its own rules hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,72 +65,65 @@ pub(crate) enum Builtin {
     ServiceAccount,
     StorageClass,
     Volume,
+    /// A kind without rules of its own, by its place in the table of kinds.
+    Generic(usize),
 }
+
+/// The kinds that have a name here, in the order of the table of kinds. Kinds without rules of
+/// their own follow them there.
+const NAMED: [Builtin; 24] = [
+    Builtin::Definition,
+    Builtin::Claim,
+    Builtin::Volume,
+    Builtin::ConfigMap,
+    Builtin::Event,
+    Builtin::EventV1,
+    Builtin::Namespace,
+    Builtin::Node,
+    Builtin::Pod,
+    Builtin::Secret,
+    Builtin::ServiceAccount,
+    Builtin::Service,
+    Builtin::Endpoints,
+    Builtin::EndpointSlice,
+    Builtin::Deployment,
+    Builtin::ReplicaSet,
+    Builtin::Job,
+    Builtin::Lease,
+    Builtin::LeaseCandidate,
+    Builtin::Role,
+    Builtin::RoleBinding,
+    Builtin::ClusterRole,
+    Builtin::ClusterRoleBinding,
+    Builtin::StorageClass,
+];
 
 /// All built-in kinds, and which each is.
 pub(crate) fn kinds() -> impl Iterator<Item = (Kind, Builtin)> {
-    ROWS.iter().map(|row| (kind(row), row.builtin))
-}
-
-fn kind(row: &Row) -> Kind {
-    let new = if row.namespaced { Kind::namespaced } else { Kind::cluster_scoped };
-    let kind = new(row.group, row.version, row.kind, row.plural).status(row.status);
-    let kind = row.short_names.iter().fold(kind, |kind, name| kind.short_name(name));
-    let kind = row.categories.iter().fold(kind, |kind, name| kind.category(name));
-    let kind = row.selectable.iter().fold(kind, |kind, path| kind.selectable_field(path));
-    let kind = match row.builtin {
-        Builtin::Deployment | Builtin::ReplicaSet => {
-            kind.scale("spec.replicas", "status.replicas", Some("spec.selector"))
-        }
-        _ => kind,
-    };
-    match row.builtin {
-        // The two groups of Event have one table, and the rules of the older one.
-        Builtin::EventV1 => {
-            kind.stored_as("/events").refused_as_of("").codec(Arc::new(event::EventsV1))
-        }
-        Builtin::Event => kind.codec(Arc::new(event::Reporters)),
-        Builtin::Pod | Builtin::Node | Builtin::Job => kind.codec(Arc::new(row.builtin)),
-        _ => kind,
-    }
-}
-
-impl Codec for Builtin {
-    fn converts(&self, _revision: u64) -> bool {
-        false
-    }
-
-    fn to_version(&self, object: Object, _revision: u64) -> Object {
-        object
-    }
-
-    fn to_storage(&self, object: Object) -> Object {
-        object
-    }
-
-    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
-        let flag = |pointer: &str| {
-            object.pointer(pointer).and_then(Value::as_bool).unwrap_or(false).to_string()
-        };
-        match (self, path) {
-            (Self::Pod, "spec.hostNetwork") => Some(flag("/spec/hostNetwork")),
-            (Self::Node, "spec.unschedulable") => Some(flag("/spec/unschedulable")),
-            (Self::Job, "status.successful") => {
-                let succeeded = object.pointer("/status/succeeded").and_then(Value::as_i64);
-                Some(succeeded.unwrap_or(0).to_string())
-            }
-            _ => None,
-        }
-    }
+    KINDS
+        .iter()
+        .enumerate()
+        .map(|(at, row)| (row.to_kind(), NAMED.get(at).copied().unwrap_or(Builtin::Generic(at))))
 }
 
 impl Builtin {
-    fn row(self) -> Option<&'static Row> {
-        ROWS.iter().find(|row| row.builtin == self)
+    /// Its names and its strategy.
+    fn row(self) -> &'static Row {
+        let at = match self {
+            Self::Scale => None,
+            Self::Generic(at) => Some(at),
+            named => NAMED.iter().position(|of| *of == named),
+        };
+        at.and_then(|at| KINDS.get(at)).copied().unwrap_or(&SCALE)
     }
 
-    /// The object's one form, as Go's types have it; what they do not have falls out, and its name
-    /// into `unknown`.
+    /// Its rules.
+    pub(crate) fn strategy(self) -> &'static dyn Strategy {
+        self.row().strategy
+    }
+
+    /// The object's one form, as Go's types have it. Unknown members are dropped, and their names
+    /// are added to `unknown`.
     ///
     /// # Errors
     ///
@@ -159,77 +153,41 @@ impl Builtin {
 
     /// Its Go type.
     pub(crate) fn message(self) -> Option<usize> {
-        match self {
-            Self::Scale => TYPES.kind("autoscaling/v1", "Scale"),
-            _ => self
-                .row()
-                .and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
-        }
+        let row = self.row();
+        TYPES.kind(&api_version(row.group, row.version), row.kind)
     }
 
     /// PUT of a missing object creates it.
     pub(crate) fn creates_on_update(self) -> bool {
-        self.row().is_some_and(|row| row.creates_on_update)
+        self.strategy().creates_on_update()
     }
 
     /// PUT without a resourceVersion overwrites whatever is there.
     pub(crate) fn updates_unconditionally(self) -> bool {
-        self.row().is_some_and(|row| row.updates_unconditionally)
+        self.strategy().updates_unconditionally()
     }
 
     pub(crate) fn has_generation(self) -> bool {
-        self.row().is_some_and(|row| row.generation != Generation::None)
+        self.strategy().generation().exists()
     }
 
     /// Whether a change of an object counts a generation.
     pub(crate) fn bumps_generation(self, new: &Object, old: &Object) -> bool {
-        let differs = |member: &str| new.get(member) != old.get(member);
-        match self.row().map_or(Generation::None, |row| row.generation) {
-            Generation::None => false,
-            Generation::Spec => differs("spec"),
-            Generation::SpecAndAnnotations => {
-                differs("spec")
-                    || metadata::get(new, "annotations") != metadata::get(old, "annotations")
-            }
-            Generation::Content => {
-                // Labels are content there, too: pkg/registry/discovery/endpointslice/strategy.go.
-                let mut names = new.keys().chain(old.keys());
-                names.any(|name| name != "metadata" && differs(name))
-                    || metadata::get(new, "labels") != metadata::get(old, "labels")
-            }
-        }
+        self.strategy().generation().is_counted(new, old)
     }
 
     /// DELETE answers with the object; the other kinds with a Status.
     pub(crate) fn delete_answers_object(self) -> bool {
-        self.row().is_some_and(|row| row.delete_answers_object)
+        self.strategy().delete_answers_object()
     }
 
-    /// Whether its finalizers are checked as `ValidateObjectMeta` of pkg/apis/core/validation does;
-    /// what is younger uses apimachinery's.
-    pub(crate) const fn has_old_finalizers(self) -> bool {
-        !matches!(self, Self::Event | Self::Lease | Self::LeaseCandidate | Self::Definition)
-    }
-
-    /// Whether an update of it is checked by the whole of `ValidateObjectMeta`, which looks at
-    /// generateName too.
-    pub(crate) const fn checks_base_of_updates(self) -> bool {
-        !matches!(
-            self,
-            Self::Definition
-                | Self::Deployment
-                | Self::Event
-                | Self::EventV1
-                | Self::Lease
-                | Self::LeaseCandidate
-                | Self::ReplicaSet
-                | Self::Scale
-                | Self::Service
-        )
+    /// Whether finalizers without a domain must be known ones.
+    pub(crate) fn has_old_finalizers(self) -> bool {
+        self.strategy().validates_finalizer_names()
     }
 
     /// A warning in every answer about the kind.
     pub(crate) fn deprecated(self) -> Option<&'static str> {
-        self.row().and_then(|row| row.deprecated)
+        self.strategy().deprecation()
     }
 }

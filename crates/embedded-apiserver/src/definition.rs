@@ -19,8 +19,8 @@ mod tests;
 
 use serde_json::{Value, json};
 
+use crate::kind::Kind;
 use crate::metadata::Object;
-use crate::resource::ServedResource;
 
 pub(crate) use crate::definition::check::{check, check_status};
 pub(crate) use crate::definition::registered::{Ended, Registered};
@@ -97,6 +97,6 @@ pub(crate) fn not_implemented(object: &Object) -> Option<String> {
 }
 
 /// `widgets.example.com`, of the definition of a kind.
-pub(crate) fn name_of(kind: &ServedResource) -> String {
+pub(crate) fn name_of(kind: &Kind) -> String {
     format!("{}.{}", kind.plural(), kind.group())
 }

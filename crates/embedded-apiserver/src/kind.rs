@@ -51,13 +51,19 @@ pub struct Kind {
 #[doc(alias = "ObjectConvertor")]
 pub(crate) trait Codec: fmt::Debug + Send + Sync {
     /// Whether an object that was written at `revision` must be converted before it is shown.
-    fn converts(&self, revision: u64) -> bool;
+    fn converts(&self, _revision: u64) -> bool {
+        false
+    }
 
     /// From the stored form, written at `revision`, to the form of this version.
-    fn to_version(&self, object: Object, revision: u64) -> Object;
+    fn to_version(&self, object: Object, _revision: u64) -> Object {
+        object
+    }
 
     /// From the form of this version to the stored one.
-    fn to_storage(&self, object: Object) -> Object;
+    fn to_storage(&self, object: Object) -> Object {
+        object
+    }
 
     /// Where a selectable field is in the stored form.
     fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {

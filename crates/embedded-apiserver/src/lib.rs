@@ -23,6 +23,7 @@ mod definition;
 mod json_path;
 mod json_syntax;
 mod registry;
+mod strategy;
 mod builtin;
 mod route;
 mod query;

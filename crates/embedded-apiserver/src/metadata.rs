@@ -6,9 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
-use crate::status::{FieldError, FieldErrors};
 use k8s_value::go_json::go_json;
 use k8s_value::names;
+use k8s_value::{FieldError, FieldErrors};
 
 /// An object as members; apiVersion and kind are taken off.
 pub(crate) type Object = Map<String, Value>;

@@ -12,6 +12,7 @@ use crate::definition::Served;
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::openapi::schema;
+use crate::strategy::{Custom, Strategy};
 
 /// All kinds that every cluster has and that have objects.
 pub(crate) fn built_in() -> impl Iterator<Item = ServedResource> {
@@ -24,10 +25,17 @@ pub(crate) struct ServedResource {
     info: Kind,
     /// Of one of Kubernetes' own: which rules hold.
     pub(crate) builtin: Option<Builtin>,
-    definition: Option<Arc<Served>>,
+    rules: Rules,
     schema: Option<Value>,
-    /// Read from its schema when somebody first writes to it.
+    /// Read from its schema at the first write.
     types: OnceLock<Types>,
+}
+
+/// Where its strategy is.
+#[derive(Debug)]
+enum Rules {
+    BuiltIn(&'static dyn Strategy),
+    Custom(Box<Custom>),
 }
 
 impl Deref for ServedResource {
@@ -39,21 +47,24 @@ impl Deref for ServedResource {
 }
 
 impl ServedResource {
-    /// A kind without rules of its own.
-    pub(crate) const fn new(info: Kind) -> Self {
-        Self { info, builtin: None, definition: None, schema: None, types: OnceLock::new() }
+    /// A custom kind that was registered by hand.
+    pub(crate) fn new(info: Kind) -> Self {
+        let rules = Rules::Custom(Box::new(Custom::registered(info.clone())));
+        Self { info, builtin: None, rules, schema: None, types: OnceLock::new() }
     }
 
     /// One of Kubernetes' own, with its rules.
     pub(crate) fn built_in(info: Kind, builtin: Builtin) -> Self {
-        Self { builtin: Some(builtin), ..Self::new(info.built_in()) }
+        let rules = Rules::BuiltIn(builtin.strategy());
+        Self { builtin: Some(builtin), rules, ..Self::new(info.built_in()) }
     }
 
     /// A version of a definition, with its `openAPIV3Schema`.
     pub(crate) fn defined(info: Kind, served: Served, schema: Option<Value>) -> Self {
         let served = Arc::new(served);
         let info = info.codec(Arc::clone(&served) as _);
-        Self { definition: Some(served), schema, ..Self::new(info) }
+        let rules = Rules::Custom(Box::new(Custom::defined(info.clone(), served)));
+        Self { rules, schema, ..Self::new(info) }
     }
 
     /// `openAPIV3Schema` of a definition's version; none for kinds that are built in or were
@@ -63,8 +74,19 @@ impl ServedResource {
     }
 
     /// What its definition says of it; none for kinds that are built in or were registered by hand.
-    pub(crate) const fn definition(&self) -> Option<&Arc<Served>> {
-        self.definition.as_ref()
+    pub(crate) fn definition(&self) -> Option<&Arc<Served>> {
+        match &self.rules {
+            Rules::BuiltIn(_) => None,
+            Rules::Custom(custom) => custom.definition(),
+        }
+    }
+
+    /// Its rules.
+    pub(crate) fn strategy(&self) -> &dyn Strategy {
+        match &self.rules {
+            Rules::BuiltIn(strategy) => *strategy,
+            Rules::Custom(custom) => &**custom,
+        }
     }
 
     /// Subresources that the real server has for such a kind and this one has not: 501, where any
@@ -72,7 +94,7 @@ impl ServedResource {
     pub(crate) fn has_unserved(&self, subresource: &str) -> bool {
         match self.builtin {
             Some(_) => unserved::is_subresource(&self.api_version(), self.plural(), subresource),
-            None => self.definition.is_none() && subresource == "scale",
+            None => self.definition().is_none() && subresource == "scale",
         }
     }
 

@@ -5,7 +5,6 @@ mod labels;
 
 use std::collections::BTreeSet;
 
-use crate::builtin::Builtin;
 use crate::resource::ServedResource;
 use crate::status::Status;
 use crate::stored::Stored;
@@ -69,10 +68,8 @@ impl Selector {
                         format!(
                             "{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
                         )
-                    } else if kind.builtin == Some(Builtin::Job) {
-                        format!("field label {path:?} not supported for Job")
                     } else {
-                        format!("field label not supported: {path}")
+                        kind.strategy().why_unselectable(path)
                     }));
                 }
                 requirement.path = kind.stored_path(path).into_owned();

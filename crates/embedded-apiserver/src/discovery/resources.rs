@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::builtin::Builtin;
 use crate::builtin::reviews;
 use crate::registry::Registry;
 use crate::resource::ServedResource;
@@ -33,25 +32,24 @@ const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs
 
 /// The verbs of a kind, in the order in which the real server says them.
 pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
-    match kind.builtin {
+    let mut verbs = match kind.builtin {
         None if reviews::is_review(kind) => vec!["create"],
-        Some(Builtin::Namespace) => {
-            vec!["create", "delete", "get", "list", "patch", "update", "watch"]
-        }
         Some(_) => {
             vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
         }
         None => {
             vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
         }
-    }
+    };
+    verbs.retain(|verb| *verb != "deletecollection" || kind.strategy().deletes_collections());
+    verbs
 }
 
 /// The subresources that are served. Those that the real server has and this one answers with 501
 /// are not among them: clients look here for what they may use.
 pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     let mut all = Vec::new();
-    if kind.builtin == Some(Builtin::Namespace) {
+    if kind.strategy().has_finalize() {
         all.push(FINALIZE);
     }
     if kind.has_status() {

@@ -8,11 +8,11 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
-use crate::builtin::services::allocation::HandedOut;
 use crate::clock::Clock;
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::store::state::Window;
+use crate::strategy::AllocationCounts;
 
 /// Switches that hold for the life of a server.
 #[derive(Debug, Clone)]
@@ -38,8 +38,7 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
-    /// To Services.
-    pub(crate) handed_out: Mutex<HandedOut>,
+    pub(crate) allocated: Mutex<AllocationCounts>,
     /// Knows the users of tokens.
     pub(crate) front: Front,
 }
@@ -55,7 +54,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, handed_out) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, admission, handed_out, front }
+        let (admission, allocated) = (Arc::default(), Mutex::default());
+        Self { options, clock, registry, store, access, admission, allocated, front }
     }
 }

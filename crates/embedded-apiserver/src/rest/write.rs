@@ -507,7 +507,7 @@ fn allocate(
     }
     let mut taken = allocation::Taken::default();
     transaction.list(&kind.storage).iter().for_each(|service| taken.add(&service.object()));
-    let given = &mut api.handed_out.lock();
+    let given = &mut api.allocated.lock();
     let allocated = allocation::allocate(object, old, &taken, given, dry_run);
     allocated.map_err(|causes| Status::invalid(kind, name, &causes))
 }

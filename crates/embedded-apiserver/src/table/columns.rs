@@ -52,7 +52,9 @@ const UNSET: &str = "<unset>";
 pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
-        Some(Builtin::Definition) => const { &[NAME, column("Created At", Created)] },
+        Some(Builtin::Definition | Builtin::Generic(_)) => {
+            const { &[NAME, column("Created At", Created)] }
+        }
         None => const { &[NAME, column("Age", Created)] },
         Some(Builtin::Scale) => {
             const {

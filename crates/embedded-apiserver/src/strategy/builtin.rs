@@ -1,0 +1,66 @@
+//! The kinds that every cluster has: a file for each kind that has rules of its own, and the table
+//! of all.
+
+mod config_data;
+mod config_map;
+mod custom_resource_definition;
+mod deployment;
+mod endpoint_slice;
+mod endpoints;
+pub(crate) mod event;
+pub(crate) mod job;
+mod label_selector;
+mod lease;
+mod lease_candidate;
+pub(crate) mod members;
+mod namespace;
+mod node;
+mod persistent_volume;
+pub(crate) mod persistent_volume_claim;
+mod pod;
+mod pod_spec;
+mod replica_set;
+mod role;
+mod role_binding;
+mod row;
+pub(crate) mod scale;
+mod secret;
+pub(crate) mod service;
+mod service_account;
+mod storage_class;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod values;
+mod volume_values;
+mod workload;
+
+pub(crate) use crate::strategy::builtin::row::Row;
+
+/// All built-in kinds. A kind without rules of its own is a row that stands here, at the end.
+pub(crate) static KINDS: &[&Row] = &[
+    &custom_resource_definition::CUSTOM_RESOURCE_DEFINITION,
+    &persistent_volume_claim::PERSISTENT_VOLUME_CLAIM,
+    &persistent_volume::PERSISTENT_VOLUME,
+    &config_map::CONFIG_MAP,
+    &event::CORE_EVENT,
+    &event::EVENT,
+    &namespace::NAMESPACE,
+    &node::NODE,
+    &pod::POD,
+    &secret::SECRET,
+    &service_account::SERVICE_ACCOUNT,
+    &service::SERVICE,
+    &endpoints::ENDPOINTS,
+    &endpoint_slice::ENDPOINT_SLICE,
+    &deployment::DEPLOYMENT,
+    &replica_set::REPLICA_SET,
+    &job::JOB,
+    &lease::LEASE,
+    &lease_candidate::LEASE_CANDIDATE,
+    &role::ROLE,
+    &role_binding::ROLE_BINDING,
+    &role::CLUSTER_ROLE,
+    &role_binding::CLUSTER_ROLE_BINDING,
+    &storage_class::STORAGE_CLASS,
+];

@@ -1,0 +1,83 @@
+//! CustomResourceDefinitions.
+
+use jiff::Timestamp;
+use k8s_value::FieldErrors;
+
+use crate::clock;
+use crate::definition;
+use crate::kind::Kind;
+use crate::metadata::Object;
+use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::{Creation, Deletion, Generation, Propagation, Strategy, Write};
+
+pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
+    group: "apiextensions.k8s.io",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    status: true,
+    short_names: &["crd", "crds"],
+    categories: &["api-extensions"],
+    strategy: &CustomResourceDefinition,
+    ..CLUSTER
+};
+
+/// As pkg/registry/customresourcedefinition of k8s.io/apiextensions-apiserver.
+#[derive(Debug)]
+struct CustomResourceDefinition;
+
+impl Strategy for CustomResourceDefinition {
+    fn default(&self, object: &mut Object) {
+        definition::default(object);
+    }
+
+    fn prepare_create(&self, object: &mut Object, _creation: Creation) {
+        definition::prepare_create(object);
+    }
+
+    fn prepare_update(&self, object: &mut Object, _old: &Object) {
+        definition::remember_storage(object);
+    }
+
+    fn validates_generate_name_of_updates(&self) -> bool {
+        false
+    }
+
+    fn validates_finalizer_names(&self) -> bool {
+        false
+    }
+
+    fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
+        match write.subresource {
+            Some("status") => definition::check_status(object, causes),
+            _ => definition::check(object, write.old, causes),
+        }
+    }
+
+    fn not_implemented(&self, object: &Object) -> Option<String> {
+        definition::not_implemented(object)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Spec
+    }
+
+    fn updates_unconditionally(&self) -> bool {
+        false
+    }
+
+    fn storage_prefix(&self, kind: &Kind) -> String {
+        format!("{}/{}", kind.group(), kind.plural())
+    }
+
+    fn deletion(&self) -> Deletion {
+        Deletion::Cleanup
+    }
+
+    fn delete_answers_object(&self) -> bool {
+        true
+    }
+
+    fn mark_deleted(&self, object: &mut Object, _propagation: Propagation<'_>, now: Timestamp) {
+        definition::mark_deleted(object, &clock::seconds(now));
+    }
+}

@@ -1,0 +1,331 @@
+//! Jobs.
+
+pub(crate) mod selector;
+
+use std::sync::Arc;
+
+use k8s_value::{FieldError, FieldErrors, names};
+use serde_json::{Value, json};
+
+use crate::kind::Codec;
+use crate::metadata::{self, Object};
+use crate::strategy::builtin::job::selector::{
+    default_labels, generate, has_no_labels, validate_generated,
+};
+use crate::strategy::builtin::members::{at, fill, members, text};
+use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::builtin::values::{immutable, not_negative};
+use crate::strategy::builtin::{label_selector, pod_spec, workload};
+use crate::strategy::{Creation, Dependents, Generation, Strategy, Write};
+
+pub(super) static JOB: Row = Row {
+    group: "batch",
+    kind: "Job",
+    plural: "jobs",
+    status: true,
+    categories: &["all"],
+    selectable: &["status.successful"],
+    codec: Some(|| Arc::new(Job)),
+    strategy: &Job,
+    ..NAMESPACED
+};
+
+#[derive(Debug)]
+struct Job;
+
+impl Codec for Job {
+    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
+        let succeeded = || object.pointer("/status/succeeded")?.as_i64();
+        (path == "status.successful").then(|| succeeded().unwrap_or(0).to_string())
+    }
+}
+
+impl Strategy for Job {
+    fn default(&self, object: &mut Object) {
+        default_spec(object);
+        pod_spec::default_template(object);
+        default_labels(object);
+    }
+
+    fn prepare_create(&self, object: &mut Object, _creation: Creation) {
+        generate(object);
+        object.insert("status".to_owned(), json!({}));
+    }
+
+    fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
+        if write.subresource.is_none() {
+            validate_generated(object, causes);
+        }
+        validate_spec(object, causes);
+    }
+
+    fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
+        validate_change(object, old, causes);
+    }
+
+    fn validate_status_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
+        validate_status(object, old, causes);
+    }
+
+    fn has_warnings(&self) -> bool {
+        true
+    }
+
+    fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
+        workload::warnings(object, old)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Spec
+    }
+
+    fn leaves_unsaid(&self, object: &Object, _old: Option<&Object>) -> bool {
+        has_no_labels(object)
+    }
+
+    fn why_unselectable(&self, path: &str) -> String {
+        format!("field label {path:?} not supported for Job")
+    }
+
+    fn dependents(&self) -> Dependents {
+        Dependents::Orphan(
+            "child pods are preserved by default when jobs are deleted; set \
+             propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
+             suppress this warning",
+        )
+    }
+}
+
+#[doc(alias = "SetDefaults_Job")]
+fn default_spec(object: &mut Object) {
+    let has = |object: &Object, member: &str| at(object, &format!("spec.{member}")).is_some();
+    if !has(object, "completions") && !has(object, "parallelism") {
+        fill(object, "spec", &[("completions", json!(1))]);
+    }
+    let limit = if has(object, "backoffLimitPerIndex") { i32::MAX } else { 6 };
+    let replacement =
+        if has(object, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    fill(
+        object,
+        "spec",
+        &[
+            ("parallelism", json!(1)),
+            ("backoffLimit", json!(limit)),
+            ("completionMode", json!("NonIndexed")),
+            ("suspend", json!(false)),
+            ("podReplacementPolicy", json!(replacement)),
+            ("manualSelector", json!(false)),
+        ],
+    );
+}
+
+#[doc(alias = "ValidateJobSpec")]
+fn validate_spec(object: &Object, causes: &mut FieldErrors) {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    not_negative(
+        spec,
+        "spec",
+        &[
+            "parallelism",
+            "completions",
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "ttlSecondsAfterFinished",
+            "backoffLimitPerIndex",
+            "maxFailedIndexes",
+        ],
+        causes,
+    );
+    let has = |member: &str| spec.get(member).is_some_and(|value| !value.is_null());
+    if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
+        causes.push(FieldError::required(
+            "spec.backoffLimitPerIndex",
+            "when maxFailedIndexes is specified",
+        ));
+    }
+    validate_mode(object, causes);
+    validate_replacement(object, causes);
+    pod_spec::validate_template(at(object, "spec.template"), "spec.template", causes);
+    validate_restarts(object, causes);
+    let selector = at(object, "spec.selector");
+    match selector {
+        None => causes.push(FieldError::required("spec.selector", "")),
+        Some(selector) => label_selector::validate(selector, "spec.selector", causes),
+    }
+    let labels = at(object, "spec.template.metadata.labels");
+    let matches =
+        selector.is_some_and(|selector| label_selector::matches(selector, &members(labels)));
+    if !matches && selector.is_none_or(label_selector::is_usable) {
+        let why = "`selector` does not match template `labels`";
+        let labels = labels.unwrap_or(&Value::Null);
+        causes.push(FieldError::invalid_json("spec.template.metadata.labels", labels, why));
+    }
+}
+
+fn validate_replacement(object: &Object, causes: &mut FieldErrors) {
+    let has_policy = at(object, "spec.podFailurePolicy").is_some();
+    let replacement = text(object, "spec.podReplacementPolicy");
+    match (has_policy, replacement) {
+        (_, "") | (true, "Failed") | (false, "Failed" | "TerminatingOrFailed") => {}
+        (true, other) => {
+            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &["Failed"]))
+        }
+        (false, other) => {
+            let supported = ["Failed", "TerminatingOrFailed"];
+            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &supported));
+        }
+    }
+}
+
+fn validate_restarts(object: &Object, causes: &mut FieldErrors) {
+    let has_policy = at(object, "spec.podFailurePolicy").is_some();
+    let field = "spec.template.spec.restartPolicy";
+    match text(object, field) {
+        "" | "Always" => {
+            causes.push(FieldError::required(field, "valid values: \"OnFailure\", \"Never\""))
+        }
+        "OnFailure" if has_policy => {
+            let why = "only \"Never\" is supported when podFailurePolicy is specified";
+            causes.push(FieldError::invalid(field, "OnFailure", why));
+        }
+        "OnFailure" | "Never" => {}
+        other => causes.push(FieldError::unsupported(field, other, &["OnFailure", "Never"])),
+    }
+}
+
+fn validate_mode(object: &Object, causes: &mut FieldErrors) {
+    let number = |member: &str| at(object, &format!("spec.{member}")).and_then(Value::as_i64);
+    let mode = at(object, "spec.completionMode").and_then(Value::as_str).unwrap_or("NonIndexed");
+    match mode {
+        "NonIndexed" => {
+            for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+                if let Some(value) = number(member) {
+                    let why = "requires indexed completion mode";
+                    causes.push(FieldError::invalid_json(
+                        format!("spec.{member}"),
+                        &value.into(),
+                        why,
+                    ));
+                }
+            }
+        }
+        "Indexed" => match number("completions") {
+            None => causes
+                .push(FieldError::required("spec.completions", "when completion mode is Indexed")),
+            Some(completions) => {
+                let name =
+                    format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
+                if completions > 0 && names::wrong_label(&name).is_some() {
+                    let why = format!("will not able to create pod with invalid DNS label: {name}");
+                    causes.push(FieldError::invalid(
+                        "metadata.name",
+                        metadata::text(object, "name"),
+                        &why,
+                    ));
+                }
+            }
+        },
+        other => causes.push(FieldError::unsupported(
+            "spec.completionMode",
+            other,
+            &["NonIndexed", "Indexed"],
+        )),
+    }
+}
+
+#[doc(alias = "ValidateJobUpdate")]
+fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
+    let mut stay = |members: &[&str]| {
+        for member in members {
+            let path = format!("spec.{member}");
+            immutable(at(object, &path), at(old, &path), &path, causes);
+        }
+    };
+    let is_indexed = text(object, "spec.completionMode") == "Indexed";
+    if !is_indexed {
+        stay(&["completions"]);
+    }
+    let is_suspended = is_suspended_and_unstarted(old);
+    if !is_suspended {
+        stay(&["template"]);
+    }
+    stay(&[
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
+    ]);
+    if is_suspended {
+        let spec = |object| without_directives(at(object, "spec.template.spec"));
+        immutable(Some(&spec(object)), Some(&spec(old)), "spec.template.spec", causes);
+    }
+    let selector = |object| at(object, "spec.selector");
+    label_selector::immutable(selector(object), selector(old), "spec.selector", causes);
+    // The indexes of a Job grow and shrink with the pods that run at once.
+    let (completions, parallelism) =
+        (at(object, "spec.completions"), at(object, "spec.parallelism"));
+    if let Some(completions) =
+        completions.filter(|now| is_indexed && Some(*now) != at(old, "spec.completions"))
+        && Some(completions) != parallelism
+    {
+        let why = "can only be modified in tandem with spec.parallelism";
+        causes.push(FieldError::invalid_json("spec.completions", completions, why));
+    }
+}
+
+/// The spec of a template without what may change before any pod is made of it: where pods may go,
+/// and what they ask for.
+fn without_directives(spec: Option<&Value>) -> Value {
+    let mut spec = members(spec);
+    for member in ["nodeSelector", "tolerations", "schedulingGates", "affinity"] {
+        spec.remove(member);
+    }
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        containers
+            .filter_map(Value::as_object_mut)
+            .for_each(|container| drop(container.remove("resources")));
+    }
+    spec.into()
+}
+
+/// Checks the counts of pods.
+#[doc(alias = "ValidateJobStatusUpdate")]
+fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
+    let status = object.get("status").unwrap_or(&Value::Null);
+    not_negative(
+        status,
+        "status",
+        &["active", "succeeded", "failed", "ready", "terminating"],
+        causes,
+    );
+    let number = |object: &Object, member: &str| {
+        at(object, &format!("status.{member}")).and_then(Value::as_i64)
+    };
+    let (ready, active) = (number(object, "ready"), number(object, "active").unwrap_or(0));
+    let changed = ready != number(old, "ready") || active != number(old, "active").unwrap_or(0);
+    if let Some(ready) = ready.filter(|ready| changed && *ready > active) {
+        let why = "cannot set more ready pods than active";
+        causes.push(FieldError::invalid_json("status.ready", &ready.into(), why));
+    }
+    for member in ["failed", "succeeded"] {
+        let count = |object| number(object, member).unwrap_or(0);
+        // Of a Job by index only those are counted that are left: its indexes are what may not
+        // shrink.
+        let by_index = member == "succeeded" && text(object, "spec.completionMode") == "Indexed";
+        if count(object) < count(old) && !by_index {
+            let why = format!("cannot decrease the {member} counter");
+            causes.push(FieldError::invalid_json(
+                format!("status.{member}"),
+                &count(object).into(),
+                &why,
+            ));
+        }
+    }
+}
+
+/// Whether it may still change where its pods may go.
+fn is_suspended_and_unstarted(job: &Object) -> bool {
+    at(job, "spec.suspend") == Some(&Value::Bool(true)) && at(job, "status.startTime").is_none()
+}

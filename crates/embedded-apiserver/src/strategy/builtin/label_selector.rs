@@ -1,0 +1,112 @@
+//! `metav1.LabelSelector` in an object: whether it is valid, and whether it selects some labels.
+
+use k8s_value::{FieldError, FieldErrors, names};
+use serde_json::{Map, Value};
+
+use crate::strategy::builtin::members::{items, said};
+use crate::strategy::builtin::values::{IMMUTABLE, labels};
+
+const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
+
+#[doc(alias = "ValidateLabelSelector")]
+pub(super) fn validate(selector: &Value, path: &str, causes: &mut FieldErrors) {
+    labels(selector.get("matchLabels"), &format!("{path}.matchLabels"), causes);
+    let expressions = format!("{path}.matchExpressions");
+    for (path, expression) in items(selector.get("matchExpressions"), &expressions) {
+        let values = expression.get("values").and_then(Value::as_array).map_or(0, Vec::len);
+        match said(expression, "operator") {
+            "In" | "NotIn" if values == 0 => {
+                let why = "must be specified when `operator` is 'In' or 'NotIn'";
+                causes.push(FieldError::required(format!("{path}.values"), why));
+            }
+            "Exists" | "DoesNotExist" if values > 0 => {
+                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                causes.push(FieldError::forbidden(format!("{path}.values"), why));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => causes.push(FieldError::invalid(
+                format!("{path}.operator"),
+                other,
+                "not a valid selector operator",
+            )),
+        }
+        let key = said(expression, "key");
+        for why in names::wrongs_of_qualified_name(key) {
+            causes.push(FieldError::invalid(format!("{path}.key"), key, why));
+        }
+        for (path, value) in items(expression.get("values"), &format!("{path}.values")) {
+            let value = value.as_str().unwrap_or_default();
+            if let Some(why) = names::wrong_label_value(value) {
+                causes.push(FieldError::invalid(path, value, why));
+            }
+        }
+    }
+}
+
+/// As Go writes one: the labels first.
+pub(super) fn shown(selector: &Value) -> String {
+    let Value::Object(members) = selector else { return selector.to_string() };
+    let mut parts: Vec<String> = members
+        .get("matchLabels")
+        .map(|labels| format!("\"matchLabels\":{labels}"))
+        .into_iter()
+        .collect();
+    parts.extend(members.get("matchExpressions").map(|all| format!("\"matchExpressions\":{all}")));
+    format!("{{{}}}", parts.join(","))
+}
+
+/// A selector that may not change (`ValidateImmutableField`).
+pub(super) fn immutable(
+    new: Option<&Value>,
+    old: Option<&Value>,
+    path: &str,
+    causes: &mut FieldErrors,
+) {
+    if new != old {
+        causes.push(FieldError::invalid_shown(
+            path,
+            &shown(new.unwrap_or(&Value::Null)),
+            IMMUTABLE,
+        ));
+    }
+}
+
+/// Whether it says nothing at all.
+pub(super) fn is_empty(selector: &Value) -> bool {
+    let length = |member: &str| match selector.get(member) {
+        Some(Value::Object(members)) => members.len(),
+        Some(Value::Array(items)) => items.len(),
+        _ => 0,
+    };
+    length("matchLabels") + length("matchExpressions") == 0
+}
+
+/// Whether it can be turned into a selector: Go refuses unknown operators and missing values first.
+pub(super) fn is_usable(selector: &Value) -> bool {
+    let expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    expressions.into_iter().all(|expression| OPERATORS.contains(&said(expression, "operator")))
+}
+
+/// Whether it selects what has these labels.
+pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
+    let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let fits = |expression: &Value| {
+        let has = labels.get(said(expression, "key"));
+        let among = || {
+            let mut values =
+                expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            has.is_some_and(|has| values.any(|value| value == has))
+        };
+        match said(expression, "operator") {
+            "In" => among(),
+            "NotIn" => !among(),
+            "Exists" => has.is_some(),
+            "DoesNotExist" => has.is_none(),
+            _ => false,
+        }
+    };
+    let mut expressions =
+        selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    equal.into_iter().all(|(key, value)| labels.get(key) == Some(value)) && expressions.all(fits)
+}

@@ -1,0 +1,256 @@
+//! Pods.
+
+mod admission;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_value::quantity::Quantity;
+use k8s_value::{FieldError, FieldErrors, names};
+use serde_json::{Value, json};
+
+use crate::kind::Codec;
+use crate::metadata::{self, Object};
+use crate::strategy::builtin::members::{at, fill, items, said, text};
+use crate::strategy::builtin::pod_spec;
+use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::builtin::values::{address, immutable, subdomain};
+use crate::strategy::{Creation, Generation, Strategy, Write};
+
+pub(super) static POD: Row = Row {
+    kind: "Pod",
+    plural: "pods",
+    status: true,
+    short_names: &["po"],
+    categories: &["all"],
+    selectable: &[
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ],
+    codec: Some(|| Arc::new(Pod)),
+    strategy: &Pod,
+    ..NAMESPACED
+};
+
+#[derive(Debug)]
+struct Pod;
+
+impl Codec for Pod {
+    fn selectable_value(&self, object: &Value, path: &str) -> Option<String> {
+        let flag = || object.pointer("/spec/hostNetwork")?.as_bool();
+        (path == "spec.hostNetwork").then(|| flag().unwrap_or(false).to_string())
+    }
+}
+
+impl Strategy for Pod {
+    fn default(&self, object: &mut Object) {
+        fill(object, "spec", &[("enableServiceLinks", json!(true))]);
+        let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+        pod_spec::default_pod_spec(spec);
+        default_addresses(object);
+    }
+
+    fn admit(&self, object: &mut Object) -> Result<(), String> {
+        admission::admit(object)
+    }
+
+    fn prepare_create(&self, object: &mut Object, _creation: Creation) {
+        let status = json!({ "phase": "Pending", "qosClass": quality(object) });
+        object.insert("status".to_owned(), status);
+    }
+
+    fn prepare_update(&self, object: &mut Object, old: &Object) {
+        admission::prepare_update(object, old);
+    }
+
+    fn prepare_status_update(&self, object: &mut Object, old: &Object, _now: Timestamp) {
+        metadata::copy(old, object, "ownerReferences");
+        metadata::copy(old, object, "deletionTimestamp");
+        if let Some(quality) = at(old, "status.qosClass") {
+            fill(object, "status", &[("qosClass", quality.clone())]);
+        }
+    }
+
+    fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        pod_spec::validate_spec(spec, "spec", causes);
+        if write.old.is_none() {
+            pod_spec::validate_tokens(spec, causes);
+        }
+    }
+
+    fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
+        validate_change(object, old, causes);
+    }
+
+    fn validate_status_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
+        validate_status(object, old, causes);
+    }
+
+    fn has_warnings(&self) -> bool {
+        true
+    }
+
+    fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if old.is_some() {
+            return warnings;
+        }
+        pod_spec::add_warnings(&Value::Object(object.clone()), "", &mut warnings);
+        if let Some(why) = names::wrong_label(metadata::text(object, "name")) {
+            warnings.push(format!(
+                "metadata.name: this is used in the Pod's hostname, which can result in \
+                 surprising behavior; a DNS label is recommended: [{why}]"
+            ));
+        }
+        warnings
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Spec
+    }
+
+    fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
+        &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+    }
+
+    fn delete_answers_object(&self) -> bool {
+        true
+    }
+
+    fn deletes_gracefully(&self) -> bool {
+        true
+    }
+
+    /// A kubelet gets time to stop a pod that was given to a node and has not ended.
+    fn grace_period(&self, old: &Object, asked: Option<i64>) -> i64 {
+        // A second delete can only shorten the time.
+        if metadata::is_being_deleted(old) {
+            let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+            let given = given.unwrap_or(0);
+            return asked.map_or(given, |asked| asked.min(given));
+        }
+        let has_ended = matches!(text(old, "status.phase"), "Failed" | "Succeeded");
+        if text(old, "spec.nodeName").is_empty() || has_ended {
+            return 0;
+        }
+        let own = at(old, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64);
+        asked.or(own).unwrap_or(30)
+    }
+}
+
+/// Keeps one address and the list of all in step: the single one is authoritative.
+fn default_addresses(object: &mut Object) {
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    let single =
+        status.get("podIP").cloned().filter(|ip| ip.as_str().is_some_and(|ip| !ip.is_empty()));
+    let first = status.get("podIPs").and_then(|all| all.get(0)?.get("ip")).cloned();
+    match (single, first) {
+        (Some(single), first) if first.as_ref() != Some(&single) => {
+            status.insert("podIPs".to_owned(), json!([{ "ip": single }]));
+        }
+        (None, Some(first)) => drop(status.insert("podIP".to_owned(), first)),
+        _ => {}
+    }
+}
+
+#[doc(alias = "ComputePodQOS")]
+fn quality(object: &Object) -> &'static str {
+    let spec = at(object, "spec");
+    let lists =
+        ["containers", "initContainers"].iter().filter_map(|list| spec?.get(list)?.as_array());
+    let (mut some, mut all) = (false, true);
+    for container in lists.flatten() {
+        for of in ["cpu", "memory"] {
+            let amount = |sort: &str| {
+                let text = container.get("resources")?.get(sort)?.get(of)?.as_str()?;
+                Quantity::parse(text).ok().map(Quantity::nanos).filter(|nanos| *nanos > 0)
+            };
+            let (request, limit) = (amount("requests"), amount("limits"));
+            some |= request.is_some() || limit.is_some();
+            all &= limit.is_some() && request == limit;
+        }
+    }
+    match (some, all) {
+        (false, _) => "BestEffort",
+        (true, true) => "Guaranteed",
+        (true, false) => "Burstable",
+    }
+}
+
+/// Checks addresses, and what never changes.
+#[doc(alias = "ValidatePodStatusUpdate")]
+fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
+    immutable(at(object, "status.qosClass"), at(old, "status.qosClass"), "status.qosClass", causes);
+    for list in ["podIPs", "hostIPs"] {
+        let path = format!("status.{list}");
+        for (path, item) in items(at(object, &path), &path) {
+            address(said(item, "ip"), &path, causes);
+        }
+    }
+    let node = text(object, "status.nominatedNodeName");
+    if !node.is_empty() && node != text(old, "status.nominatedNodeName") {
+        subdomain(node, "status.nominatedNodeName", causes);
+    }
+}
+
+/// Images, the deadline and more tolerations may change.
+#[doc(alias = "ValidatePodUpdate")]
+fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
+    let spec = |object: &Object| {
+        object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    let (mut new, was) = (spec(object), spec(old));
+    let mut same_number = true;
+    for member in ["containers", "initContainers"] {
+        let count = |spec: &Object| spec.get(member).and_then(Value::as_array).map_or(0, Vec::len);
+        if count(&new) != count(&was) {
+            let why = "pod updates may not add or remove containers";
+            causes.push(FieldError::forbidden(format!("spec.{member}"), why));
+            same_number = false;
+        }
+    }
+    if !same_number {
+        return;
+    }
+    for member in ["containers", "initContainers"] {
+        let images = was.get(member).and_then(Value::as_array).into_iter().flatten();
+        let containers = new.get_mut(member).and_then(Value::as_array_mut).into_iter().flatten();
+        for (container, old) in containers.zip(images) {
+            if let (Some(container), Some(image)) = (container.as_object_mut(), old.get("image")) {
+                container.insert("image".to_owned(), image.clone());
+            }
+        }
+    }
+    let tolerations = |spec: &Object| spec.get("tolerations").and_then(Value::as_array).cloned();
+    let (before, now) =
+        (tolerations(&was).unwrap_or_default(), tolerations(&new).unwrap_or_default());
+    let only_more = before.iter().all(|toleration| now.contains(toleration));
+    let negative = at(old, "spec.terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|s| s < 0);
+    for (member, allowed) in [
+        ("activeDeadlineSeconds", true),
+        ("tolerations", only_more),
+        ("terminationGracePeriodSeconds", negative),
+    ] {
+        match was.get(member) {
+            _ if !allowed => {}
+            Some(value) => drop(new.insert(member.to_owned(), value.clone())),
+            None => drop(new.remove(member)),
+        }
+    }
+    if new != was {
+        let why = "pod updates may not change fields other than `spec.containers[*].image`,\
+                   `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
+                   (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
+                   (allow it to be set to 1 if it was previously negative)";
+        causes.push(FieldError::forbidden("spec", why));
+    }
+}

@@ -1,0 +1,78 @@
+//! What the admission plugins add to Pods: Priority and DefaultTolerationSeconds.
+
+use serde_json::{Map, Value, json};
+
+use crate::metadata::Object;
+use crate::strategy::builtin::members::at;
+
+/// Adds priority and tolerations to a new Pod.
+///
+/// # Errors
+///
+/// Says why a plugin refuses the Pod.
+pub(super) fn admit(object: &mut Object) -> Result<(), String> {
+    let Some(Value::Object(spec)) = object.get_mut("spec") else { return Ok(()) };
+    let class = spec.get("priorityClassName").and_then(Value::as_str).unwrap_or_default();
+    let priority = match class {
+        "" => 0,
+        "system-cluster-critical" => 2_000_000_000,
+        "system-node-critical" => 2_000_001_000,
+        other => return Err(format!("no PriorityClass with name {other} was found")),
+    };
+    if let Some(said) =
+        spec.get("priority").and_then(Value::as_i64).filter(|said| *said != priority)
+    {
+        return Err(format!(
+            "the integer value of priority ({said}) must not be provided in pod spec; priority \
+             admission controller computed {priority} from the given PriorityClass name"
+        ));
+    }
+    spec.insert("priority".to_owned(), priority.into());
+    let preemption = "PreemptLowerPriority";
+    if let Some(said) =
+        spec.get("preemptionPolicy").and_then(Value::as_str).filter(|said| *said != preemption)
+    {
+        return Err(format!(
+            "the string value of PreemptionPolicy ({said}) must not be provided in pod spec; \
+             priority admission controller computed {preemption} from the given PriorityClass name"
+        ));
+    }
+    spec.insert("preemptionPolicy".to_owned(), preemption.into());
+    add_tolerations(spec);
+    Ok(())
+}
+
+/// Keeps at an update what the plugins added to the Pod.
+pub(super) fn prepare_update(object: &mut Object, old: &Object) {
+    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    for member in ["priority", "preemptionPolicy"] {
+        if let (None, Some(value)) = (spec.get(member), at(old, &format!("spec.{member}"))) {
+            spec.insert(member.to_owned(), value.clone());
+        }
+    }
+    add_tolerations(spec);
+}
+
+/// A Pod that does not tolerate nodes which are gone stays on them for five minutes.
+fn add_tolerations(spec: &mut Map<String, Value>) {
+    let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
+    let Value::Array(tolerations) = tolerations else { return };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        let covers = |toleration: &Value| {
+            let says = |member: &str| toleration[member].as_str().unwrap_or_default();
+            matches!(
+                says("key"),
+                "" | "node.kubernetes.io/not-ready" | "node.kubernetes.io/unreachable"
+            ) && (says("key").is_empty() || says("key") == key)
+                && matches!(says("effect"), "" | "NoExecute")
+        };
+        if !tolerations.iter().any(covers) {
+            tolerations.push(json!({
+                "key": key,
+                "operator": "Exists",
+                "effect": "NoExecute",
+                "tolerationSeconds": 300,
+            }));
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The spec of a Pod, which the templates of workloads have, too.
+
+mod container;
+mod defaults;
+mod probe;
+mod resources;
+mod validation;
+mod volume;
+mod warnings;
+
+pub(super) use crate::strategy::builtin::pod_spec::defaults::{default_pod_spec, default_template};
+pub(super) use crate::strategy::builtin::pod_spec::validation::{validate_spec, validate_template};
+pub(super) use crate::strategy::builtin::pod_spec::volume::validate_tokens;
+pub(super) use crate::strategy::builtin::pod_spec::warnings::add_warnings;

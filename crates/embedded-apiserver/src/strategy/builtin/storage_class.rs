@@ -1,0 +1,62 @@
+//! StorageClasses.
+
+use k8s_value::{FieldError, FieldErrors, names};
+use serde_json::Value;
+
+use crate::metadata::Object;
+use crate::strategy::builtin::members::text;
+use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::builtin::topology;
+use crate::strategy::builtin::values::{IMMUTABLE, one_of};
+use crate::strategy::{Strategy, Write};
+
+pub(super) static STORAGE_CLASS: Row = Row {
+    group: "storage.k8s.io",
+    kind: "StorageClass",
+    plural: "storageclasses",
+    short_names: &["sc"],
+    strategy: &StorageClass,
+    ..CLUSTER
+};
+
+#[derive(Debug)]
+struct StorageClass;
+
+impl Strategy for StorageClass {
+    fn default(&self, object: &mut Object) {
+        object.entry("reclaimPolicy").or_insert_with(|| "Delete".into());
+        object.entry("volumeBindingMode").or_insert_with(|| "Immediate".into());
+    }
+
+    fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
+        validate_provisioner(object, causes);
+        one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
+        one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
+        let topologies = object.get("allowedTopologies").and_then(Value::as_array);
+        topology::check_topologies(topologies.map_or(&[], Vec::as_slice), causes);
+    }
+
+    fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
+        for member in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
+            if object.get(member) != old.get(member) {
+                let value = object.get(member).unwrap_or(&Value::Null);
+                causes.push(FieldError::invalid_json(member, value, IMMUTABLE));
+            }
+        }
+    }
+
+    fn delete_answers_object(&self) -> bool {
+        true
+    }
+}
+
+fn validate_provisioner(object: &Object, causes: &mut FieldErrors) {
+    let provisioner = text(object, "provisioner");
+    if provisioner.is_empty() {
+        causes.push(FieldError::required("provisioner", ""));
+    } else {
+        for why in names::wrongs_of_qualified_name(&provisioner.to_lowercase()) {
+            causes.push(FieldError::invalid("provisioner", provisioner, why));
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What the specs of claims and volumes have in common.
+
+use k8s_value::{FieldError, FieldErrors, names, quantity};
+use serde_json::Value;
+
+use crate::metadata::Object;
+use crate::strategy::builtin::members::{at, text};
+use crate::strategy::builtin::values::one_of;
+
+const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+#[doc(alias = "validateAccessModes")]
+pub(super) fn validate_access_modes(object: &Object, why_required: &str, causes: &mut FieldErrors) {
+    let modes = at(object, "spec.accessModes").and_then(Value::as_array);
+    if modes.is_none_or(Vec::is_empty) {
+        causes.push(FieldError::required("spec.accessModes", why_required));
+    }
+    let modes: Vec<_> = modes.into_iter().flatten().filter_map(Value::as_str).collect();
+    for mode in modes.iter().filter(|mode| !MODES.contains(mode)) {
+        causes.push(FieldError::unsupported("spec.accessModes", mode, &MODES));
+    }
+    if modes.len() > 1 && modes.contains(&"ReadWriteOncePod") {
+        let why = "may not use ReadWriteOncePod with other access modes";
+        causes.push(FieldError::forbidden("spec.accessModes", why));
+    }
+}
+
+/// Checks a size in bytes.
+pub(super) fn validate_size(size: Option<&Value>, field: &str, causes: &mut FieldErrors) {
+    let Some(size) = size.and_then(Value::as_str) else {
+        return causes.push(FieldError::required(field, ""));
+    };
+    if quantity::bytes(size).is_none_or(|bytes| bytes == 0) {
+        causes.push(FieldError::invalid(field, size, "must be greater than zero"));
+    }
+}
+
+/// Checks the name of the StorageClass and the mode of the volume.
+pub(super) fn validate_class_and_mode(object: &Object, causes: &mut FieldErrors) {
+    let class = text(object, "spec.storageClassName");
+    if !class.is_empty()
+        && let Some(why) = names::wrong_subdomain(class)
+    {
+        causes.push(FieldError::invalid("spec.storageClassName", class, why));
+    }
+    one_of(object, "spec.volumeMode", &["Block", "Filesystem"], causes);
+}

@@ -1,0 +1,107 @@
+//! The strategy of custom kinds, with a definition or without: as the strategies in
+//! pkg/registry/customresource of k8s.io/apiextensions-apiserver.
+
+use std::sync::Arc;
+
+use k8s_value::{FieldErrors, names};
+
+use crate::definition::Served;
+use crate::kind::Kind;
+use crate::metadata::{self, Object};
+use crate::strategy::{Generation, Strategy, Write};
+
+/// A custom kind. Its definition, if it has one, says most of its rules.
+#[derive(Debug)]
+pub(crate) struct Custom {
+    kind: Kind,
+    definition: Option<Arc<Served>>,
+}
+
+impl Custom {
+    /// A kind that was registered by hand: any object is valid.
+    pub(crate) const fn registered(kind: Kind) -> Self {
+        Self { kind, definition: None }
+    }
+
+    /// A version of a definition.
+    pub(crate) const fn defined(kind: Kind, definition: Arc<Served>) -> Self {
+        Self { kind, definition: Some(definition) }
+    }
+
+    /// What its definition says of it.
+    pub(crate) const fn definition(&self) -> Option<&Arc<Served>> {
+        self.definition.as_ref()
+    }
+}
+
+impl Strategy for Custom {
+    fn validates_generate_name_of_updates(&self) -> bool {
+        false
+    }
+
+    fn validates_finalizer_names(&self) -> bool {
+        false
+    }
+
+    fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
+        if let Some(definition) = &self.definition {
+            definition.check(&self.kind, object, write.old, write.subresource, causes);
+        }
+    }
+
+    fn has_warnings(&self) -> bool {
+        true
+    }
+
+    fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
+        let broken = self.definition.iter().flat_map(|of| of.warnings(&self.kind, object, old));
+        broken.chain(warnings_of_finalizers(object, old)).collect()
+    }
+
+    fn deprecation(&self) -> Option<&str> {
+        self.definition.as_ref()?.deprecation.as_deref()
+    }
+
+    fn generation(&self) -> Generation {
+        if self.kind.has_status() { Generation::MembersButStatus } else { Generation::Members }
+    }
+
+    fn updates_unconditionally(&self) -> bool {
+        false
+    }
+
+    fn changes_metadata_by_status(&self) -> bool {
+        false
+    }
+
+    fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"], &["spec"]]
+    }
+
+    fn storage_prefix(&self, kind: &Kind) -> String {
+        format!("{}/{}", kind.group(), kind.plural())
+    }
+}
+
+/// Warns of new finalizers without a domain or a path.
+#[doc(alias = "validateKubeFinalizerName")]
+fn warnings_of_finalizers(
+    object: &Object,
+    old: Option<&Object>,
+) -> impl Iterator<Item = String> + use<> {
+    let before = old.map(metadata::finalizers).unwrap_or_default();
+    let mut added = metadata::finalizers(object);
+    added.retain(|finalizer| {
+        names::wrong_finalizer(finalizer).is_some() && !before.contains(finalizer)
+    });
+    added.sort_unstable();
+    added.dedup();
+    let warning = |finalizer: &str| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} \
+             to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    added.into_iter().map(warning).collect::<Vec<_>>().into_iter()
+}
