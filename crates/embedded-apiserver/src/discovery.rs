@@ -12,14 +12,14 @@ use http::{Method, Request, Response, StatusCode};
 use parking_lot::RwLock;
 use serde_json::{Value, json};
 
-use crate::builtin::unserved;
 use crate::kind::api_version;
 use crate::media;
 use crate::openapi::document::{self, Documents};
 use crate::registry::Registry;
 use crate::response::text;
-use crate::route::Route;
+use crate::rest::route::Route;
 use crate::status::{Status, json_response};
+use crate::strategy::unserved;
 
 const NOT_FOUND: &str = "404 page not found\n";
 

@@ -6,8 +6,6 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 
 use crate::access;
-use crate::builtin::reviews::is_review;
-use crate::builtin::{self, Builtin};
 use crate::controllers;
 use crate::discovery;
 use crate::media;
@@ -15,12 +13,13 @@ use crate::openapi::document::Documents;
 use crate::protobuf;
 use crate::query::Query;
 use crate::response::{text, warn};
+use crate::rest::route::{self, Route};
 use crate::rest::{
     self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
-    rescale, reviews, scale, watch, way,
+    reviews, scale, watch, way,
 };
-use crate::route::{self, Route};
 use crate::status::Status;
+use crate::strategy::reviews::is_review;
 use crate::table;
 use api_front::{Body, User};
 
@@ -53,7 +52,7 @@ impl Handler {
             let others: Vec<_> =
                 response.headers().get_all(header::WARNING).iter().cloned().collect();
             response.headers_mut().remove(header::WARNING);
-            warn(&mut response, warning);
+            warn(&mut response, &warning);
             for other in others {
                 response.headers_mut().append(header::WARNING, other);
             }
@@ -67,7 +66,7 @@ impl Handler {
     async fn answer(
         &self,
         request: Request<Bytes>,
-        deprecated: &mut Option<&'static str>,
+        deprecated: &mut Option<String>,
     ) -> Result<Response<Body>, Status> {
         let api = &self.api;
         let query = Query::parse(request.uri().query().unwrap_or_default());
@@ -77,7 +76,7 @@ impl Handler {
         let route = route::route(request.uri().path(), &api.registry.read());
         if matches!(route, Route::Nothing | Route::NoSuchResource)
             && let Some(named) =
-                builtin::unserved::named_by(request.uri().path(), &api.registry.read())
+                route::unserved_resource(request.uri().path(), &api.registry.read())
         {
             return Err(Status::not_implemented(&format!("the resource {named}")));
         }
@@ -97,7 +96,9 @@ impl Handler {
         way::check(&target, &request)?;
         let form = media::accepted(request.headers())?;
         // Refused before this, a request has not come as far as to the kind.
-        *deprecated = target.kind.builtin.and_then(Builtin::deprecated);
+        if target.kind.is_built_in() {
+            *deprecated = target.kind.strategy().deprecation().map(str::to_owned);
+        }
         let table = table::Wish::of(request.headers(), &query)?;
         let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
         odd_places::check(&target, &query, &request)?;
@@ -109,7 +110,7 @@ impl Handler {
             let response =
                 odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
             return Ok(match table {
-                Some(wish) => wish.grant(&rescale::SCALES, &api.clock, response),
+                Some(wish) => wish.grant(&scale::SCALES, &api.clock, response),
                 None => response,
             });
         }

@@ -5,7 +5,7 @@ mod duration;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::route;
+use crate::rest::route;
 use crate::status::{FieldError, Status};
 
 /// The pairs of a query, decoded.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::builtin::reviews;
 use crate::definition::{Ended, Registered};
 use crate::kind::{InvalidKind, Kind};
 use crate::metadata::Object;
 use crate::resource::{self, ServedResource};
+use crate::strategy::reviews;
 #[cfg(feature = "actors")]
 use api_front::Follower;
 use api_front::Signal;
@@ -77,7 +77,7 @@ impl Registry {
     pub(crate) fn register(&mut self, kind: Kind) -> Result<(), InvalidKind> {
         kind.check()?;
         let known = self.find(kind.group(), kind.version(), kind.plural());
-        if known.is_some_and(|known| known.builtin.is_some()) {
+        if known.is_some_and(|known| known.is_built_in()) {
             return Err(InvalidKind::is_built_in(&kind));
         }
         if self.is_built_in(kind.group(), kind.plural()) {
@@ -91,7 +91,7 @@ impl Registry {
     /// objects, and get around its rules.
     pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
         let is = |known: &ServedResource| {
-            known.builtin.is_some() && known.group() == group && known.plural() == plural
+            known.is_built_in() && known.group() == group && known.plural() == plural
         };
         self.kinds.values().any(|known| is(known))
     }

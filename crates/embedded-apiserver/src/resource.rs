@@ -7,25 +7,27 @@ use k8s_merge::Schema;
 use k8s_merge::managed_fields::Types;
 use serde_json::Value;
 
-use crate::builtin::{self, Builtin, unserved};
 use crate::definition::Served;
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::openapi::schema;
-use crate::strategy::{Custom, Strategy};
+use crate::recorded::types::TYPES;
+use crate::strategy::builtin::{KINDS, Row};
+use crate::strategy::shape::{Source, canonical};
+use crate::strategy::{Custom, Strategy, unserved};
 
 /// All kinds that every cluster has and that have objects.
 pub(crate) fn built_in() -> impl Iterator<Item = ServedResource> {
-    builtin::kinds().map(|(kind, builtin)| ServedResource::built_in(kind, builtin))
+    KINDS.iter().map(|row| ServedResource::built_in(row))
 }
 
 /// A kind and its rules. Its names are read as those of a [`Kind`].
 #[derive(Debug)]
 pub(crate) struct ServedResource {
     info: Kind,
-    /// Of one of Kubernetes' own: which rules hold.
-    pub(crate) builtin: Option<Builtin>,
     rules: Rules,
+    /// The recorded Go type of its objects.
+    message: Option<usize>,
     schema: Option<Value>,
     /// Read from its schema at the first write.
     types: OnceLock<Types>,
@@ -50,13 +52,14 @@ impl ServedResource {
     /// A custom kind that was registered by hand.
     pub(crate) fn new(info: Kind) -> Self {
         let rules = Rules::Custom(Box::new(Custom::registered(info.clone())));
-        Self { info, builtin: None, rules, schema: None, types: OnceLock::new() }
+        Self { info, rules, message: None, schema: None, types: OnceLock::new() }
     }
 
     /// One of Kubernetes' own, with its rules.
-    pub(crate) fn built_in(info: Kind, builtin: Builtin) -> Self {
-        let rules = Rules::BuiltIn(builtin.strategy());
-        Self { builtin: Some(builtin), rules, ..Self::new(info.built_in()) }
+    pub(crate) fn built_in(row: &Row) -> Self {
+        let info = row.to_kind().built_in();
+        let message = TYPES.kind(&info.api_version(), info.kind());
+        Self { rules: Rules::BuiltIn(row.strategy), message, ..Self::new(info) }
     }
 
     /// A version of a definition, with its `openAPIV3Schema`.
@@ -92,20 +95,45 @@ impl ServedResource {
     /// Subresources that the real server has for such a kind and this one has not: 501, where any
     /// other is 404.
     pub(crate) fn has_unserved(&self, subresource: &str) -> bool {
-        match self.builtin {
-            Some(_) => unserved::is_subresource(&self.api_version(), self.plural(), subresource),
-            None => self.definition().is_none() && subresource == "scale",
+        match self.rules {
+            Rules::BuiltIn(_) => {
+                unserved::is_subresource(&self.api_version(), self.plural(), subresource)
+            }
+            Rules::Custom(_) => self.definition().is_none() && subresource == "scale",
+        }
+    }
+
+    /// The recorded Go type of its objects. `None` for custom kinds.
+    pub(crate) const fn message(&self) -> Option<usize> {
+        self.message
+    }
+
+    /// An object in the one form of its Go type, or as it is for a custom kind. Unknown members are
+    /// dropped, and their names are added to `unknown`.
+    ///
+    /// # Errors
+    ///
+    /// Says which member is of a wrong type.
+    pub(crate) fn canonical(
+        &self,
+        object: Object,
+        source: Source,
+        unknown: &mut Vec<String>,
+    ) -> Result<Object, String> {
+        match self.message {
+            Some(message) => canonical(message, object, source, unknown),
+            None => Ok(object),
         }
     }
 
     /// The name of the recorded schema of one of Kubernetes' own.
     pub(crate) fn recorded_name(&self) -> Option<&'static str> {
-        self.builtin.and_then(|_| schema::name_of(self))
+        self.message.and_then(|_| schema::name_of(self))
     }
 
     /// The recorded schema of one of Kubernetes' own.
     pub(crate) fn recorded_schema(&self) -> Option<Schema<'static>> {
-        self.builtin.and_then(|_| schema::schema_of(self))
+        self.message.and_then(|_| schema::schema_of(self))
     }
 
     /// Its structure, as the ownership of fields sees it.
@@ -114,8 +142,8 @@ impl ServedResource {
     }
 
     fn read_types(&self) -> Types {
-        if let (Some(schema), Some(builtin)) = (self.recorded_schema(), self.builtin) {
-            let zero = builtin.canonical(Object::new(), &mut Vec::new());
+        if let Some(schema) = self.recorded_schema() {
+            let zero = self.canonical(Object::new(), Source::Json, &mut Vec::new());
             return Types::of_schema(schema).with_zero(zero.unwrap_or_default());
         }
         let unknown = Value::Object(Object::new());

@@ -5,6 +5,10 @@ mod custom;
 mod deletion;
 mod generation;
 mod generic;
+pub(crate) mod reviews;
+pub(crate) mod scale_paths;
+pub(crate) mod shape;
+pub(crate) mod unserved;
 
 use std::fmt::Debug;
 
@@ -57,7 +61,6 @@ pub(crate) struct Write<'a> {
 /// | update | `default`, `prepare_update`, `allocate`, `validate`, `validate_update`, `warnings` |
 /// | update of `status` | `prepare_status_update`, `default`, the three validations, `warnings` |
 /// | delete | `why_undeletable`, `deletion`, `dependents`, `grace_period`, `mark_deleted` |
-#[expect(dead_code, reason = "deletes do not ask the strategy yet")]
 #[doc(alias("RESTCreateStrategy", "RESTUpdateStrategy", "RESTDeleteStrategy"))]
 pub(crate) trait Strategy: Debug + Send + Sync {
     /// Sets the members that the client has left out. Runs on every write, twice on an update:

@@ -17,7 +17,6 @@ use http::{HeaderMap, Response};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
 use crate::clock::Clock;
 use crate::media;
 use crate::query::Query;
@@ -162,10 +161,8 @@ impl Printer {
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
         // The way of printing that has nothing but names makes no list for none.
-        let plain = matches!(
-            self.kind.builtin,
-            Some(Builtin::Role | Builtin::ClusterRole | Builtin::Definition)
-        );
+        let plain = self.kind.is_built_in()
+            && matches!(self.kind.kind(), "Role" | "ClusterRole" | "CustomResourceDefinition");
         let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
             let cells: Vec<Value> = match of_kind {
@@ -193,7 +190,7 @@ impl Printer {
     fn ended(&self, object: &Value) -> Option<Value> {
         let phase = object["status"]["phase"]
             .as_str()
-            .filter(|_| self.kind.builtin == Some(Builtin::Pod))?;
+            .filter(|_| self.kind.is_built_in() && self.kind.kind() == "Pod")?;
         let message = match phase {
             "Succeeded" => "The pod has completed successfully.",
             "Failed" => "The pod failed.",

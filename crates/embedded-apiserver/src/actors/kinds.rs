@@ -1,9 +1,9 @@
 //! Which kinds are served, for actors that deal with all of them, and when that changes. What
 //! kube-controller-manager asks discovery for every half minute is known here at once.
 
-use crate::builtin::event;
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
+use crate::strategy::builtin::event;
 use api_front::Follower;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -13,14 +13,13 @@ use http::Request;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::builtin::Builtin;
 use crate::clock;
 use crate::definition::{self, Ended, TABLE, status, structural::text};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
+use crate::rest::route::Target;
 use crate::rest::{delete_all, of_controllers};
-use crate::route::Target;
 use crate::store::state::{Place, State};
 use crate::stored::{Key, Stored};
 
@@ -91,7 +90,7 @@ fn beside(api: &ApiState, name: &str) -> Vec<String> {
 
 /// Settles the definition of a kind if it waits for its last object to go.
 pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
-    if kind.builtin.is_some() || kind.definition().is_none() {
+    if kind.is_built_in() || kind.definition().is_none() {
         return;
     }
     let now = api.registry.read().find(kind.group(), kind.version(), kind.plural());
@@ -103,7 +102,7 @@ pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
 /// After a request that may have written: what definitions then want done.
 pub(crate) fn written(api: &ApiState, target: &Target, request: &Request<Bytes>) {
     let kind = &target.kind;
-    if kind.builtin != Some(Builtin::Definition) {
+    if *kind.storage != *TABLE {
         return settle_of(api, kind);
     }
     match &target.name {

@@ -4,9 +4,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::builtin::canonical_metadata;
 use crate::metadata;
 use crate::status::{FieldError, FieldErrors};
+use crate::strategy::shape::metadata as canonical_metadata;
 use k8s_schema::{Path, Schema};
 use k8s_value::names;
 

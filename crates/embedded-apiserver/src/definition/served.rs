@@ -11,8 +11,8 @@ use crate::definition::structural::text;
 use crate::json_path::JsonPath;
 use crate::kind::{Codec, Kind};
 use crate::metadata::Object;
-use crate::rest::scale;
 use crate::status::{FieldError, FieldErrors};
+use crate::strategy::scale_paths;
 use k8s_schema::{
     Old, Schema, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
 };
@@ -133,7 +133,7 @@ impl Served {
             validate(&self.schema, &with_type(kind, object), Old(before.as_ref()), causes);
         }
         if let Some(paths) = kind.scale_paths() {
-            scale::check(paths, object, of_status, causes);
+            scale_paths::validate(paths, object, of_status, causes);
         }
         self.check_beside_schema(kind, object, old, subresource, causes);
     }

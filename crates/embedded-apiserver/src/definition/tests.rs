@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{default, prepare_create, remember_storage};
-use crate::builtin::Builtin;
 use crate::metadata::Object;
+use crate::recorded::types::TYPES;
+use crate::strategy::shape::{Source, canonical};
 
 fn object(of: Value) -> Object {
     let Value::Object(members) = of else { panic!("{of} is no object") };
@@ -75,7 +76,9 @@ fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
     };
     let read = |object: Object| {
         let mut unknown = Vec::new();
-        Builtin::Definition.canonical(object, &mut unknown).map(|object| (object, unknown))
+        let message = TYPES.kind("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        let message = message.expect("it was recorded");
+        canonical(message, object, Source::Json, &mut unknown).map(|object| (object, unknown))
     };
     // What is unknown below `items` goes without a word: its type reads itself.
     let (once, unknown) = read(within(

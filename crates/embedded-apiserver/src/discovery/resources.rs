@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::builtin::reviews;
 use crate::registry::Registry;
 use crate::resource::ServedResource;
+use crate::strategy::reviews;
 
 /// A subresource as discovery shows it.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +32,12 @@ const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs
 
 /// The verbs of a kind, in the order in which the real server says them.
 pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
-    let mut verbs = match kind.builtin {
-        None if reviews::is_review(kind) => vec!["create"],
-        Some(_) => {
+    let mut verbs = match kind.is_built_in() {
+        true if reviews::is_review(kind) => vec!["create"],
+        true => {
             vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
         }
-        None => {
+        false => {
             vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
         }
     };
@@ -59,7 +59,7 @@ pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
         all.push(SCALE);
     }
     // By name, but for custom kinds: there the status comes first.
-    if kind.builtin.is_some() {
+    if kind.is_built_in() {
         all.sort_by_key(|subresource| subresource.name);
     }
     all

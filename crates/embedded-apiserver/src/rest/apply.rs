@@ -9,13 +9,15 @@ use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::duplicates::{self, Shape};
+use crate::rest::edited::Edited;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::insert::{New, insert};
+use crate::rest::namespace::set_namespace;
 use crate::rest::ownership::{Owners, with_operation};
-use crate::rest::write::{
-    Edited, New, check_number, check_said_name, creates_by_status, insert, set_namespace, shown,
-    warned,
-};
+use crate::rest::preconditions::{check_number, check_said_name};
+use crate::rest::versions::shown;
+use crate::rest::warnings::warned;
 use crate::rest::written::Written;
 use crate::status::{FieldError, Status};
 use crate::stored::Stored;
@@ -31,7 +33,7 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let force = query.flag("force");
     let key = key_of(target, name);
     let seen = api.store.get(&kind.storage, &key);
-    let has_place = target.subresource.is_none() || creates_by_status(kind);
+    let has_place = target.subresource.is_none() || kind.strategy().creates_on_status_update();
     if seen.is_none() && !has_place {
         return Err(Status::not_found(kind, name));
     }

@@ -11,8 +11,8 @@ use crate::query::Query;
 use crate::resource::ServedResource;
 use crate::rest::admission_chain::Writer;
 use crate::rest::ownership::Author;
+use crate::rest::route::Target;
 use crate::rest::state::ApiState;
-use crate::route::Target;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {

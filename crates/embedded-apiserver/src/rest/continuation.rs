@@ -7,7 +7,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::route::Target;
+use crate::rest::route::Target;
 use crate::status::Status;
 use crate::stored::Key;
 

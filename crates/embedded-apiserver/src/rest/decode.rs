@@ -4,14 +4,15 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Source, canonical_metadata};
 use crate::json_syntax;
+use crate::kind::Kind;
 use crate::metadata::{self, Object};
-use crate::patch::Patch;
 use crate::query::FieldValidation;
 use crate::resource::ServedResource;
 use crate::rest::duplicates::{self, Shape};
+use crate::rest::patches::Patch;
 use crate::status::Status;
+use crate::strategy::shape::{Source, metadata as canonical_metadata};
 use k8s_merge::managed_fields::RequestedFields;
 use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
 use k8s_value::time;
@@ -59,6 +60,18 @@ pub(crate) struct Hidden {
     pub(crate) ends_at_zero: bool,
 }
 
+impl Hidden {
+    /// Whether what is stored is another thing than what is read. `subresource`: that of the write,
+    /// which leaves the metadata of a custom object alone.
+    pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
+        let (emptied, signed) = match subresource {
+            None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
+            Some(_) => (false, self.sign_in_status),
+        };
+        self.pruned || emptied || signed
+    }
+}
+
 impl Decoded {
     /// Owner references that are there twice become one, with a warning.
     pub(crate) fn remove_equal_owners(&mut self, found: &str) {
@@ -77,7 +90,7 @@ impl Decoded {
 fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     match metadata::get(object, "managedFields") {
         // Of custom objects it is left out with all that is empty in the metadata.
-        Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => {
+        Some(Value::Array(none)) if none.is_empty() && !kind.is_built_in() => {
             RequestedFields::Unset
         }
         said => RequestedFields::of(said),
@@ -108,7 +121,7 @@ fn cannot_be_handled(
     expected: &str,
     why: &str,
 ) -> Status {
-    let is_unsaid = version.is_empty() && kind.builtin.is_some();
+    let is_unsaid = version.is_empty() && kind.is_built_in();
     let version =
         if is_unsaid { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
     let of = if of.is_empty() { kind.kind() } else { of };
@@ -135,8 +148,7 @@ pub(crate) fn body(
         Value::Object(object) => object,
         _ => Object::new(),
     };
-    if kind.builtin.is_none()
-        && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "")
+    if !kind.is_built_in() && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "")
     {
         return Err(unrecognized(kind, MISSING_KIND));
     }
@@ -146,13 +158,13 @@ pub(crate) fn body(
     if let Some(why) = unconvertible(kind, &object) {
         return Err(Status::bad_request(why));
     }
-    if kind.builtin.is_none() && object.get("apiVersion").is_some_and(Value::is_null) {
+    if !kind.is_built_in() && object.get("apiVersion").is_some_and(Value::is_null) {
         return Err(unrecognized(kind, MISSING_VERSION));
     }
     let says =
         |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (version, of) = (says("apiVersion"), says("kind"));
-    if kind.builtin.is_some() {
+    if kind.is_built_in() {
         check_types(kind, &object).map_err(Status::bad_request)?;
     }
     let owners = sent_owners(kind, &object);
@@ -160,7 +172,7 @@ pub(crate) fn body(
         |expected: &str, why: &str| cannot_be_handled(kind, (&version, &of), expected, why);
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
-    if kind.builtin.is_some() {
+    if kind.is_built_in() {
         // What is not known is not looked into: nobody sees that it is there twice.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
     }
@@ -170,17 +182,17 @@ pub(crate) fn body(
         FieldValidation::Warn => doubtful,
         FieldValidation::Strict if doubtful.is_empty() => doubtful,
         FieldValidation::Strict => {
-            if kind.builtin.is_none() && version.rsplit('/').next().is_none_or(str::is_empty) {
+            if !kind.is_built_in() && version.rsplit('/').next().is_none_or(str::is_empty) {
                 return Err(Status::bad_request(MISSING_VERSION));
             }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
             // A custom object was decoded by then, and is taken for what it says.
-            let expected = if kind.builtin.is_some() { kind.kind() } else { &of };
+            let expected = if kind.is_built_in() { kind.kind() } else { &of };
             return Err(refuse(expected, &why));
         }
     };
     // The version of a custom object is looked at when it has been decoded.
-    if kind.builtin.is_none() && version != kind.api_version() {
+    if !kind.is_built_in() && version != kind.api_version() {
         return Err(Status::bad_request(other_version(&version, kind)).warned(&warnings));
     }
     Ok(Decoded { object, warnings, sent: owners, hidden })
@@ -238,16 +250,16 @@ pub(crate) fn patched(
         return Err(wrong("the result is no object"));
     };
     let is_apply = origin == Origin::Apply;
-    match &kind.builtin {
-        Some(_) => {
+    match kind.is_built_in() {
+        true => {
             let other = unconvertible(kind, &object);
             if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
                 return Err(wrong(&why));
             }
         }
         // An apply has said what it is.
-        None if is_apply => {}
-        None => check_said_types(&object).map_err(|why| match why {
+        false if is_apply => {}
+        false => check_said_types(&object).map_err(|why| match why {
             Untyped::Decoding(why) => wrong(&why),
             Untyped::Later(why) => Status::internal(&why),
         })?,
@@ -295,7 +307,7 @@ fn canonical(
     let ends_at_zero =
         end.and_then(Value::as_str).is_some_and(|end| time::seconds(end) == Ok(Value::Null));
     let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
-    let Some(builtin) = kind.builtin else {
+    if !kind.is_built_in() {
         let is_apply = origin == Some(Origin::Apply);
         let of_other_group = types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
             version.split_once('/').map_or("", |(group, _)| group) != kind.group()
@@ -336,20 +348,16 @@ fn canonical(
             types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
         object.extend(others);
         return Ok(Canonical { object, unknown, hidden });
-    };
+    }
     // Bytes of null are stored otherwise than none, as which they are read.
-    let bytes = match builtin {
-        Builtin::Secret => object.get("data"),
-        Builtin::ConfigMap => object.get("binaryData"),
-        _ => None,
-    };
+    let bytes = kind.strategy().bytes_member().and_then(|member| object.get(member));
     hidden.pruned =
         bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
     let source = match origin {
         None | Some(Origin::Document) => Source::Json,
         Some(Origin::Strategic | Origin::Apply) => Source::Map,
     };
-    let mut object = builtin.canonical_of(object, source, &mut unknown)?;
+    let mut object = kind.canonical(object, source, &mut unknown)?;
     metadata::normalize(&mut object);
     Ok(Canonical { object, unknown, hidden })
 }

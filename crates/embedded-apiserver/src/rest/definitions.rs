@@ -5,13 +5,12 @@ use std::sync::Arc;
 use api_front::Body;
 use http::{HeaderValue, Response, header};
 
-use crate::builtin::Builtin;
 use crate::definition;
 use crate::kind::field_text;
 use crate::metadata::Object;
 use crate::resource::ServedResource;
 use crate::rest::state::ApiState;
-use crate::status::{FieldErrors, Status};
+use crate::status::Status;
 use crate::store::transaction::Transaction;
 
 /// Whether an object of a kind may be created now.
@@ -21,8 +20,11 @@ pub(super) fn may_be_created(
     object: &Object,
     name: &str,
 ) -> Result<(), Status> {
-    if kind.builtin == Some(Builtin::Definition) {
-        return is_implemented(api, object);
+    if let Some(what) = kind.strategy().not_implemented(object) {
+        return Err(Status::not_implemented(&what));
+    }
+    if *kind.storage == *definition::TABLE {
+        return is_free(api, object);
     }
     if kind.definition().is_none() {
         return Ok(());
@@ -56,10 +58,8 @@ pub(super) fn require_served(
     });
 }
 
-fn is_implemented(api: &ApiState, object: &Object) -> Result<(), Status> {
-    if let Some(what) = definition::not_implemented(object) {
-        return Err(Status::not_implemented(&what));
-    }
+/// Whether a definition is of a kind that is not built in.
+fn is_free(api: &ApiState, object: &Object) -> Result<(), Status> {
     let text =
         |path: &str| object.get("spec").map(|spec| field_text(spec, path)).unwrap_or_default();
     let (group, plural) = (text("group"), text("names.plural"));
@@ -68,37 +68,6 @@ fn is_implemented(api: &ApiState, object: &Object) -> Result<(), Status> {
         return Err(Status::not_implemented(&what));
     }
     Ok(())
-}
-
-/// What only updates of definitions do.
-pub(super) fn prepare_update(
-    kind: &ServedResource,
-    new: &mut Object,
-    subresource: Option<&str>,
-) -> Result<(), Status> {
-    if kind.builtin == Some(Builtin::Definition) && subresource.is_none() {
-        definition::remember_storage(new);
-        if let Some(what) = definition::not_implemented(new) {
-            return Err(Status::not_implemented(&what));
-        }
-    }
-    Ok(())
-}
-
-/// What is wrong with an object by its definition, or with a definition.
-pub(super) fn check(
-    kind: &ServedResource,
-    object: &Object,
-    old: Option<&Object>,
-    subresource: Option<&str>,
-    causes: &mut FieldErrors,
-) {
-    match kind.definition() {
-        Some(definition) => definition.check(kind, object, old, subresource, causes),
-        None if kind.builtin != Some(Builtin::Definition) => {}
-        None if subresource == Some("status") => definition::check_status(object, causes),
-        None => definition::check(object, old, causes),
-    }
 }
 
 /// Tells clients of a deprecated version so.

@@ -7,7 +7,6 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::builtin::Builtin;
 use crate::recorded::types::{TYPES, Type};
 use crate::resource::ServedResource;
 
@@ -39,7 +38,7 @@ pub(crate) enum Shape {
 impl Shape {
     /// Of objects of a kind.
     pub(crate) fn of(kind: &ServedResource) -> Self {
-        let message = kind.builtin.and_then(Builtin::message);
+        let message = kind.message();
         message.map_or(Self::Any, |message| Self::One(Type::Message(message)))
     }
 

@@ -2,11 +2,10 @@
 
 use http::{Response, StatusCode};
 
-use crate::builtin::Builtin;
 use crate::query::Query;
+use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::route::Target;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key};
 use api_front::Body;
@@ -20,12 +19,11 @@ pub(crate) async fn get(
 ) -> Result<Response<Body>, Status> {
     check_path_name(name)?;
     let version = query.get("resourceVersion").unwrap_or_default();
-    let revision = parse_version(version).map_err(|why| match target.kind.builtin {
-        // Events have no watch cache there, which would be the first to look.
-        Some(Builtin::Event | Builtin::EventV1) => {
-            Status::bad_request(format!("invalid resource version: {}", why.of_option()))
-        }
-        _ => Status::unknown(why.of_option()),
+    let has_cache = target.kind.strategy().has_watch_cache();
+    let revision = parse_version(version).map_err(|why| match has_cache {
+        // A watch cache is the first to look.
+        true => Status::unknown(why.of_option()),
+        false => Status::bad_request(format!("invalid resource version: {}", why.of_option())),
     })?;
     wait_for(api, revision).await?;
     let found = api.store.get(&target.kind.storage, &key_of(target, name));

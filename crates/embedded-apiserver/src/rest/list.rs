@@ -7,13 +7,12 @@ use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
+use crate::rest::route::Target;
+use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::route::Target;
-use crate::selector::Selector;
 use crate::status::{Status, json_response};
 use crate::store::state::Place;
 use crate::store::{Page, Rest};
@@ -73,9 +72,8 @@ pub(super) async fn select(
     wait_for(api, version).await?;
     // A token of another server may speak of a revision that this one has not reached.
     wait_for(api, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
-    // "Any version will do" is answered from the watch cache, which knows no pages. Events have
-    // none.
-    let is_cached = !matches!(target.kind.builtin, Some(Builtin::Event | Builtin::EventV1));
+    // "Any version will do" is answered from the watch cache, which knows no pages.
+    let is_cached = target.kind.strategy().has_watch_cache();
     let any = options.version == "0" && token.is_none() && is_cached;
     let limit = options.limit.filter(|_| !any && !single).unwrap_or(usize::MAX);
     let exact = match options.version_match {
@@ -112,7 +110,7 @@ impl Listed {
         let Self { objects, revision, remaining, everything } = self;
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         // Lists of custom kinds always have the member, as on the real server.
-        if kind.builtin.is_none() && form == Form::Full {
+        if !kind.is_built_in() && form == Form::Full {
             metadata["continue"] = "".into();
         }
         if let Some(last) = objects.last()

@@ -5,12 +5,12 @@ use api_front::Body;
 
 use crate::metadata;
 use crate::query::Query;
-use crate::rest::{decode, write};
-use crate::route::Target;
+use crate::rest::decode;
+use crate::rest::preconditions::check_said_name;
+use crate::rest::route::Target;
 use crate::status::{FieldError, FieldErrors, Status};
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use k8s_value::names;
 
 /// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
 /// namespaces.
@@ -53,7 +53,7 @@ pub(crate) fn check(
             Err(Status::invalid(&target.kind, name, &causes))
         }
         (&Method::PUT, Some(name)) if target.subresource.as_deref() != Some("scale") => {
-            write::check_said_name(&decoded()?.object, name)?;
+            check_said_name(&decoded()?.object, name)?;
             Err(required)
         }
         _ => Err(required),
@@ -73,15 +73,5 @@ pub(crate) fn in_store(
         Err(status) if matches!(status.code(), 400 | 405 | 415 | 422) => Err(status),
         answer if *method == Method::POST => answer,
         _ => Err(Status::unknown(format!("no object can be in a namespace {namespace:?}"))),
-    }
-}
-
-/// Nothing new may be in a namespace that no path can name.
-pub(super) fn may_hold_objects(namespace: &str) -> Result<(), Status> {
-    match names::wrong_path_segment(namespace) {
-        Some(why) => {
-            Err(Status::internal(&format!("invalid resource name {namespace:?}: [{why}]")))
-        }
-        None => Ok(()),
     }
 }

@@ -13,7 +13,6 @@ use k8s_merge::managed_fields::{
     RequestedFields, Set, Types,
 };
 
-use crate::builtin::Builtin;
 use crate::metadata::Object;
 use crate::openapi::schema::types_of_scale;
 use crate::query::Query;
@@ -221,15 +220,10 @@ pub(super) fn write_scale(
 /// What a write to an object or to a subresource does not change, whatever it says:
 /// `GetResetFields` of each kind's strategy in k8s.io/kubernetes/pkg/registry.
 fn reset(kind: &ServedResource, subresource: &str) -> Set {
-    let paths: &[&[&str]] = match (subresource, kind.builtin) {
-        ("", _) if kind.has_status() => &[&["status"]],
-        ("status", None) => &[&["metadata"], &["spec"]],
-        ("status", Some(Builtin::Pod)) => {
-            &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
-        }
-        ("status", Some(Builtin::Deployment)) => &[&["spec"], &["metadata", "labels"]],
-        ("status", Some(_)) => &[&["spec"]],
-        ("finalize", _) => &[&["status"]],
+    let paths: &[&[&str]] = match subresource {
+        "" if kind.has_status() => &[&["status"]],
+        "status" => kind.strategy().reset_fields_of_status(),
+        "finalize" => &[&["status"]],
         _ => &[],
     };
     Set::of_fields(paths)

@@ -11,9 +11,10 @@ use crate::metadata::{self, Object};
 use crate::query::Query;
 use crate::resource::ServedResource;
 use crate::rest::call::Call;
+use crate::rest::create::create;
+use crate::rest::route::Target;
 use crate::rest::state::ApiState;
-use crate::rest::write;
-use crate::route::Target;
+use crate::rest::update::replace;
 use crate::status::Status;
 use crate::stored::Key;
 
@@ -54,7 +55,7 @@ pub(crate) fn put(
         request.headers_mut().insert(header::CONTENT_TYPE, json);
         target.name = current.is_some().then(|| name.clone());
         let call = Call { api, user: &user, target: &target, query: &query, request: &request };
-        let written = if current.is_some() { write::replace(call) } else { write::create(call) };
+        let written = if current.is_some() { replace(call) } else { create(call) };
         match written {
             // Somebody else may have been faster; a hook that refuses with such a code was not.
             Err(status) if matches!(status.code(), 404 | 409) => {

@@ -25,8 +25,8 @@ use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
 use crate::rest::decode::{json as decode_json, unknown_fields};
+use crate::rest::route::Target;
 use crate::rest::state::ApiState;
-use crate::route::Target;
 use crate::status::{FieldError, FieldErrors, Status, json_response};
 
 /// Answers a question whose body is JSON.

@@ -14,20 +14,20 @@ use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
-use crate::builtin::rules;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
 use crate::resource::ServedResource;
+use crate::rest::route::Target;
+use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::route::Target;
-use crate::selector::Selector;
 use crate::status::Status;
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
 use crate::store::state::{Change, Changes, Expired};
 use crate::store::{Beginning, Seated};
 use crate::stored::{Form, Stored};
+use crate::strategy::shape::Source;
 
 /// How many changes are read under one lock.
 const BATCH: usize = 256;
@@ -299,9 +299,11 @@ impl Watcher {
         };
         let mut object = Object::from_iter([("metadata".to_owned(), metadata)]);
         // What Go writes of every object of a type is there, too.
-        if let (Form::Full, Some(builtin)) = (self.form, self.kind.builtin) {
-            object = builtin.canonical(object.clone(), &mut Vec::new()).unwrap_or(object);
-            rules::converted(builtin, &mut object);
+        if self.form == Form::Full {
+            let sent = object.clone();
+            let whole = self.kind.canonical(sent, Source::Json, &mut Vec::new());
+            object = whole.unwrap_or(object);
+            self.kind.strategy().fill_empty(&mut object);
         }
         object.insert("apiVersion".to_owned(), version.into());
         object.insert("kind".to_owned(), kind.into());

@@ -4,11 +4,10 @@
 
 use http::{Method, Request};
 
-use crate::builtin::Builtin;
-use crate::builtin::reviews;
 use crate::media;
-use crate::route::Target;
+use crate::rest::route::Target;
 use crate::status::Status;
+use crate::strategy::reviews;
 
 /// Whether the real server knows the path with another method only: then it has never heard of it.
 pub(crate) fn is_for_reading_only(target: &Target) -> bool {
@@ -82,7 +81,7 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
     let Some(subresource) = target.subresource.as_deref() else { return Ok(()) };
     let served = match subresource {
         "status" => kind.has_status(),
-        "finalize" => kind.builtin == Some(Builtin::Namespace),
+        "finalize" => kind.strategy().has_finalize(),
         "scale" => kind.scale_paths().is_some(),
         _ => false,
     };
@@ -110,8 +109,7 @@ fn has_method(target: &Target, method: &Method) -> bool {
         (None, _) => match *method {
             Method::GET => true,
             Method::POST => one_place,
-            // The real server has no deletecollection of namespaces.
-            Method::DELETE => one_place && kind.builtin != Some(Builtin::Namespace),
+            Method::DELETE => one_place && kind.strategy().deletes_collections(),
             _ => false,
         },
         (Some(_), None) => {

@@ -83,6 +83,11 @@ impl<'a> Transaction<'a> {
         self.change(table, last, true)
     }
 
+    /// The version that a change will write.
+    pub(crate) fn changed(&self, change: usize) -> Option<&Stored> {
+        self.changes.get(change).map(|change| &change.version)
+    }
+
     fn change(&mut self, table: &Arc<str>, version: Stored, removes: bool) -> usize {
         self.changes.push(Change { table: Arc::clone(table), version, removes });
         self.changes.len() - 1

@@ -4,7 +4,6 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
 use crate::resource::ServedResource;
 use crate::table::{age, pods, workloads as w};
 
@@ -51,12 +50,11 @@ const UNSET: &str = "<unset>";
 
 pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
-    match kind.builtin {
-        Some(Builtin::Definition | Builtin::Generic(_)) => {
-            const { &[NAME, column("Created At", Created)] }
-        }
-        None => const { &[NAME, column("Age", Created)] },
-        Some(Builtin::Scale) => {
+    if !kind.is_built_in() {
+        return const { &[NAME, column("Age", Created)] };
+    }
+    match kind.kind() {
+        "Scale" => {
             const {
                 &[
                     NAME.of_text(),
@@ -66,21 +64,15 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::ConfigMap) => {
-            const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] }
-        }
-        Some(Builtin::Secret) => {
+        "ConfigMap" => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
+        "Secret" => {
             const { &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE] }
         }
-        Some(Builtin::ServiceAccount) => const { &[NAME, AGE] },
-        Some(Builtin::Lease) => {
-            const { &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE] }
-        }
-        Some(Builtin::Namespace) => {
-            const { &[NAME, column("Status", Member("/status/phase", "")), AGE] }
-        }
-        Some(Builtin::Endpoints) => const { &[NAME, column("Endpoints", Made(endpoints)), AGE] },
-        Some(Builtin::StorageClass) => {
+        "ServiceAccount" => const { &[NAME, AGE] },
+        "Lease" => const { &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE] },
+        "Namespace" => const { &[NAME, column("Status", Member("/status/phase", "")), AGE] },
+        "Endpoints" => const { &[NAME, column("Endpoints", Made(endpoints)), AGE] },
+        "StorageClass" => {
             const {
                 &[
                     column("Name", Made(class_name)),
@@ -95,7 +87,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Claim) => {
+        "PersistentVolumeClaim" => {
             const {
                 &[
                     NAME,
@@ -121,7 +113,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Volume) => {
+        "PersistentVolume" => {
             const {
                 &[
                     NAME,
@@ -141,7 +133,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Service) => {
+        "Service" => {
             const {
                 &[
                     NAME,
@@ -154,7 +146,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Pod) => {
+        "Pod" => {
             const {
                 &[
                     NAME,
@@ -169,7 +161,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Deployment) => {
+        "Deployment" => {
             const {
                 &[
                     NAME,
@@ -183,7 +175,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::ReplicaSet) => {
+        "ReplicaSet" => {
             const {
                 &[
                     NAME,
@@ -197,7 +189,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Job) => {
+        "Job" => {
             const {
                 &[
                     NAME,
@@ -211,7 +203,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Node) => {
+        "Node" => {
             const {
                 &[
                     NAME,
@@ -230,7 +222,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::EndpointSlice) => {
+        "EndpointSlice" => {
             const {
                 &[
                     NAME,
@@ -241,7 +233,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::LeaseCandidate) => {
+        "LeaseCandidate" => {
             const {
                 &[
                     NAME,
@@ -252,10 +244,8 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Role | Builtin::ClusterRole) => {
-            const { &[NAME, column("Created At", Created)] }
-        }
-        Some(Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
+        "Role" | "ClusterRole" => const { &[NAME, column("Created At", Created)] },
+        "RoleBinding" | "ClusterRoleBinding" => {
             const {
                 &[
                     NAME,
@@ -267,7 +257,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
-        Some(Builtin::Event | Builtin::EventV1) => {
+        "Event" => {
             const {
                 &[
                     column(
@@ -299,6 +289,7 @@ pub(super) fn of(kind: &ServedResource) -> &'static [Column] {
                 ]
             }
         }
+        _ => const { &[NAME, column("Created At", Created)] },
     }
 }
 

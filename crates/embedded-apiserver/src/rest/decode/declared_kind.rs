@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{MISSING_KIND, MISSING_VERSION};
-use crate::builtin::{Builtin, unserved};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::status::{FieldErrors, Status};
+use crate::strategy::unserved;
 
 pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
@@ -14,7 +14,7 @@ pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), 
     if !version.is_empty() && version != kind.api_version() {
         return Err(other_version(version, kind));
     }
-    if kind.builtin.is_some() && !name.is_empty() && name != kind.kind() {
+    if kind.is_built_in() && !name.is_empty() && name != kind.kind() {
         return Err(format!(
             "the kind in the data ({name}) does not match the expected kind ({})",
             kind.kind()
@@ -30,7 +30,7 @@ pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<Str
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
     let (version, name) =
         (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
-    let is_own = kind.builtin.is_none() || (version == own_version && name == own_kind);
+    let is_own = !kind.is_built_in() || (version == own_version && name == own_kind);
     if is_own || version.matches('/').count() > 1 || unserved::is_kind(version, name) {
         return None;
     }
@@ -41,6 +41,10 @@ pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<Str
     ))
 }
 
+fn is_scale(kind: &ServedResource) -> bool {
+    (kind.group(), kind.kind()) == ("autoscaling", "Scale")
+}
+
 /// What an object that is to be a Scale says to be else, and what is wrong with that.
 pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
@@ -48,7 +52,7 @@ pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<St
     let (own_version, own_kind) = (kind.api_version(), kind.kind());
     let (version, name) =
         (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
-    if kind.builtin != Some(Builtin::Scale) || (version == own_version && name == own_kind) {
+    if !is_scale(kind) || (version == own_version && name == own_kind) {
         return None;
     }
     Some(format!("expected a {own_kind} of {own_version}, got a {name:?} of {version:?}"))
@@ -103,9 +107,8 @@ pub(crate) fn said_types<'a>(
     kind: &ServedResource,
     object: &'a Object,
 ) -> (Option<&'a str>, Option<&'a str>) {
-    let said = |member: &str| {
-        object.get(member).and_then(Value::as_str).filter(|_| kind.builtin.is_none())
-    };
+    let said =
+        |member: &str| object.get(member).and_then(Value::as_str).filter(|_| !kind.is_built_in());
     (said("kind"), said("apiVersion"))
 }
 

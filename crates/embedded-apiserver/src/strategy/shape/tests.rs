@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::builtin::shape::{MOST_UNKNOWN, Source, canonical};
 use crate::recorded::types::TYPES;
+use crate::strategy::shape::{MOST_UNKNOWN, Source, canonical};
 
 fn shaped(version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
     let message = TYPES.kind(version, kind).expect("it was recorded");

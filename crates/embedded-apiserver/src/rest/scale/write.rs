@@ -10,37 +10,38 @@ use k8s_merge::managed_fields::scale::SCALE;
 use k8s_merge::managed_fields::{ApplyOutcome, ManagedFields};
 use serde_json::Value;
 
-use crate::builtin::Builtin;
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
-use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
 use crate::rest::admission_chain::AdmissionChain;
+use crate::rest::apply;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
+use crate::rest::edited::Edited;
 use crate::rest::get::key_of;
 use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::namespace::set_namespace;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, write_scale as scale_owners};
+use crate::rest::patches::Patch;
+use crate::rest::preconditions::{check_said_name, other_uid};
+use crate::rest::route::Target;
+use crate::rest::scale::view::{read, response};
 use crate::rest::state::ApiState;
-use crate::rest::write::{
-    AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace,
-    shown, warned,
-};
-use crate::rest::{apply, scale};
-use crate::route::Target;
+use crate::rest::update::{AFTER_HOOKS, duplicates_of, forbidden_force};
+use crate::rest::versions::shown;
+use crate::rest::warnings::warned;
 use crate::status::{FieldError, FieldErrors, Status};
 use crate::stored::Form;
+use crate::strategy::builtin::scale::SCALE as SCALE_ROW;
 use k8s_value::go_json::go_json;
 use k8s_value::names;
 
 /// A Scale as a kind of its own: it is decoded as any object is.
-pub(crate) static SCALES: LazyLock<Arc<ServedResource>> = LazyLock::new(|| {
-    let scales = Kind::namespaced("autoscaling", "v1", "Scale", "scales");
-    Arc::new(ServedResource::built_in(scales, Builtin::Scale))
-});
+pub(crate) static SCALES: LazyLock<Arc<ServedResource>> =
+    LazyLock::new(|| Arc::new(ServedResource::built_in(&SCALE_ROW)));
 
 /// The subresource as a resource, as conflicts have it.
 fn scales_of(kind: &ServedResource) -> Kind {
@@ -72,7 +73,7 @@ impl Wish {
             set_namespace(&mut decoded.object, target.namespace.as_deref())?;
             return Ok(Self::Replace(decoded));
         }
-        match media::patch_type(request.headers(), call.kind().builtin.is_some())? {
+        match media::patch_type(request.headers(), call.kind().is_built_in())? {
             PatchType::Apply => {
                 let (mut config, _) = apply::read(request.body())?;
                 apply::check_types(SCALE, "Scale", &mut config)?;
@@ -131,7 +132,7 @@ impl Wish {
                 let applied = owners(ScaleWrite::Apply(&config, force));
                 let applied =
                     applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
-                if kind.builtin.is_none() && applied.object.is_some() {
+                if !kind.is_built_in() && applied.object.is_some() {
                     // The real server cannot, and says so.
                     let name = metadata::text(&config, "name");
                     return Err(Status::unknown(format!(
@@ -158,8 +159,7 @@ fn options(
     let (options, found) = if request.method() == Method::PUT {
         ("UpdateOptions", None)
     } else {
-        let applies =
-            media::patch_type(request.headers(), kind.builtin.is_some())? == PatchType::Apply;
+        let applies = media::patch_type(request.headers(), kind.is_built_in())? == PatchType::Apply;
         (
             "PatchOptions",
             if applies { apply::missing_manager(query) } else { forbidden_force(query) },
@@ -188,7 +188,7 @@ pub(super) fn write(
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
         let old = shown(kind, &current);
         let owned = ManagedFields::parse(current.managed());
-        let (live, has_replicas) = scale::read(paths, &old)?;
+        let (live, has_replicas) = read(paths, &old)?;
         if !has_replicas {
             let why =
                 format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
@@ -245,8 +245,8 @@ pub(super) fn write(
     let written = answer.resolve(&written)?;
     warnings.extend(warned(kind, &written, Some(&old)));
     said.append(&mut warnings);
-    let (scale, _) = scale::read(paths, &shown(kind, &written))?;
-    Ok(with_warnings(scale::response(&scale, form), &said))
+    let (scale, _) = read(paths, &shown(kind, &written))?;
+    Ok(with_warnings(response(&scale, form), &said))
 }
 
 /// `ValidateScale` of pkg/apis/autoscaling/validation.

@@ -63,7 +63,7 @@ impl Selector {
                     || kind.selectable().iter().any(|known| known == path);
                 if !known {
                     // The kinds without fields of their own have another way to say it.
-                    let generic = kind.builtin.is_some() && kind.selectable().is_empty();
+                    let generic = kind.is_built_in() && kind.selectable().is_empty();
                     return Err(Status::bad_request(if generic {
                         format!(
                             "{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
@@ -98,7 +98,7 @@ impl Selector {
 /// Whether a field selector may name the namespace: of a kind of cluster scope only where its
 /// fields are not told one by one, as they are for custom kinds.
 fn takes_namespace(kind: &ServedResource) -> bool {
-    kind.is_namespaced() || (kind.builtin.is_some() && kind.selectable().is_empty())
+    kind.is_namespaced() || (kind.is_built_in() && kind.selectable().is_empty())
 }
 
 impl LabelRequirement {

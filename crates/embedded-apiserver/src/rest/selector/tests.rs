@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::kind::Kind;
 use crate::resource::ServedResource;
-use crate::selector::{Selector, labels, parse_fields};
+use crate::rest::selector::{Selector, labels, parse_fields};
 
 #[test]
 fn fields_are_escaped_by_backslash() {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::registry::Registry;
 use crate::resource::ServedResource;
 use crate::store::state::Place;
+use crate::strategy::unserved;
 
 /// What a path names.
 #[derive(Debug, Clone)]
@@ -222,4 +223,38 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         !target.kind.is_built_in() || empty == usize::from(nameless)
     };
     found.filter(is_whole).map_or_else(|| nothing_of(registry, group), Route::Objects)
+}
+
+/// The resource that a path names, if the real server has it and this one has not:
+/// `statefulsets.apps`.
+pub(crate) fn unserved_resource(path: &str, registry: &Registry) -> Option<String> {
+    let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let (version, rest) = match *segments.as_slice() {
+        ["api", version, ref rest @ ..] => (version.to_owned(), rest),
+        ["apis", group, version, ref rest @ ..] => (format!("{group}/{version}"), rest),
+        _ => return None,
+    };
+    let rest = match *rest {
+        ["watch", "namespaces", _, ref rest @ ..] | ["namespaces", _, ref rest @ ..]
+            if !rest.is_empty() =>
+        {
+            rest
+        }
+        ["watch", ref rest @ ..] => rest,
+        _ => rest,
+    };
+    let (plural, subresource) = match *rest {
+        [plural] | [plural, _] => (plural, ""),
+        [plural, _, subresource, ..] => (plural, subresource),
+        [] => return None,
+    };
+    let (group, short) = version.rsplit_once('/').unwrap_or(("", &version));
+    if registry.find(group, short, plural).is_some() {
+        return None;
+    }
+    let has = |name: &str| unserved::is_resource(&version, name);
+    let named =
+        if subresource.is_empty() { plural.to_owned() } else { format!("{plural}/{subresource}") };
+    (has(&named) || has(plural))
+        .then(|| if group.is_empty() { named } else { format!("{named}.{group}") })
 }

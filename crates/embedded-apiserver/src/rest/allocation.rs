@@ -1,0 +1,28 @@
+//! What is handed out to objects: addresses and ports of Services.
+
+use crate::metadata::Object;
+use crate::resource::ServedResource;
+use crate::rest::state::ApiState;
+use crate::status::Status;
+use crate::store::transaction::Transaction;
+
+/// Gives an object what no other of its kind may have, if it needs something.
+pub(super) fn allocate(
+    api: &ApiState,
+    transaction: &mut Transaction<'_>,
+    kind: &ServedResource,
+    name: &str,
+    (object, old): (&mut Object, Option<&Object>),
+    dry_run: bool,
+) -> Result<(), Status> {
+    let strategy = kind.strategy();
+    if !strategy.needs_allocation(object, old) {
+        return Ok(());
+    }
+    let others = transaction.list(&kind.storage);
+    let mut others = others.iter().map(|other| other.object());
+    let counts = &mut api.allocated.lock();
+    strategy
+        .allocate(object, old, &mut others, counts, dry_run)
+        .map_err(|causes| Status::invalid(kind, name, &causes))
+}

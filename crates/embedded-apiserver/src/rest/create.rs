@@ -1,0 +1,67 @@
+//! POST, and objects of the server's own.
+
+use std::sync::Arc;
+
+use k8s_merge::managed_fields::RequestedFields;
+use serde_json::Value;
+
+use crate::media;
+use crate::resource::ServedResource;
+use crate::rest::admission_chain::AdmissionChain;
+use crate::rest::call::Call;
+use crate::rest::decode::{self, Decoded};
+use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::insert::{New, insert};
+use crate::rest::ownership::{Author, Owners};
+use crate::rest::state::ApiState;
+use crate::rest::warnings::warned;
+use crate::rest::written::Written;
+use crate::status::Status;
+use crate::stored::Stored;
+
+pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
+    let Call { api, target, query, request, .. } = call;
+    let kind = call.kind();
+    media::require_json(request.headers())?;
+    let (dry_run, validation) = query.write_options("CreateOptions", Vec::new())?;
+    let author = call.author();
+    let read = || {
+        let mut decoded = decode::body(kind, request, validation)?;
+        decoded.remove_equal_owners("");
+        Ok(decoded)
+    };
+    let mut first = read()?;
+    let (mut warnings, hidden) = (std::mem::take(&mut first.warnings), first.hidden);
+    let mut first = Some(first);
+    let admission = AdmissionChain::of(api, call.writer(dry_run));
+    let new = New::at(target, &admission, api.clock.now(), dry_run).hiding(hidden);
+    let written = guaranteed_update(api, |transaction| {
+        // A write that begins anew reads its body again.
+        let Decoded { object, sent, .. } = first.take().map_or_else(read, Ok)?;
+        insert(api, transaction, &new, object, Owners::Changes(&author, sent))
+    });
+    let (written, answer) = written.map_err(|status| status.warned(&warnings))?;
+    let object = answer.resolve(&written)?;
+    warnings.extend(warned(kind, &object, None));
+    Ok(Written { object, created: true, warnings })
+}
+
+/// Creates an object of the server's own, whose types are right.
+pub(crate) fn create_object(
+    api: &ApiState,
+    kind: &ServedResource,
+    namespace: Option<&str>,
+    object: Value,
+) -> Result<Arc<Stored>, Status> {
+    let Value::Object(object) = object else {
+        return Err(Status::bad_request("an object is no JSON object"));
+    };
+    let author = Author::server();
+    let now = api.clock.now();
+    let new = New::of_server(kind, namespace, now);
+    let (written, answer) = guaranteed_update(api, |transaction| {
+        let owners = Owners::Changes(&author, RequestedFields::Unset);
+        insert(api, transaction, &new, object.clone(), owners)
+    })?;
+    answer.resolve(&written)
+}

@@ -1,0 +1,164 @@
+//! The options of a delete.
+
+use bytes::Bytes;
+use http::Request;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::json_syntax;
+use crate::media;
+use crate::query::{self, Query, dry_run_cause};
+use crate::recorded::types::TYPES;
+use crate::resource::ServedResource;
+use crate::status::{FieldError, Status};
+use crate::strategy::shape::{Source, canonical};
+use crate::strategy::{Dependents, Propagation};
+
+/// `metav1.DeleteOptions`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct DeleteOptions {
+    pub(super) grace_period_seconds: Option<i64>,
+    pub(super) propagation_policy: Option<String>,
+    pub(super) orphan_dependents: Option<bool>,
+    pub(super) dry_run: Option<Vec<Option<String>>>,
+    pub(super) preconditions: Option<Preconditions>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Preconditions {
+    pub(super) uid: Option<String>,
+    pub(super) resource_version: Option<String>,
+}
+
+impl Preconditions {
+    /// As `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery reads them. Of a
+    /// collection, too, where the same word says which list is meant.
+    fn in_query(uid: Option<&str>, version: Option<&str>) -> Option<Self> {
+        let said = uid.is_some() || version.is_some();
+        said.then(|| Self {
+            uid: uid.map(str::to_owned),
+            resource_version: version.map(str::to_owned),
+        })
+    }
+}
+
+/// What a body says, its types checked.
+fn sent(body: &[u8]) -> Result<Value, String> {
+    let options = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    json_syntax::interpret(&options)?;
+    check_type(&options)?;
+    if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {
+        canonical(message, members.clone(), Source::Json, &mut Vec::new())?;
+    }
+    Ok(options)
+}
+
+/// That the options say to be options, if they say what they are: something else sent by mistake
+/// must not delete.
+fn check_type(options: &Value) -> Result<(), String> {
+    let says = |member: &str| options.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (kind, version) = (says("kind"), says("apiVersion"));
+    if version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {version}"));
+    }
+    if matches!(kind, "" | "DeleteOptions") {
+        return Ok(());
+    }
+    let version = if version.is_empty() { "meta.k8s.io/v1" } else { version };
+    Err(format!(
+        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    ))
+}
+
+impl DeleteOptions {
+    /// From the body, or from the query if there is none.
+    pub(super) fn parse(query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
+        let bad = |why: String| Status::bad_request(format!("DeleteOptions: {why}"));
+        let options: Self = if request.body().is_empty() {
+            let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
+            Self {
+                grace_period_seconds: query.number("gracePeriodSeconds")?,
+                propagation_policy: query.get("propagationPolicy").map(str::to_owned),
+                orphan_dependents: query
+                    .get("orphanDependents")
+                    .map(|_| query.flag("orphanDependents")),
+                dry_run: Some(query.all("dryRun").map(|value| Some(value.to_owned())).collect()),
+                preconditions: Preconditions::in_query(text("uid"), text("resourceVersion")),
+            }
+        } else {
+            media::require_json(request.headers())?;
+            let options = sent(request.body()).map_err(Status::bad_request)?;
+            let options: Option<Self> =
+                serde_json::from_value(options).map_err(|error| bad(error.to_string()))?;
+            options.unwrap_or_default()
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), Status> {
+        let mut causes = Vec::new();
+        if self.orphan_dependents.is_some()
+            && let Some(policy) = &self.propagation_policy
+        {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            causes.push(FieldError::invalid("propagationPolicy", policy, why));
+        }
+        if let Some(policy) = &self.propagation_policy
+            && !matches!(policy.as_str(), "Background" | "Foreground" | "Orphan")
+        {
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
+            causes.push(FieldError::unsupported("propagationPolicy", policy, &supported));
+        }
+        // A null is an empty text.
+        let dry_run =
+            self.dry_run.iter().flatten().map(|value| value.as_deref().unwrap_or_default());
+        causes.extend(dry_run_cause(dry_run));
+        query::refuse("DeleteOptions", &causes)
+    }
+
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run.as_ref().is_some_and(|values| !values.is_empty())
+    }
+
+    /// What they say of the dependents.
+    pub(super) fn propagation(&self) -> Propagation<'_> {
+        Propagation { policy: self.propagation_policy.as_deref(), orphans: self.orphan_dependents }
+    }
+
+    /// Whether the dependents stay because the options do not say.
+    pub(super) fn orphans_by_default(&self, kind: &ServedResource) -> bool {
+        self.default_of(kind).is_some()
+    }
+
+    /// What a delete warns of, whatever becomes of it.
+    pub(super) fn warnings(&self, kind: &ServedResource) -> Vec<String> {
+        self.default_of(kind).map(str::to_owned).into_iter().collect()
+    }
+
+    /// The warning, if the dependents stay because the options do not say.
+    fn default_of(&self, kind: &ServedResource) -> Option<&'static str> {
+        match kind.strategy().dependents() {
+            Dependents::Orphan(warning) => Some(warning).filter(|_| !self.says_what_waits()),
+            Dependents::Delete | Dependents::Unsupported => None,
+        }
+    }
+
+    /// Whether they say at all what becomes of the dependents.
+    pub(super) const fn says_what_waits(&self) -> bool {
+        self.propagation_policy.is_some() || self.orphan_dependents.is_some()
+    }
+
+    /// The finalizer that makes a garbage collector deal with the dependents first.
+    pub(super) fn waits_for(&self, kind: &ServedResource) -> Option<&'static str> {
+        match (self.propagation_policy.as_deref(), self.orphan_dependents) {
+            _ if kind.strategy().dependents() == Dependents::Unsupported => None,
+            (None, None) if self.orphans_by_default(kind) => Some("orphan"),
+            (Some("Foreground"), _) => Some("foregroundDeletion"),
+            (Some("Orphan"), _) | (None, Some(true)) => Some("orphan"),
+            _ => None,
+        }
+    }
+}

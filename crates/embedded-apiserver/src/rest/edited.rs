@@ -1,0 +1,296 @@
+//! An update between the two versions of an object.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Arc, LazyLock};
+
+use jiff::Timestamp;
+use k8s_merge::managed_fields::ManagedFields;
+use serde_json::Value;
+
+use crate::metadata::{self, Object};
+use crate::resource::ServedResource;
+use crate::rest::admission_chain::AdmissionChain;
+use crate::rest::allocation::allocate;
+use crate::rest::decode::{self, Hidden};
+use crate::rest::guaranteed_update::Answer;
+use crate::rest::insert::defaulted;
+use crate::rest::namespace::{check_namespace_of_update, set_namespace};
+use crate::rest::ownership::Owners;
+use crate::rest::removal::remove_with;
+use crate::rest::route::Target;
+use crate::rest::state::ApiState;
+use crate::rest::validation::{validate, validate_generate_name_of_update};
+use crate::rest::version::parse_version;
+use crate::rest::versions::{Version, put};
+use crate::status::{FieldError, FieldErrors, Status};
+use crate::store::transaction::Transaction;
+use crate::stored::{Key, NEXT, Stored};
+use crate::strategy::Write;
+
+const STALE: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// An update between its two versions.
+pub(super) struct Edited<'a> {
+    pub(super) api: &'a ApiState,
+    pub(super) kind: &'a ServedResource,
+    pub(super) target: &'a Target,
+    pub(super) name: &'a str,
+    pub(super) current: &'a Arc<Stored>,
+    pub(super) old: &'a Object,
+    /// Whose its fields are.
+    pub(super) owned: &'a ManagedFields,
+    pub(super) now: Timestamp,
+    pub(super) hidden: Hidden,
+    pub(super) admission: &'a AdmissionChain<'a>,
+}
+
+impl Edited<'_> {
+    pub(super) fn store(
+        &self,
+        transaction: &mut Transaction<'_>,
+        new: Object,
+        owners: Owners<'_>,
+        dry_run: bool,
+    ) -> Result<Answer, Status> {
+        let Self { kind, old, current, owned, .. } = *self;
+        let (strategy, subresource) = (kind.strategy(), self.target.subresource.as_deref());
+        if let Some(namespace) = &self.target.namespace {
+            check_namespace_of_update(self.api, transaction, namespace)?;
+        }
+        let unmutated = self.admission.mutates().then(|| new.clone());
+        let mut new = self.admission.mutate(new, Some(old))?;
+        self.check_version(&new)?;
+        set_namespace(&mut new, self.target.namespace.as_deref())?;
+        strategy.default(&mut new);
+        metadata::normalize(&mut new);
+        // Compared as the client wants it, defaults included; what such a write cannot change is
+        // left out there. What a hook has changed is nobody's, as on the real server.
+        let unmutated = unmutated.map(|object| defaulted(kind, object));
+        let wanted = unmutated.as_ref().unwrap_or(&new);
+        // What ends at zero is owned, and not stored for longer than until the next write.
+        let is_custom = !kind.is_built_in() && subresource.is_none();
+        let ending = (is_custom && self.hidden.ends_at_zero).then(|| {
+            let mut ending = wanted.clone();
+            metadata::set(&mut ending, "deletionTimestamp", Value::Null);
+            ending
+        });
+        let wanted = ending.as_ref().unwrap_or(wanted);
+        // What says to be something else has no structure to find owners by, and is refused in its
+        // own name; of a write to the status, the status is all that is taken.
+        let (of, version) = decode::said_types(kind, &new);
+        let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
+        let says_other = of.is_some() || version.is_some();
+        let managed = if says_other {
+            ManagedFields::default()
+        } else {
+            owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
+        };
+        self.keep_system_metadata(&mut new);
+        self.split_status(&mut new);
+        let unlabelled = strategy.leaves_unsaid(&new, Some(old));
+        let ending = ending.is_some() && !metadata::is_being_deleted(old);
+        let unsaid = unlabelled || self.hidden.is_stored(kind, subresource) || ending;
+        strategy.default(&mut new);
+        if subresource.is_none() {
+            strategy.prepare_update(&mut new, old);
+            if let Some(what) = strategy.not_implemented(&new) {
+                return Err(Status::not_implemented(&what));
+            }
+            let (api, name) = (self.api, self.name);
+            allocate(api, transaction, kind, name, (&mut new, Some(old)), dry_run)?;
+        }
+        metadata::normalize(&mut new);
+        decode::check_own_type(kind, &new, Some(old), subresource)?;
+        let mut causes = FieldErrors::default();
+        managed.validate(&mut causes);
+        validate_generate_name_of_update(kind, &new, subresource, &mut causes);
+        metadata::check(&new, &mut causes);
+        self.check_metadata(&new, &mut causes);
+        validate(kind, &new, Write { old: Some(old), subresource }, &mut causes);
+        if !causes.is_empty() && says_other {
+            let said = (of.as_deref(), version.as_deref());
+            return Err(Status::invalid_of(kind, said, self.name, &causes));
+        }
+        if !causes.is_empty() {
+            return Err(Status::invalid(kind, self.name, &causes));
+        }
+        metadata::copy(old, &mut new, "resourceVersion");
+        if self.ends_at_zero() {
+            metadata::set(&mut new, "deletionTimestamp", Value::Null);
+        }
+        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid,
+        // or what was, is compared with what is read, where it is said.
+        let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
+        let is_released = is_released(kind, &new, old);
+        if !changes && managed.equals_but_for_times(owned) && !is_released {
+            self.admission.validate(&new, Some(old))?;
+            return Ok(Answer::Known(Arc::clone(current)));
+        }
+        if subresource.is_none() {
+            check_class_to_expand(transaction, kind, (self.name, &new, old))?;
+        }
+        if self.bumps_generation(&new) {
+            metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
+        }
+        self.admission.validate(&new, Some(old))?;
+        if is_released {
+            if unlabelled {
+                // Nobody reads it again, which would fill them in.
+                metadata::of(&mut new).remove("labels");
+            }
+            let mut last = kind.to_storage(new);
+            let managed = managed.encode();
+            let answer =
+                Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            if !dry_run {
+                // As etcd's event: what was there before, at the revision of the removal.
+                transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+                remove_with(self.api, transaction, kind, &current.key, self.now);
+            }
+            return Ok(Answer::Known(Arc::new(answer)));
+        }
+        let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
+        put(transaction, kind, version, current.revision, dry_run)
+    }
+
+    fn check_version(&self, new: &Object) -> Result<(), Status> {
+        let (kind, name) = (self.kind, self.name);
+        let version = metadata::text(new, "resourceVersion");
+        match parse_version(version).map_err(|why| Status::unknown(why.plain()))? {
+            0 if kind.strategy().updates_unconditionally() => Ok(()),
+            0 => Err(Status::version_required(kind, name)),
+            seen if seen == self.current.revision => Ok(()),
+            _ => Err(Status::conflict(kind, name, STALE)),
+        }
+    }
+
+    /// What no client can change is put back, as `rest.BeforeUpdate` does.
+    fn keep_system_metadata(&self, new: &mut Object) {
+        let old = self.old;
+        metadata::copy(old, new, "creationTimestamp");
+        metadata::copy(old, new, "generation");
+        for member in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            let absent = metadata::get(new, member).is_none();
+            if absent || (member == "deletionTimestamp" && metadata::is_being_deleted(old)) {
+                metadata::copy(old, new, member);
+            }
+        }
+    }
+
+    /// A write to the object leaves its status alone; a write to a subresource, everything else.
+    fn split_status(&self, new: &mut Object) {
+        let (kind, strategy, old) = (self.kind, self.kind.strategy(), self.old);
+        let keep = |new: &mut Object, member: &str| match old.get(member) {
+            Some(value) => drop(new.insert(member.to_owned(), value.clone())),
+            None => drop(new.remove(member)),
+        };
+        match self.target.subresource.as_deref() {
+            None => {
+                if kind.has_status() {
+                    keep(new, "status");
+                }
+                if kind.strategy().has_finalize() {
+                    // The spec has a subresource of its own.
+                    keep(new, "spec");
+                }
+            }
+            Some(subresource) => {
+                let own = if subresource == "finalize" { "spec" } else { "status" };
+                let kept: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+                for member in kept {
+                    let open = member == "metadata" && strategy.changes_metadata_by_status();
+                    if member != own && !open {
+                        keep(new, &member);
+                    }
+                }
+                strategy.prepare_status_update(new, old, self.now);
+            }
+        }
+    }
+
+    fn check_metadata(&self, new: &Object, causes: &mut FieldErrors) {
+        let old = self.old;
+        for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            if metadata::get(new, member) != metadata::get(old, member) {
+                let value = metadata::get(new, member).cloned().unwrap_or_else(|| "".into());
+                causes.push(FieldError::invalid_json(
+                    format!("metadata.{member}"),
+                    &value,
+                    "field is immutable",
+                ));
+            }
+        }
+        if self.ends_at_zero() != metadata::ends_at_zero(old) {
+            causes.push(FieldError::invalid_json(
+                "metadata.deletionTimestamp",
+                &Value::Null,
+                "field is immutable",
+            ));
+        }
+        if metadata::is_being_deleted(old) {
+            let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
+            let added: BTreeSet<_> =
+                metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
+            if !added.is_empty() {
+                let added = added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ");
+                let why = format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers \
+                     []string{{{added}}}"
+                );
+                causes.push(FieldError::forbidden("metadata.finalizers", &why));
+            }
+        }
+    }
+
+    /// Whether a built-in object is to have Go's zero time as its deletionTimestamp.
+    fn ends_at_zero(&self) -> bool {
+        self.hidden.ends_at_zero && self.kind.is_built_in() && !metadata::is_being_deleted(self.old)
+    }
+
+    /// Whether whole numbers that are written as floats make another version of what is stored
+    /// without.
+    const fn counts_floats(&self) -> bool {
+        self.hidden.floats && self.target.subresource.is_none()
+    }
+
+    fn bumps_generation(&self, new: &Object) -> bool {
+        let of_status = self.target.subresource.as_deref() == Some("status");
+        if self.kind.is_built_in() && of_status {
+            return false;
+        }
+        let counts_floats = !self.kind.is_built_in() && self.counts_floats();
+        counts_floats || self.kind.strategy().generation().is_counted(new, self.old)
+    }
+}
+
+/// Whether an object that was being deleted has nothing left that holds it
+/// (`ShouldDeleteDuringUpdate` of k8s.io/apiserver/pkg/registry/generic/registry).
+fn is_released(kind: &ServedResource, object: &Object, old: &Object) -> bool {
+    let waits =
+        metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    (metadata::is_being_deleted(old) || metadata::ends_at_zero(old))
+        && metadata::finalizers(object).is_empty()
+        && !waits
+        && !kind.strategy().is_held(object)
+}
+
+/// The table of the storage classes.
+static CLASSES: LazyLock<Arc<str>> = LazyLock::new(|| "storage.k8s.io/storageclasses".into());
+
+/// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
+fn check_class_to_expand(
+    transaction: &mut Transaction<'_>,
+    kind: &ServedResource,
+    (name, new, old): (&str, &Object, &Object),
+) -> Result<(), Status> {
+    let Some(class) = kind.strategy().class_to_expand(new, old) else { return Ok(()) };
+    let class = transaction.get(&CLASSES, &Key::new("", class));
+    let allows = |class: &Stored| class.object().get("allowVolumeExpansion") == Some(&true.into());
+    if class.is_some_and(|class| allows(&class)) {
+        return Ok(());
+    }
+    let why = "only dynamically provisioned pvc can be resized and the storageclass that \
+               provisions the pvc must support resize";
+    Err(Status::forbidden(kind, name, why))
+}

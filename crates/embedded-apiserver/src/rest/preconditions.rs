@@ -1,0 +1,56 @@
+//! What an update says of the object that it is about: name, uid, version.
+
+use crate::metadata::{self, Object};
+use crate::resource::ServedResource;
+use crate::rest::route::Target;
+use crate::rest::version::parse_version;
+use crate::status::Status;
+
+/// A version that is said must be a number, be there an object or not.
+pub(super) fn check_number(object: &Object) -> Result<(), Status> {
+    let version = metadata::text(object, "resourceVersion");
+    parse_version(version).map(drop).map_err(|why| Status::unknown(why.plain()))
+}
+
+/// An update of another object than is there, in the words of the real server's store.
+pub(super) fn other_uid(
+    target: &Target,
+    name: &str,
+    (wanted, found): (&str, &str),
+    dry_run: bool,
+) -> Status {
+    let why = format!("UID in precondition: {wanted}, UID in object meta: {found}");
+    unmet(&target.kind, target.namespace.as_deref(), name, &why, dry_run)
+}
+
+/// A precondition that the real server's store finds not to hold, in its words.
+pub(super) fn unmet(
+    kind: &ServedResource,
+    namespace: Option<&str>,
+    name: &str,
+    why: &str,
+    dry_run: bool,
+) -> Status {
+    let place = kind.strategy().storage_prefix(kind);
+    let parts =
+        [if dry_run { "" } else { "/registry" }, &place].into_iter().chain(namespace).chain([name]);
+    let key = parts.collect::<Vec<_>>().join("/");
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+         failed: {why}"
+    );
+    Status::conflict(kind, name, &why)
+}
+
+/// An update carries the name of the path it goes to.
+pub(super) fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
+    match metadata::text(object, "name") {
+        said if said == name => Ok(()),
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        said => Err(Status::bad_request(format!(
+            "the name of the object ({said}) does not match the name on the URL ({name})"
+        ))),
+    }
+}

@@ -1,0 +1,75 @@
+//! The mark of an object that is being deleted: its time, its grace period, its finalizers.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+
+use crate::clock;
+use crate::metadata::{self, Object};
+use crate::resource::ServedResource;
+use crate::rest::delete_options::DeleteOptions;
+use crate::strategy::Dependents;
+
+/// The finalizers of the garbage collector, as the options of a delete and the kind want them.
+/// What the options say overrules what the object carries.
+#[doc(alias = "deletionFinalizersForGarbageCollection")]
+pub(super) fn set_finalizers(
+    kind: &ServedResource,
+    options: &DeleteOptions,
+    old: &Object,
+    new: &mut Object,
+) {
+    let of_collector = |finalizer: &&str| matches!(*finalizer, "orphan" | "foregroundDeletion");
+    // An object's own finalizers are stronger than the default of its kind.
+    let marked = metadata::finalizers(old).iter().any(|finalizer| of_collector(&finalizer));
+    let says = options.says_what_waits()
+        || (options.orphans_by_default(kind) && !marked)
+        || kind.strategy().dependents() == Dependents::Unsupported;
+    if !says || waits(old) {
+        return;
+    }
+    let mut finalizers = metadata::finalizers(old);
+    finalizers.retain(|finalizer| !of_collector(finalizer));
+    finalizers.extend(options.waits_for(kind));
+    if finalizers.is_empty() {
+        metadata::of(new).remove("finalizers");
+    } else {
+        metadata::set(new, "finalizers", Value::from(finalizers));
+    }
+}
+
+/// Whether a grace period was given to an object.
+pub(super) fn waits(object: &Object) -> bool {
+    let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    given.unwrap_or(0) > 0
+}
+
+pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
+    if metadata::ends_at_zero(object) {
+        metadata::set(object, "deletionGracePeriodSeconds", grace);
+        return;
+    }
+    let first = !metadata::is_being_deleted(object);
+    let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let mut grace = grace;
+    if first {
+        let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
+        metadata::set(object, "deletionTimestamp", clock::seconds(end));
+    } else if let Some(given) = given.filter(|given| grace < *given) {
+        // Counted from the first delete; what is over by then is left a second, in which somebody
+        // may see it.
+        let until: Option<Timestamp> = metadata::text(object, "deletionTimestamp").parse().ok();
+        let sooner = SignedDuration::from_secs(given.saturating_sub(grace));
+        let end = until.and_then(|until| until.checked_sub(sooner).ok()).filter(|end| *end >= now);
+        if end.is_none() && grace != 0 {
+            grace = 1;
+        }
+        metadata::set(object, "deletionTimestamp", clock::seconds(end.unwrap_or(now)));
+    }
+    // What was marked by a kind's own first step says no grace until it is deleted again.
+    if first || given.is_none_or(|given| grace < given) {
+        metadata::set(object, "deletionGracePeriodSeconds", grace);
+    }
+    if first && metadata::generation(object) > 0 {
+        metadata::set(object, "generation", metadata::generation(object).saturating_add(1));
+    }
+}

@@ -1,0 +1,55 @@
+//! Versions of objects: as they are shown, and as they are written down.
+
+use std::sync::Arc;
+
+use k8s_merge::managed_fields::ManagedFields;
+
+use crate::kind::Kind;
+use crate::metadata::Object;
+use crate::rest::guaranteed_update::Answer;
+use crate::status::Status;
+use crate::store::transaction::Transaction;
+use crate::stored::{Key, NEXT, Stored};
+
+/// The largest object that etcd takes, by its default.
+const MAX_OBJECT: usize = 3 * 512 * 1024;
+
+/// A version to be written down.
+pub(super) struct Version<'a> {
+    pub(super) key: Key,
+    pub(super) object: Object,
+    pub(super) managed: &'a ManagedFields,
+    /// Something of it goes without saying.
+    pub(super) unsaid: bool,
+}
+
+/// Writes a version down for the next revision; in a dry run, at the one that the object has.
+pub(super) fn put(
+    transaction: &mut Transaction<'_>,
+    kind: &Kind,
+    version: Version<'_>,
+    old_revision: u64,
+    dry_run: bool,
+) -> Result<Answer, Status> {
+    let Version { key, object, managed, unsaid } = version;
+    let mut object = kind.to_storage(object);
+    let revision = if dry_run { old_revision } else { NEXT };
+    let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
+    if stored.size() > MAX_OBJECT {
+        // As the real server: what it can do without is left out first.
+        stored = Stored::new(kind, key, revision, &mut object, "");
+    }
+    let stored = stored.unsaid(unsaid);
+    if stored.size() > MAX_OBJECT {
+        return Err(Status::unknown("etcdserver: request is too large"));
+    }
+    Ok(match dry_run {
+        true => Answer::Known(Arc::new(stored)),
+        false => Answer::Change(transaction.put(&kind.storage, stored)),
+    })
+}
+
+/// The stored object in the form that `kind` shows.
+pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
+    kind.to_version(stored.object(), stored.revision)
+}
