@@ -51,23 +51,27 @@ impl Deref for ServedResource {
 impl ServedResource {
     /// A custom kind that was registered by hand.
     pub(crate) fn new(info: Kind) -> Self {
-        let rules = Rules::Custom(Box::new(Custom::registered(info.clone())));
-        Self { info, rules, message: None, schema: None, types: OnceLock::new() }
+        let rules = Custom::registered(info.clone());
+        Self::with(info, Rules::Custom(Box::new(rules)))
     }
 
     /// One of Kubernetes' own, with its rules.
     pub(crate) fn built_in(row: &Row) -> Self {
         let info = row.to_kind().built_in();
         let message = TYPES.kind(&info.api_version(), info.kind());
-        Self { rules: Rules::BuiltIn(row.strategy), message, ..Self::new(info) }
+        Self { message, ..Self::with(info, Rules::BuiltIn(row.strategy)) }
     }
 
     /// A version of a definition, with its `openAPIV3Schema`.
     pub(crate) fn defined(info: Kind, served: Served, schema: Option<Value>) -> Self {
         let served = Arc::new(served);
         let info = info.codec(Arc::clone(&served) as _);
-        let rules = Rules::Custom(Box::new(Custom::defined(info.clone(), served)));
-        Self { rules, schema, ..Self::new(info) }
+        let rules = Custom::defined(info.clone(), served);
+        Self { schema, ..Self::with(info, Rules::Custom(Box::new(rules))) }
+    }
+
+    const fn with(info: Kind, rules: Rules) -> Self {
+        Self { info, rules, message: None, schema: None, types: OnceLock::new() }
     }
 
     /// `openAPIV3Schema` of a definition's version; none for kinds that are built in or were

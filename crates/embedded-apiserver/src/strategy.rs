@@ -1,6 +1,8 @@
 //! What differs between kinds when an object is written or deleted: the rules of a kind.
 
+pub(crate) mod age;
 pub(crate) mod builtin;
+pub(crate) mod columns;
 mod custom;
 mod deletion;
 mod generation;
@@ -14,9 +16,11 @@ use std::fmt::Debug;
 
 use jiff::Timestamp;
 use k8s_value::{FieldErrors, names};
+use serde_json::Value;
 
 use crate::kind::Kind;
 use crate::metadata::Object;
+use crate::strategy::columns::Column;
 
 pub(crate) use crate::strategy::custom::Custom;
 pub(crate) use crate::strategy::deletion::{Deletion, Dependents, Propagation};
@@ -269,6 +273,18 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     /// What a field selector is refused for if it names a field that is not selectable.
     fn why_unselectable(&self, path: &str) -> String {
         format!("field label not supported: {path}")
+    }
+
+    /// The columns of the tables that kubectl shows.
+    #[doc(alias("TableConvertor", "PrintHandler"))]
+    fn columns(&self) -> &'static [Column] {
+        columns::DEFAULT
+    }
+
+    /// What the row of an object that has ended is marked with: a reason and a message.
+    #[doc(alias("podSuccessConditions", "podFailedConditions"))]
+    fn row_condition(&self, _object: &Value) -> Option<(&'static str, &'static str)> {
+        None
     }
 
     /// How the first delete of an object goes.

@@ -1,13 +1,9 @@
 //! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that
 //! prefer that.
 
-mod age;
-mod columns;
-mod pods;
 mod printed;
 #[cfg(test)]
 mod tests;
-mod workloads;
 
 use std::sync::Arc;
 
@@ -22,7 +18,7 @@ use crate::media;
 use crate::query::Query;
 use crate::resource::ServedResource;
 use crate::status::Status;
-use crate::table::columns::Column;
+use crate::strategy::columns::{self, Column};
 
 /// A client's wish for a table.
 #[derive(Debug)]
@@ -154,15 +150,14 @@ impl Printer {
         with_columns: bool,
         now: Timestamp,
     ) -> Value {
-        let columns = columns::of(&self.kind);
+        let columns = self.kind.strategy().columns();
         let of_kind = self.kind.definition();
         let definitions = with_columns.then(|| match of_kind {
             Some(definition) => printed::definitions(definition),
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
         // The way of printing that has nothing but names makes no list for none.
-        let plain = self.kind.is_built_in()
-            && matches!(self.kind.kind(), "Role" | "ClusterRole" | "CustomResourceDefinition");
+        let plain = std::ptr::eq(columns, columns::DEFAULT);
         let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
             let cells: Vec<Value> = match of_kind {
@@ -185,18 +180,10 @@ impl Printer {
         })
     }
 
-    /// What the row of a Pod that has ended is marked with (`podSuccessConditions`,
-    /// `podFailedConditions` of pkg/printers/internalversion).
+    /// The condition of the row of an object that has ended.
     fn ended(&self, object: &Value) -> Option<Value> {
-        let phase = object["status"]["phase"]
-            .as_str()
-            .filter(|_| self.kind.is_built_in() && self.kind.kind() == "Pod")?;
-        let message = match phase {
-            "Succeeded" => "The pod has completed successfully.",
-            "Failed" => "The pod failed.",
-            _ => return None,
-        };
-        Some(json!({ "type": "Completed", "status": "True", "reason": phase, "message": message }))
+        let (reason, message) = self.kind.strategy().row_condition(object)?;
+        Some(json!({ "type": "Completed", "status": "True", "reason": reason, "message": message }))
     }
 
     fn included(&self, mut object: Value) -> Value {

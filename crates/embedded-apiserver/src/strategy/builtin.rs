@@ -1,6 +1,7 @@
 //! The kinds that every cluster has: a file for each kind that has rules of its own, and the table
 //! of all.
 
+mod cells;
 mod config_data;
 mod config_map;
 mod custom_resource_definition;

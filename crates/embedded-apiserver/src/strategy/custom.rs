@@ -8,6 +8,7 @@ use k8s_value::{FieldErrors, names};
 use crate::definition::Served;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
+use crate::strategy::columns::{Cell, Column, NAME, column};
 use crate::strategy::{Generation, Strategy, Write};
 
 /// A custom kind. Its definition, if it has one, says most of its rules.
@@ -76,6 +77,10 @@ impl Strategy for Custom {
 
     fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"], &["spec"]]
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        const { &[NAME, column("Age", Cell::Created)] }
     }
 
     fn storage_prefix(&self, kind: &Kind) -> String {

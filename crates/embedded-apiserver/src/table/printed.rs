@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::definition::{Column, Served};
-use crate::table::age;
+use crate::strategy::age;
 
 /// The columns of a kind; without any of its own, its age.
 pub(super) fn definitions(definition: &Served) -> Vec<Value> {

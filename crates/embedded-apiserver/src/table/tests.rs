@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use crate::kind::Kind;
 use crate::resource;
 use crate::resource::ServedResource;
-use crate::table::{age, columns};
+use crate::strategy::age;
 
 fn cells(plural: &str, object: &Value) -> Vec<Value> {
     let kinds: Vec<_> = resource::built_in().collect();
     let custom = ServedResource::new(Kind::namespaced("example.com", "v1", "Widget", "widgets"));
     let kind = kinds.iter().find(|kind| kind.plural() == plural).unwrap_or(&custom);
     let now = Timestamp::from_second(1000).unwrap();
-    columns::of(kind).iter().map(|column| column.cell(object, now)).collect()
+    kind.strategy().columns().iter().map(|column| column.cell(object, now)).collect()
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn lists_within_an_object_become_one_cell() {
 fn objects_of_the_wrong_shape_have_cells_too() {
     let odd = json!({ "metadata": "x", "spec": [], "status": { "containerStatuses": {} }, "subsets": [1] });
     for kind in resource::built_in() {
-        assert_eq!(cells(kind.plural(), &odd).len(), columns::of(&kind).len());
+        assert_eq!(cells(kind.plural(), &odd).len(), kind.strategy().columns().len());
     }
     assert_eq!(cells("widgets", &json!({})).len(), 2);
 }

@@ -5,6 +5,8 @@ use k8s_value::FieldErrors;
 use crate::metadata::Object;
 use crate::strategy::builtin::config_data::{validate_data, validate_immutable};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::columns::Cell::Count;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static CONFIG_MAP: Row = Row {
@@ -14,6 +16,8 @@ pub(super) static CONFIG_MAP: Row = Row {
     strategy: &ConfigMap,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE];
 
 #[derive(Debug)]
 struct ConfigMap;
@@ -29,5 +33,9 @@ impl Strategy for ConfigMap {
 
     fn bytes_member(&self) -> Option<&'static str> {
         Some("binaryData")
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }

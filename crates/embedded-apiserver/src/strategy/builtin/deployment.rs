@@ -5,10 +5,13 @@ use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::metadata::{self, Object};
+use crate::strategy::builtin::cells::number;
 use crate::strategy::builtin::members::{at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{int_or_percent, not_negative, percent};
 use crate::strategy::builtin::{label_selector, pod_spec, workload};
+use crate::strategy::columns::Cell::{Made, Number};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Generation, Strategy, Write};
 
 pub(super) static DEPLOYMENT: Row = Row {
@@ -22,6 +25,17 @@ pub(super) static DEPLOYMENT: Row = Row {
     strategy: &Deployment,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Ready", Made(ready)),
+    column("Up-to-date", Number("/status/updatedReplicas")).of_text(),
+    column("Available", Number("/status/availableReplicas")).of_text(),
+    AGE,
+    wide("Containers", Made(workload::containers)),
+    wide("Images", Made(workload::images)),
+    wide("Selector", Made(workload::selector)),
+];
 
 #[derive(Debug)]
 struct Deployment;
@@ -106,6 +120,10 @@ impl Strategy for Deployment {
     fn fill_empty(&self, object: &mut Object) {
         fill(object, "spec", &[("replicas", json!(0))]);
     }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
+    }
 }
 
 fn default_strategy(object: &mut Object) {
@@ -178,4 +196,10 @@ fn validate_strategy(object: &Object, causes: &mut FieldErrors) {
             ));
         }
     }
+}
+
+/// How many of how many pods are ready.
+fn ready(object: &Value) -> Value {
+    format!("{}/{}", number(object, "/status/readyReplicas"), number(object, "/spec/replicas"))
+        .into()
 }

@@ -6,11 +6,14 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::{list, some};
 use crate::strategy::builtin::members::{items, said, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{
     address, endpoint_address, immutable, label, protocol, subdomain,
 };
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Generation, Strategy, Write};
 
 const ADDRESS_TYPES: [&str; 3] = ["FQDN", "IPv4", "IPv6"];
@@ -24,6 +27,14 @@ pub(super) static ENDPOINT_SLICE: Row = Row {
     strategy: &EndpointSlice,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("AddressType", Member("/addressType", "")),
+    column("Ports", Made(port_cell)),
+    column("Endpoints", Made(endpoint_cell)),
+    AGE,
+];
 
 #[derive(Debug)]
 struct EndpointSlice;
@@ -59,6 +70,10 @@ impl Strategy for EndpointSlice {
 
     fn generation(&self) -> Generation {
         Generation::MembersAndLabels
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 
@@ -137,4 +152,21 @@ fn validate_endpoint(endpoint: &Value, of: &str, path: &str, causes: &mut FieldE
     if endpoint.get("hostname").is_some() {
         label(said(endpoint, "hostname"), &format!("{path}.hostname"), causes);
     }
+}
+
+fn port_cell(slice: &Value) -> Value {
+    let ports = list(slice, "/ports").iter().map(|port| {
+        match (port["port"].as_i64(), port["name"].as_str()) {
+            (Some(number), _) => number.to_string(),
+            (None, Some(name)) => name.to_owned(),
+            (None, None) => "*".to_owned(),
+        }
+    });
+    some(&ports.collect::<Vec<_>>())
+}
+
+fn endpoint_cell(slice: &Value) -> Value {
+    let addresses =
+        list(slice, "/endpoints").iter().flat_map(|endpoint| list(endpoint, "/addresses"));
+    some(&addresses.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>())
 }

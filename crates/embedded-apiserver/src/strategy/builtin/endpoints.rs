@@ -5,11 +5,14 @@ use serde_json::Value;
 
 use crate::kind::Kind;
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::{NONE, list, text_at};
 use crate::strategy::builtin::members::{items, said};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{
     address, endpoint_address, label, port_number, protocol, subdomain,
 };
+use crate::strategy::columns::Cell::Made;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static ENDPOINTS: Row = Row {
@@ -19,6 +22,8 @@ pub(super) static ENDPOINTS: Row = Row {
     strategy: &Endpoints,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[NAME, column("Endpoints", Made(addresses)), AGE];
 
 #[derive(Debug)]
 struct Endpoints;
@@ -49,6 +54,10 @@ impl Strategy for Endpoints {
 
     fn storage_prefix(&self, _kind: &Kind) -> String {
         "services/endpoints".to_owned()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 
@@ -91,4 +100,26 @@ fn validate_port(port: &Value, needs_name: bool, path: &str, causes: &mut FieldE
     }
     port_number(port.get("port").unwrap_or(&Value::Null), &format!("{path}.port"), causes);
     protocol(port.get("protocol").unwrap_or(&Value::Null), path, causes);
+}
+
+fn addresses(endpoints: &Value) -> Value {
+    const SHOWN: usize = 3;
+    let mut all = Vec::new();
+    for subset in list(endpoints, "/subsets") {
+        for address in list(subset, "/addresses") {
+            let ip = text_at(address, "/ip");
+            let before = all.len();
+            all.extend(list(subset, "/ports").iter().map(|port| format!("{ip}:{}", port["port"])));
+            if all.len() == before {
+                all.push(ip.to_owned());
+            }
+        }
+    }
+    let more = all.len().saturating_sub(SHOWN);
+    let shown = all.into_iter().take(SHOWN).collect::<Vec<_>>().join(",");
+    if more > 0 {
+        format!("{shown} + {more} more...").into()
+    } else {
+        if shown.is_empty() { NONE.into() } else { shown.into() }
+    }
 }

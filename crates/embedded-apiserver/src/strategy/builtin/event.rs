@@ -1,5 +1,6 @@
 //! Events of both groups. The younger group has more rules.
 
+mod cells;
 mod codec;
 
 use std::sync::Arc;
@@ -8,10 +9,13 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
 use crate::metadata::{self, Object};
+use crate::strategy::builtin::cells::either;
 use crate::strategy::builtin::event::codec::{CoreEvent, Event, NAMES};
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::columns::Cell::{Made, Member, Since};
+use crate::strategy::columns::{Column, column, wide};
 use crate::strategy::{Dependents, Strategy, Write};
 
 /// The table that both groups of Event share.
@@ -63,6 +67,30 @@ pub(super) static EVENT: Row = Row {
     ..NAMESPACED
 };
 
+const COLUMNS: &[Column] = &[
+    column(
+        "Last Seen",
+        Since(&[
+            "/series/lastObservedTime",
+            "/lastTimestamp",
+            "/deprecatedLastTimestamp",
+            "/eventTime",
+        ]),
+    ),
+    column("Type", Member("/type", "")),
+    column("Reason", Member("/reason", "")),
+    column("Object", Made(cells::object)),
+    wide(
+        "Subobject",
+        Made(|event| either(event, "/involvedObject/fieldPath", "/regarding/fieldPath")),
+    ),
+    wide("Source", Made(cells::source)),
+    column("Message", Made(|event| either(event, "/message", "/note"))),
+    wide("First Seen", Since(&["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"])),
+    wide("Count", Made(cells::count)),
+    wide("Name", Member("/metadata/name", "")),
+];
+
 impl Strategy for CoreEvent {
     fn validate_name(&self, name: &str) -> Option<&'static str> {
         wrong_path_name(name)
@@ -99,6 +127,10 @@ impl Strategy for CoreEvent {
     fn dependents(&self) -> Dependents {
         Dependents::Unsupported
     }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
+    }
 }
 
 impl Strategy for Event {
@@ -131,6 +163,10 @@ impl Strategy for Event {
 
     fn dependents(&self) -> Dependents {
         Dependents::Unsupported
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

@@ -1,5 +1,6 @@
 //! Jobs.
 
+mod cells;
 pub(crate) mod selector;
 
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use crate::strategy::builtin::members::{at, fill, members, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{immutable, not_negative};
 use crate::strategy::builtin::{label_selector, pod_spec, workload};
+use crate::strategy::columns::Cell::{Made, Timed};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Dependents, Generation, Strategy, Write};
 
 pub(super) static JOB: Row = Row {
@@ -29,6 +32,17 @@ pub(super) static JOB: Row = Row {
     strategy: &Job,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Status", Made(cells::status)),
+    column("Completions", Made(cells::completions)),
+    column("Duration", Timed(cells::duration)),
+    AGE,
+    wide("Containers", Made(workload::containers)),
+    wide("Images", Made(workload::images)),
+    wide("Selector", Made(workload::selector)),
+];
 
 #[derive(Debug)]
 struct Job;
@@ -93,6 +107,10 @@ impl Strategy for Job {
              propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
              suppress this warning",
         )
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

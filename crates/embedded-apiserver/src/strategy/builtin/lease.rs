@@ -6,6 +6,8 @@ use serde_json::Value;
 use crate::metadata::Object;
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::columns::Cell::Member;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 const STRATEGIES: [&str; 1] = ["OldestEmulationVersion"];
@@ -17,6 +19,8 @@ pub(super) static LEASE: Row = Row {
     strategy: &Lease,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE];
 
 #[derive(Debug)]
 struct Lease;
@@ -48,6 +52,10 @@ impl Strategy for Lease {
 
     fn updates_unconditionally(&self) -> bool {
         false
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

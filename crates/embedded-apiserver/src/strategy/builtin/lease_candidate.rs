@@ -7,6 +7,8 @@ use crate::strategy::builtin::lease::validate_strategy;
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::immutable;
+use crate::strategy::columns::Cell::Member;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static LEASE_CANDIDATE: Row = Row {
@@ -17,6 +19,14 @@ pub(super) static LEASE_CANDIDATE: Row = Row {
     strategy: &LeaseCandidate,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("LeaseName", Member("/spec/leaseName", "")),
+    column("BinaryVersion", Member("/spec/binaryVersion", "")),
+    column("EmulationVersion", Member("/spec/emulationVersion", "")),
+    AGE,
+];
 
 #[derive(Debug)]
 struct LeaseCandidate;
@@ -57,6 +67,10 @@ impl Strategy for LeaseCandidate {
 
     fn updates_unconditionally(&self) -> bool {
         false
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

@@ -8,6 +8,8 @@ use crate::clock;
 use crate::metadata::{self, Object};
 use crate::strategy::builtin::members::at;
 use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::columns::Cell::Member;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Creation, Deletion, Propagation, Strategy, Write};
 
 pub(super) static NAMESPACE: Row = Row {
@@ -19,6 +21,8 @@ pub(super) static NAMESPACE: Row = Row {
     strategy: &Namespace,
     ..CLUSTER
 };
+
+const COLUMNS: &[Column] = &[NAME, column("Status", Member("/status/phase", "")), AGE];
 
 #[derive(Debug)]
 struct Namespace;
@@ -84,6 +88,10 @@ impl Strategy for Namespace {
     fn is_held(&self, object: &Object) -> bool {
         let finalizers = at(object, "spec.finalizers").and_then(Value::as_array);
         finalizers.is_some_and(|finalizers| !finalizers.is_empty())
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

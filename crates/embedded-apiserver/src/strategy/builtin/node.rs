@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 
 use crate::kind::{Codec, Kind};
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::{NONE, list};
 use crate::strategy::builtin::members::{at, items, said};
 use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static NODE: Row = Row {
@@ -23,6 +26,19 @@ pub(super) static NODE: Row = Row {
     strategy: &Node,
     ..CLUSTER
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Status", Made(node_status)),
+    column("Roles", Made(node_roles)),
+    AGE,
+    column("Version", Member("/status/nodeInfo/kubeletVersion", "")),
+    wide("Internal-IP", Made(internal_ip)),
+    wide("External-IP", Made(external_ip)),
+    wide("OS-Image", Member("/status/nodeInfo/osImage", "<unknown>")),
+    wide("Kernel-Version", Made(kernel)),
+    wide("Container-Runtime", Member("/status/nodeInfo/containerRuntimeVersion", "<unknown>")),
+];
 
 #[derive(Debug)]
 struct Node;
@@ -68,6 +84,10 @@ impl Strategy for Node {
 
     fn storage_prefix(&self, _kind: &Kind) -> String {
         "minions".to_owned()
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 
@@ -167,4 +187,54 @@ fn is_range(text: &str) -> bool {
         Err(_) => return false,
     };
     bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+}
+
+fn node_status(node: &Value) -> Value {
+    let ready = list(node, "/status/conditions")
+        .iter()
+        .rev()
+        .find(|condition| condition["type"] == "Ready");
+    let status = match ready {
+        Some(condition) if condition["status"] == "True" => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    };
+    let closed = if node["spec"]["unschedulable"] == true { ",SchedulingDisabled" } else { "" };
+    format!("{status}{closed}").into()
+}
+
+fn node_roles(node: &Value) -> Value {
+    let labels = node["metadata"]["labels"].as_object().into_iter().flatten();
+    let mut roles: Vec<&str> = labels
+        .filter_map(|(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+            None if key == "kubernetes.io/role" => value.as_str(),
+            role => role,
+        })
+        .filter(|role| !role.is_empty())
+        .collect();
+    roles.sort_unstable();
+    roles.dedup();
+    if roles.is_empty() { NONE.into() } else { roles.join(",").into() }
+}
+
+fn node_address(node: &Value, of: &str) -> Value {
+    let found = list(node, "/status/addresses").iter().find(|address| address["type"] == of);
+    found.map_or_else(|| NONE.into(), |address| address["address"].clone())
+}
+
+fn internal_ip(node: &Value) -> Value {
+    node_address(node, "InternalIP")
+}
+
+fn external_ip(node: &Value) -> Value {
+    node_address(node, "ExternalIP")
+}
+
+fn kernel(node: &Value) -> Value {
+    let said = |member: &str| node["status"]["nodeInfo"][member].as_str().unwrap_or_default();
+    let kernel = if said("kernelVersion").is_empty() { "<unknown>" } else { said("kernelVersion") };
+    match said("architecture") {
+        "" => kernel.into(),
+        architecture => format!("{kernel} ({architecture})").into(),
+    }
 }

@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 
 use crate::clock;
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::members::{add_finalizer, at, fill, text};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::topology;
 use crate::strategy::builtin::values::{IMMUTABLE, one_of};
+use crate::strategy::builtin::volume_values::{modes, phase};
 use crate::strategy::builtin::volume_values::{
     validate_access_modes, validate_class_and_mode, validate_size,
 };
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Strategy, Write};
 
 /// Members of a volume's spec that are not its source.
@@ -36,6 +40,20 @@ pub(super) static PERSISTENT_VOLUME: Row = Row {
     strategy: &PersistentVolume,
     ..CLUSTER
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Capacity", Member("/spec/capacity/storage", "")),
+    column("Access Modes", Made(|volume| modes(&volume["spec"]["accessModes"]))),
+    column("Reclaim Policy", Member("/spec/persistentVolumeReclaimPolicy", "")),
+    column("Status", Made(phase)),
+    column("Claim", Made(claim_of)),
+    column("StorageClass", Member("/spec/storageClassName", "")),
+    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+    column("Reason", Member("/status/reason", "")),
+    AGE,
+    wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
+];
 
 #[derive(Debug)]
 struct PersistentVolume;
@@ -84,6 +102,10 @@ impl Strategy for PersistentVolume {
 
     fn delete_answers_object(&self) -> bool {
         true
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 
@@ -198,4 +220,10 @@ fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
         let why = "field is immutable, except for updating from beta label to GA";
         causes.push(FieldError::invalid_json("nodeAffinity", &topology::shown_affinity(now), why));
     }
+}
+
+fn claim_of(volume: &Value) -> Value {
+    let (namespace, name) =
+        (text_at(volume, "/spec/claimRef/namespace"), text_at(volume, "/spec/claimRef/name"));
+    if name.is_empty() { "".into() } else { format!("{namespace}/{name}").into() }
 }

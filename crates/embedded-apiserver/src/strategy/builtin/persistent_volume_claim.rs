@@ -4,12 +4,16 @@ use k8s_value::{FieldError, FieldErrors, quantity};
 use serde_json::{Value, json};
 
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::members::{add_finalizer, at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::IMMUTABLE;
+use crate::strategy::builtin::volume_values::{modes, phase};
 use crate::strategy::builtin::volume_values::{
     validate_access_modes, validate_class_and_mode, validate_size,
 };
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Strategy, Write};
 
 pub(super) static PERSISTENT_VOLUME_CLAIM: Row = Row {
@@ -20,6 +24,21 @@ pub(super) static PERSISTENT_VOLUME_CLAIM: Row = Row {
     strategy: &PersistentVolumeClaim,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Status", Made(phase)),
+    column("Volume", Member("/spec/volumeName", "")),
+    column(
+        "Capacity",
+        Made(|claim| if_bound(claim, claim["status"]["capacity"]["storage"].clone())),
+    ),
+    column("Access Modes", Made(|claim| if_bound(claim, modes(&claim["status"]["accessModes"])))),
+    column("StorageClass", Member("/spec/storageClassName", "")),
+    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+    AGE,
+    wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
+];
 
 #[derive(Debug)]
 struct PersistentVolumeClaim;
@@ -65,6 +84,10 @@ impl Strategy for PersistentVolumeClaim {
 
     fn class_to_expand<'a>(&self, object: &'a Object, old: &Object) -> Option<&'a str> {
         grows(old, object).then(|| text(object, "spec.storageClassName"))
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 
@@ -141,4 +164,10 @@ pub(crate) fn grows(old: &Object, new: &Object) -> bool {
 
 fn size(claim: &Object) -> u128 {
     quantity::bytes(text(claim, "spec.resources.requests.storage")).unwrap_or(0)
+}
+
+fn if_bound(claim: &Value, value: Value) -> Value {
+    let bound = !text_at(claim, "/spec/volumeName").is_empty();
+    // An amount that is not there is zero.
+    if bound { if value.is_null() { "0".into() } else { value } } else { "".into() }
 }

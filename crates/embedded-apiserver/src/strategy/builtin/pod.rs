@@ -1,6 +1,7 @@
 //! Pods.
 
 mod admission;
+mod cells;
 
 use std::sync::Arc;
 
@@ -11,10 +12,13 @@ use serde_json::{Value, json};
 
 use crate::kind::Codec;
 use crate::metadata::{self, Object};
+use crate::strategy::builtin::cells::NONE;
 use crate::strategy::builtin::members::{at, fill, items, said, text};
 use crate::strategy::builtin::pod_spec;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{address, immutable, subdomain};
+use crate::strategy::columns::Cell::{Made, Member, Timed};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Generation, Strategy, Write};
 
 pub(super) static POD: Row = Row {
@@ -37,6 +41,18 @@ pub(super) static POD: Row = Row {
     strategy: &Pod,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Ready", Made(cells::ready)),
+    column("Status", Made(cells::status)),
+    column("Restarts", Timed(cells::restarts)),
+    AGE,
+    wide("IP", Member("/status/podIP", NONE)),
+    wide("Node", Member("/spec/nodeName", NONE)),
+    wide("Nominated Node", Member("/status/nominatedNodeName", NONE)),
+    wide("Readiness Gates", Made(cells::gates)),
+];
 
 #[derive(Debug)]
 struct Pod;
@@ -142,6 +158,18 @@ impl Strategy for Pod {
         }
         let own = at(old, "spec.terminationGracePeriodSeconds").and_then(Value::as_i64);
         asked.or(own).unwrap_or(30)
+    }
+
+    fn row_condition(&self, object: &Value) -> Option<(&'static str, &'static str)> {
+        match object.pointer("/status/phase")?.as_str()? {
+            "Succeeded" => Some(("Succeeded", "The pod has completed successfully.")),
+            "Failed" => Some(("Failed", "The pod failed.")),
+            _ => None,
+        }
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

@@ -8,6 +8,8 @@ use crate::strategy::builtin::members::{at, fill};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::not_negative;
 use crate::strategy::builtin::{label_selector, pod_spec, workload};
+use crate::strategy::columns::Cell::{Made, Number};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Generation, Strategy, Write};
 
 pub(super) static REPLICA_SET: Row = Row {
@@ -21,6 +23,17 @@ pub(super) static REPLICA_SET: Row = Row {
     strategy: &ReplicaSet,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Desired", Number("/spec/replicas")),
+    column("Current", Number("/status/replicas")),
+    column("Ready", Number("/status/readyReplicas")),
+    AGE,
+    wide("Containers", Made(workload::containers)),
+    wide("Images", Made(workload::images)),
+    wide("Selector", Made(workload::selector)),
+];
 
 #[derive(Debug)]
 struct ReplicaSet;
@@ -80,5 +93,9 @@ impl Strategy for ReplicaSet {
 
     fn fill_empty(&self, object: &mut Object) {
         fill(object, "spec", &[("replicas", json!(0))]);
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }

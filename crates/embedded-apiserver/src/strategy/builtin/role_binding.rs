@@ -4,10 +4,13 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::list;
 use crate::strategy::builtin::members::{at, items, said};
 use crate::strategy::builtin::role::{GROUP, validate_prefix};
 use crate::strategy::builtin::row::{CLUSTER, NAMESPACED, Row};
 use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::columns::Cell::Made;
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static ROLE_BINDING: Row = Row {
@@ -25,6 +28,15 @@ pub(super) static CLUSTER_ROLE_BINDING: Row = Row {
     strategy: &RoleBinding { is_namespaced: false },
     ..CLUSTER
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Role", Made(role)),
+    AGE,
+    wide("Users", Made(users)),
+    wide("Groups", Made(groups)),
+    wide("ServiceAccounts", Made(accounts)),
+];
 
 #[derive(Debug)]
 struct RoleBinding {
@@ -80,6 +92,10 @@ impl Strategy for RoleBinding {
     fn creates_on_update(&self) -> bool {
         true
     }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
+    }
 }
 
 #[doc(alias = "ValidateRoleBinding")]
@@ -132,4 +148,33 @@ fn validate_subject(subject: &Value, is_namespaced: bool, path: &str, causes: &m
             causes.push(FieldError::unsupported(format!("{path}.kind"), other, &kinds));
         }
     }
+}
+
+fn role(binding: &Value) -> Value {
+    let said = |member: &str| binding["roleRef"][member].as_str().unwrap_or_default();
+    format!("{}/{}", said("kind"), said("name")).into()
+}
+
+fn subjects(binding: &Value, of: &str) -> Value {
+    let all =
+        list(binding, "/subjects").iter().filter(|subject| subject["kind"] == of).map(|subject| {
+            let said = |member: &str| subject[member].as_str().unwrap_or_default();
+            match of {
+                "ServiceAccount" => format!("{}/{}", said("namespace"), said("name")),
+                _ => said("name").to_owned(),
+            }
+        });
+    all.collect::<Vec<_>>().join(", ").into()
+}
+
+fn users(binding: &Value) -> Value {
+    subjects(binding, "User")
+}
+
+fn groups(binding: &Value) -> Value {
+    subjects(binding, "Group")
+}
+
+fn accounts(binding: &Value) -> Value {
+    subjects(binding, "ServiceAccount")
 }

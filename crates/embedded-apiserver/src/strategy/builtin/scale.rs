@@ -2,10 +2,19 @@
 
 use crate::strategy::Strategy;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::columns::Cell::Number;
+use crate::strategy::columns::{AGE, Column, NAME, column};
 
 /// Not in the table of kinds: the server serves no path for it.
 pub(crate) static SCALE: Row =
     Row { group: "autoscaling", kind: "Scale", plural: "scales", strategy: &Scale, ..NAMESPACED };
+
+const COLUMNS: &[Column] = &[
+    NAME.of_text(),
+    column("Desired", Number("/spec/replicas")),
+    column("Available", Number("/status/replicas")),
+    AGE,
+];
 
 #[derive(Debug)]
 struct Scale;
@@ -17,5 +26,9 @@ impl Strategy for Scale {
 
     fn updates_unconditionally(&self) -> bool {
         false
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }

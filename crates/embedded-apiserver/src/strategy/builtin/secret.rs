@@ -8,6 +8,8 @@ use crate::metadata::{self, Object};
 use crate::strategy::builtin::config_data::{validate_data, validate_immutable};
 use crate::strategy::builtin::members::text;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::columns::Cell::{Count, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static SECRET: Row = Row {
@@ -17,6 +19,9 @@ pub(super) static SECRET: Row = Row {
     strategy: &Secret,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] =
+    &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE];
 
 #[derive(Debug)]
 struct Secret;
@@ -48,6 +53,10 @@ impl Strategy for Secret {
 
     fn bytes_member(&self) -> Option<&'static str> {
         Some("data")
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }
 

@@ -10,9 +10,12 @@ use serde_json::{Value, json};
 
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
+use crate::strategy::builtin::cells::{NONE, joined, list, text_at};
 use crate::strategy::builtin::members::said;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::service::exposure::is_headless;
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{AllocationCounts, Creation, Strategy, Write};
 
 pub(super) static SERVICE: Row = Row {
@@ -25,6 +28,16 @@ pub(super) static SERVICE: Row = Row {
     strategy: &Service,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[
+    NAME,
+    column("Type", Member("/spec/type", "ClusterIP")),
+    column("Cluster-IP", Member("/spec/clusterIP", NONE)),
+    column("External-IP", Made(external_ip)),
+    column("Port(s)", Made(ports)),
+    AGE,
+    wide("Selector", Made(selector)),
+];
 
 #[derive(Debug)]
 struct Service;
@@ -114,6 +127,10 @@ impl Strategy for Service {
     fn removed_with(&self) -> Option<(&'static str, &'static str, &'static str)> {
         Some(("", "v1", "endpoints"))
     }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
+    }
 }
 
 #[doc(alias = "GetWarningsForService")]
@@ -159,4 +176,36 @@ fn add_warnings(object: &Object, warnings: &mut Vec<String>) {
                 .to_owned(),
         );
     }
+}
+
+fn external_ip(service: &Value) -> Value {
+    let ips =
+        list(service, "/spec/externalIPs").iter().filter_map(Value::as_str).map(str::to_owned);
+    match text_at(service, "/spec/type") {
+        "ExternalName" => text_at(service, "/spec/externalName").into(),
+        "LoadBalancer" => {
+            let of_balancer = list(service, "/status/loadBalancer/ingress").iter().map(|ingress| {
+                let ip = text_at(ingress, "/ip");
+                if ip.is_empty() { text_at(ingress, "/hostname").to_owned() } else { ip.to_owned() }
+            });
+            let all = of_balancer.chain(ips).collect::<Vec<_>>().join(",");
+            if all.is_empty() { "<pending>".into() } else { all.into() }
+        }
+        _ => joined(ips),
+    }
+}
+
+fn ports(service: &Value) -> Value {
+    joined(list(service, "/spec/ports").iter().map(|port| {
+        let protocol = port["protocol"].as_str().unwrap_or("TCP");
+        match port["nodePort"].as_i64() {
+            Some(node) if node > 0 => format!("{}:{node}/{protocol}", port["port"]),
+            _ => format!("{}/{protocol}", port["port"]),
+        }
+    }))
+}
+
+fn selector(service: &Value) -> Value {
+    let labels = service["spec"]["selector"].as_object().into_iter().flatten();
+    joined(labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())))
 }

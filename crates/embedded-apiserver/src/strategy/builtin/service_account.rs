@@ -3,6 +3,7 @@
 use crate::metadata::{self, Object};
 use crate::strategy::Strategy;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
+use crate::strategy::columns::{AGE, Column, NAME};
 
 pub(super) static SERVICE_ACCOUNT: Row = Row {
     kind: "ServiceAccount",
@@ -11,6 +12,8 @@ pub(super) static SERVICE_ACCOUNT: Row = Row {
     strategy: &ServiceAccount,
     ..NAMESPACED
 };
+
+const COLUMNS: &[Column] = &[NAME, AGE];
 
 #[derive(Debug)]
 struct ServiceAccount;
@@ -34,5 +37,9 @@ impl Strategy for ServiceAccount {
 
     fn delete_answers_object(&self) -> bool {
         true
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
     }
 }

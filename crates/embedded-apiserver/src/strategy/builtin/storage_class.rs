@@ -1,13 +1,16 @@
 //! StorageClasses.
 
 use k8s_value::{FieldError, FieldErrors, names};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::text_at;
 use crate::strategy::builtin::members::text;
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::topology;
 use crate::strategy::builtin::values::{IMMUTABLE, one_of};
+use crate::strategy::columns::Cell::{Made, Member};
+use crate::strategy::columns::{AGE, Column, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static STORAGE_CLASS: Row = Row {
@@ -18,6 +21,15 @@ pub(super) static STORAGE_CLASS: Row = Row {
     strategy: &StorageClass,
     ..CLUSTER
 };
+
+const COLUMNS: &[Column] = &[
+    column("Name", Made(class_name)),
+    column("Provisioner", Member("/provisioner", "")),
+    column("ReclaimPolicy", Member("/reclaimPolicy", "Delete")),
+    column("VolumeBindingMode", Member("/volumeBindingMode", "Immediate")),
+    column("AllowVolumeExpansion", Made(|class| json!(class["allowVolumeExpansion"] == true))),
+    AGE,
+];
 
 #[derive(Debug)]
 struct StorageClass;
@@ -48,6 +60,10 @@ impl Strategy for StorageClass {
     fn delete_answers_object(&self) -> bool {
         true
     }
+
+    fn columns(&self) -> &'static [Column] {
+        COLUMNS
+    }
 }
 
 fn validate_provisioner(object: &Object, causes: &mut FieldErrors) {
@@ -58,5 +74,14 @@ fn validate_provisioner(object: &Object, causes: &mut FieldErrors) {
         for why in names::wrongs_of_qualified_name(&provisioner.to_lowercase()) {
             causes.push(FieldError::invalid("provisioner", provisioner, why));
         }
+    }
+}
+
+fn class_name(class: &Value) -> Value {
+    let name = text_at(class, "/metadata/name");
+    if class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true" {
+        format!("{name} (default)").into()
+    } else {
+        name.into()
     }
 }

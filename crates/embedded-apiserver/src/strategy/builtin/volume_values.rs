@@ -4,6 +4,7 @@ use k8s_value::{FieldError, FieldErrors, names, quantity};
 use serde_json::Value;
 
 use crate::metadata::Object;
+use crate::strategy::builtin::cells::text_at;
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::values::one_of;
 
@@ -44,4 +45,27 @@ pub(super) fn validate_class_and_mode(object: &Object, causes: &mut FieldErrors)
         causes.push(FieldError::invalid("spec.storageClassName", class, why));
     }
     one_of(object, "spec.volumeMode", &["Block", "Filesystem"], causes);
+}
+
+/// The cell of the phase.
+pub(super) fn phase(object: &Value) -> Value {
+    if object["metadata"]["deletionTimestamp"].is_string() {
+        "Terminating".into()
+    } else {
+        text_at(object, "/status/phase").into()
+    }
+}
+
+/// The cell of the access modes, by their short names.
+pub(super) fn modes(modes: &Value) -> Value {
+    const SHORT: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let has = |mode: &str| modes.as_array().into_iter().flatten().any(|said| said == mode);
+    let short: Vec<&str> =
+        SHORT.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
+    short.join(",").into()
 }

@@ -4,6 +4,7 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
 use crate::metadata::{self, Object};
+use crate::strategy::builtin::cells::{NONE, list};
 use crate::strategy::builtin::label_selector;
 use crate::strategy::builtin::members::{at, members, text};
 use crate::strategy::builtin::pod_spec;
@@ -112,4 +113,51 @@ pub(super) fn warnings(object: &Object, old: Option<&Object>) -> Vec<String> {
         pod_spec::add_warnings(template, "spec.template.", &mut warnings);
     }
     warnings
+}
+
+/// The cell of the names of the containers.
+pub(super) fn containers(object: &Value) -> Value {
+    of_containers(object, "name")
+}
+
+/// The cell of the images of the containers.
+pub(super) fn images(object: &Value) -> Value {
+    of_containers(object, "image")
+}
+
+fn of_containers(object: &Value, member: &str) -> Value {
+    let all: Vec<&str> = list(object, "/spec/template/spec/containers")
+        .iter()
+        .filter_map(|item| item[member].as_str())
+        .collect();
+    all.join(",").into()
+}
+
+/// The cell of the selector.
+#[doc(alias = "FormatLabelSelector")]
+pub(super) fn selector(object: &Value) -> Value {
+    let selector = &object["spec"]["selector"];
+    let mut parts: Vec<(String, String)> = Vec::new();
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        parts.push((key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())));
+    }
+    for expression in list(selector, "/matchExpressions") {
+        let key = expression["key"].as_str().unwrap_or_default();
+        let mut values: Vec<&str> =
+            list(expression, "/values").iter().filter_map(Value::as_str).collect();
+        values.sort_unstable();
+        let values = values.join(",");
+        let part = match expression["operator"].as_str() {
+            Some("In") => format!("{key} in ({values})"),
+            Some("NotIn") => format!("{key} notin ({values})"),
+            Some("DoesNotExist") => format!("!{key}"),
+            _ => key.to_owned(),
+        };
+        parts.push((key.to_owned(), part));
+    }
+    parts.sort_by(|a, b| a.0.cmp(&b.0));
+    match parts.is_empty() {
+        true => NONE.into(),
+        false => parts.into_iter().map(|(_, part)| part).collect::<Vec<_>>().join(",").into(),
+    }
 }

@@ -52,8 +52,7 @@ fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Whether a Service needs an address or a port, or asks for one which others may have. To look at
-/// the others costs time.
+/// Whether a Service needs an address or a port, or asks for one. To look at the others costs time.
 pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     let same = |path: &str| old.is_some_and(|old| at(service, path) == at(old, path));
     let addressed = !text(service, "spec.clusterIP").is_empty()

@@ -1,12 +1,12 @@
-//! The cells of a Pod, as `printPod` in pkg/printers/internalversion/printers.go of Kubernetes
-//! makes them.
+//! The cells of a Pod, as `printPod` in pkg/printers/internalversion/printers.go of Kubernetes.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::table::age;
+use crate::strategy::age;
+use crate::strategy::builtin::cells::{NONE, list, text_at};
 
-/// What a row says of a Pod's containers.
+/// The state of a Pod's containers.
 #[derive(Debug, Default)]
 struct Summary {
     total: usize,
@@ -36,8 +36,20 @@ pub(super) fn restarts(pod: &Value, now: Timestamp) -> Value {
     }
 }
 
-fn list<'a>(pod: &'a Value, path: &str) -> &'a [Value] {
-    pod.pointer(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+pub(super) fn gates(pod: &Value) -> Value {
+    let gates: Vec<&str> = list(pod, "/spec/readinessGates")
+        .iter()
+        .map(|gate| text_at(gate, "/conditionType"))
+        .collect();
+    if gates.is_empty() {
+        return NONE.into();
+    }
+    let met = |gate: &&&str| {
+        list(pod, "/status/conditions")
+            .iter()
+            .any(|is| is["type"] == ***gate && is["status"] == "True")
+    };
+    format!("{}/{}", gates.iter().filter(met).count(), gates.len()).into()
 }
 
 fn has_condition(pod: &Value, of: &str) -> bool {
@@ -98,7 +110,7 @@ impl Summary {
         self.restarted = self.restarted.max(time.and_then(|time| time.parse().ok()));
     }
 
-    /// Whether they still run: then nothing is said of the others.
+    /// Whether initial containers still run: the others do not count then.
     fn initial_containers(&mut self, pod: &Value) -> bool {
         let specs = list(pod, "/spec/initContainers");
         let of_sidecar = |status: &Value| {

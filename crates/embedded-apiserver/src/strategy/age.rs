@@ -2,7 +2,7 @@
 
 /// As `HumanDuration` in k8s.io/apimachinery (pkg/util/duration/duration.go): two units at most,
 /// fewer the longer it is.
-pub(super) fn human(seconds: i64) -> String {
+pub(crate) fn human(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let two = |first: i64, unit: char, rest: i64, smaller: char| match rest {
         0 => format!("{first}{unit}"),

@@ -1,0 +1,112 @@
+//! The columns of the tables that kubectl shows, and their cells: as
+//! pkg/printers/internalversion/printers.go of Kubernetes, in the same words.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::strategy::age;
+
+/// A column: its head, and how its cells are found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    name: &'static str,
+    /// Whether only `-o wide` shows it.
+    wide: bool,
+    /// Its numbers are said to be text, and its text is said to be of no format.
+    of_text: bool,
+    cell: Cell,
+}
+
+/// How a cell is found.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cell {
+    /// The member at this path, or else this text.
+    Member(&'static str, &'static str),
+    /// How many members these have together.
+    Count(&'static [&'static str]),
+    /// How long ago the first of these times was.
+    Since(&'static [&'static str]),
+    /// The time itself: kubectl makes an age of it.
+    Created,
+    /// What this function makes of the object.
+    Made(fn(&Value) -> Value),
+    /// What this function makes of the object at this time.
+    Timed(fn(&Value, Timestamp) -> Value),
+    /// The number at this path; zero by default.
+    Number(&'static str),
+}
+
+/// A column that is always shown.
+pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
+    Column { name, wide: false, of_text: false, cell }
+}
+
+/// A column that only `-o wide` shows.
+pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
+    Column { name, wide: true, of_text: false, cell }
+}
+
+/// The name of the object.
+pub(crate) const NAME: Column = column("Name", Cell::Member("/metadata/name", ""));
+/// The age of the object.
+pub(crate) const AGE: Column = column("Age", Cell::Since(&["/metadata/creationTimestamp"]));
+
+/// The columns of a kind that has none of its own.
+#[doc(alias = "defaultTableConvertor")]
+pub(crate) static DEFAULT: &[Column] = &[NAME, column("Created At", Cell::Created)];
+
+impl Column {
+    /// The column with numbers that are said to be text.
+    pub(crate) const fn of_text(self) -> Self {
+        Self { of_text: true, ..self }
+    }
+
+    /// Its entry in `columnDefinitions`.
+    pub(crate) fn definition(&self) -> Value {
+        let (kind, format) = match self.cell {
+            Cell::Created => ("date", ""),
+            Cell::Number(_) if !self.of_text => ("integer", ""),
+            Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
+            _ if self.name == "Name" && !self.of_text => ("string", "name"),
+            _ => ("string", ""),
+        };
+        let priority = i32::from(self.wide);
+        json!({
+            "name": self.name, "type": kind, "format": format,
+            "description": "", "priority": priority,
+        })
+    }
+
+    /// Its cell in the row of an object.
+    pub(crate) fn cell(&self, object: &Value, now: Timestamp) -> Value {
+        match self.cell {
+            Cell::Member(path, otherwise) => match object.pointer(path) {
+                Some(Value::String(text)) if !text.is_empty() => text.as_str().into(),
+                Some(Value::Number(number)) => number.to_string().into(),
+                _ => otherwise.into(),
+            },
+            Cell::Count(paths) => {
+                let sizes = paths.iter().filter_map(|path| object.pointer(path)?.as_object());
+                sizes.map(serde_json::Map::len).sum::<usize>().into()
+            }
+            Cell::Since(paths) => since(object, paths, now).into(),
+            // A bookmark has no time, which is Go's zero.
+            Cell::Created => match &object["metadata"]["creationTimestamp"] {
+                Value::Null => "0001-01-01T00:00:00Z".into(),
+                created => created.clone(),
+            },
+            Cell::Made(make) => make(object),
+            Cell::Timed(make) => make(object, now),
+            Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
+        }
+    }
+}
+
+fn since(object: &Value, paths: &[&str], now: Timestamp) -> String {
+    let time =
+        paths.iter().find_map(|path| object.pointer(path)?.as_str()?.parse::<Timestamp>().ok());
+    match time {
+        Some(time) => age::human(now.as_second().saturating_sub(time.as_second())),
+        None => "<unknown>".to_owned(),
+    }
+}
