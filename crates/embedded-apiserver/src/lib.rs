@@ -13,8 +13,6 @@ mod kubeconfig;
 #[cfg(feature = "actors")]
 mod actors;
 #[cfg(feature = "actors")]
-mod binder;
-#[cfg(feature = "actors")]
 mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;

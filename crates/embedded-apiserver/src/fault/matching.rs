@@ -3,7 +3,7 @@
 use crate::request_info::{RequestInfo, Verb, resource_matches};
 use serde::{Deserialize, Serialize};
 
-/// Users whose name starts so are part of the server (the volume binder); only a match that names
+/// Users whose name starts so are part of the server (the garbage collector); only a match that names
 /// them meets them.
 pub(crate) const ACTOR_PREFIX: &str = "system:embedded:";
 
