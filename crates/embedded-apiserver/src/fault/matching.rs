@@ -3,8 +3,8 @@
 use crate::request_info::{RequestInfo, Verb, resource_matches};
 use serde::{Deserialize, Serialize};
 
-/// Users whose name starts so are part of the server (the garbage collector); only a match that names
-/// them meets them.
+/// Users whose name starts so are part of the server (the garbage collector); only a match that
+/// names them meets them.
 pub(crate) const ACTOR_PREFIX: &str = "system:embedded:";
 
 /// A condition on requests. Every list that is not empty must contain the request's value; an empty
