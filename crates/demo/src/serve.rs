@@ -148,13 +148,15 @@ async fn embedded(options: &ServeOptions, users: &[User], gone: &mut Gone) -> an
     let mut server = EmbeddedApiServer::builder()
         .seed(options.seed)
         .faults(faults::plan(options))
-        .volume_binder(true)
+        .protect_volumes(true)
         .introspection(true)
         .request_log_capacity(LOG);
     for user in users {
         server = server.token(&user.name, &user.token);
     }
     let server = server.build();
+    let binder = embedded_apiserver::User::new(volume_binder::USER).group("system:masters");
+    tokio::spawn(volume_binder::run(server.client_as(binder)));
     let listener = listening(options, server.listen(&address(options)).await)?;
     present(options, users, &listener, "embedded-apiserver", |url, user| {
         server.kubeconfig(url, user)

@@ -23,7 +23,6 @@ use kube::{Api, Client, Config, ResourceExt};
 async fn main() -> Result<(), Box<dyn Error>> {
     let server = EmbeddedApiServer::builder()
         .token("admin", "example-token")
-        .volume_binder(true)
         .garbage_collector(true)
         .namespace_lifecycle(true)
         .build();

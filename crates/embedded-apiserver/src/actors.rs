@@ -6,7 +6,7 @@ pub(crate) mod kinds;
 
 use crate::server::Core;
 use crate::service::ApiService;
-use crate::{binder, collector, lifecycle};
+use crate::{collector, lifecycle};
 use kinds::Kinds;
 use kube::Client;
 use parking_lot::Mutex;
@@ -17,14 +17,12 @@ use tokio::task::JoinHandle;
 /// Which actors are wanted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
-    pub(crate) volume_binder: bool,
     pub(crate) garbage_collector: bool,
     pub(crate) namespace_lifecycle: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Actor {
-    VolumeBinder,
     GarbageCollector,
     NamespaceLifecycle,
 }
@@ -36,7 +34,6 @@ pub(crate) struct Actors(Mutex<Vec<(Actor, Option<JoinHandle<()>>)>>);
 impl Actors {
     pub(crate) fn new(wanted: Wanted) -> Self {
         let all = [
-            (wanted.volume_binder, Actor::VolumeBinder),
             (wanted.garbage_collector, Actor::GarbageCollector),
             (wanted.namespace_lifecycle, Actor::NamespaceLifecycle),
         ];
@@ -62,10 +59,6 @@ impl Actor {
     fn start(self, core: &Arc<Core>, runtime: &Handle) -> JoinHandle<()> {
         let client = |user| Client::new(ApiService::for_actor(Arc::clone(core), user), "default");
         match self {
-            Self::VolumeBinder => {
-                let client = client(binder::USER);
-                runtime.spawn(async move { binder::run(client).await })
-            }
             Self::GarbageCollector => {
                 let (client, kinds) = (client(collector::USER), Kinds::of(core.api()));
                 runtime.spawn(async move { collector::run(client, kinds).await })

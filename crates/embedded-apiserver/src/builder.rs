@@ -24,6 +24,7 @@ pub struct Builder {
     #[cfg(feature = "actors")]
     actors: crate::actors::Wanted,
     rbac: bool,
+    protect_volumes: bool,
 }
 
 impl Default for Builder {
@@ -39,6 +40,7 @@ impl Default for Builder {
             #[cfg(feature = "actors")]
             actors: crate::actors::Wanted::default(),
             rbac: false,
+            protect_volumes: false,
         }
     }
 }
@@ -165,13 +167,11 @@ impl Builder {
         self
     }
 
-    /// Whether the server does the part of Kubernetes' persistent volume controllers (default
-    /// `false`): claims are annotated with their provisioner and bound, volumes become Bound
-    /// and Released, and both get and lose their protection finalizers.
-    #[cfg(feature = "actors")]
-    #[doc(alias = "persistentvolume-binder-controller")]
-    pub const fn volume_binder(mut self, binder: bool) -> Self {
-        self.actors.volume_binder = binder;
+    /// Whether claims and volumes get their protection finalizers at creation (default `false`), as
+    /// by the admission plugin of that name. A controller must take them away again.
+    #[doc(alias = "StorageObjectInUseProtection")]
+    pub const fn protect_volumes(mut self, protect: bool) -> Self {
+        self.protect_volumes = protect;
         self
     }
 
@@ -205,10 +205,7 @@ impl Builder {
             history: self.history,
             bookmark_interval: self.bookmark_interval,
             check_namespaces: self.check_namespaces,
-            #[cfg(feature = "actors")]
-            protect_volumes: self.actors.volume_binder,
-            #[cfg(not(feature = "actors"))]
-            protect_volumes: false,
+            protect_volumes: self.protect_volumes,
             rbac: self.rbac,
         };
         let front = self.front.admit_anonymous(self.rbac).clock(clock.handle()).build();

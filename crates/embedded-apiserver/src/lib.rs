@@ -6,8 +6,6 @@ mod service;
 #[cfg(feature = "actors")]
 mod actors;
 #[cfg(feature = "actors")]
-mod binder;
-#[cfg(feature = "actors")]
 mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;

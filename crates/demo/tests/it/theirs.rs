@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use embedded_apiserver::{EmbeddedApiServer, Listener, Verb};
+use embedded_apiserver::{EmbeddedApiServer, Listener, User, Verb};
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
@@ -26,8 +26,10 @@ impl Theirs {
     pub(crate) fn new(world: &World) -> Self {
         let runtime = Runtime::new().unwrap();
         let builder = EmbeddedApiServer::builder().token("me", "my-token");
-        let server = builder.volume_binder(true).namespace_lifecycle(true).build();
+        let server = builder.protect_volumes(true).namespace_lifecycle(true).build();
         let listener = runtime.block_on(async {
+            let binder = User::new(volume_binder::USER).group("system:masters");
+            tokio::spawn(volume_binder::run(server.client_as(binder)));
             let client = server.client_as("them");
             populate(&client).await;
             settle(&client).await;

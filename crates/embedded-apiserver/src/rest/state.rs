@@ -22,7 +22,7 @@ pub(crate) struct Options {
     pub(crate) bookmark_interval: Duration,
     pub(crate) check_namespaces: bool,
     /// Claims and volumes get their protection finalizers at creation (the admission plugin
-    /// StorageObjectInUseProtection): only with an actor that takes them away again.
+    /// StorageObjectInUseProtection).
     pub(crate) protect_volumes: bool,
     /// Roles and bindings decide who may do what.
     pub(crate) rbac: bool,

@@ -1,7 +1,6 @@
 //! The public API, mostly through `kube::Client` as users reach it.
 
 #[cfg(feature = "actors")]
-mod binder;
 #[cfg(feature = "actors")]
 mod collector;
 #[cfg(feature = "actors")]

@@ -173,44 +173,35 @@ fn watches_of_a_kind_that_goes_end_in_one_order() {
     );
 }
 
-/// Many claims are bound under faults, and go while the binder is cut off, so that it learns of all
-/// that from one list; owners go with their dependents; a namespace goes with what is in it.
+/// Under faults owners go while the collector is cut off, so that it learns of all that from one
+/// list, and takes their dependents along; a namespace goes with what is in it.
 #[cfg(feature = "actors")]
 #[test]
 fn the_actors_do_the_same_each_time() {
     use embedded_apiserver::{Fault, FaultPlan, Match, Rule};
 
-    const BINDER: &str = "system:embedded:volume-binder";
+    const COLLECTOR: &str = "system:embedded:garbage-collector";
     const SOME: usize = 12;
-    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let secrets = "/api/v1/namespaces/default/secrets";
     assert_repeats("trace_many::the_actors_do_the_same_each_time", async |builder| {
         let cut = Fault::CutWatch { min_events: 1, max_events: 9, after_ms: None, mid_line: true };
+        let collector = || Match::any().user(COLLECTOR);
         let broken = FaultPlan::seeded(7)
-            .exempt(Match::any().user("system:admin"))
-            .rule(Rule::new(Match::any(), Fault::InternalError).percent(15))
-            .rule(Rule::new(Match::any(), cut).percent(60))
-            .rule(Rule::new(Match::any(), Fault::Expired).percent(30));
+            .rule(Rule::new(collector(), Fault::InternalError).percent(15))
+            .rule(Rule::new(collector(), cut).percent(60))
+            .rule(Rule::new(collector(), Fault::Expired).percent(30));
         let server = builder
             .namespace("going")
-            .volume_binder(true)
             .garbage_collector(true)
             .namespace_lifecycle(true)
             .faults(broken)
             .build();
-        let modes = json!({ "storageClassName": "c", "accessModes": ["ReadWriteOnce"] });
         for number in 0..SOME {
-            let mut claim = json!({ "metadata": { "name": format!("c{number}") }, "spec": modes });
-            claim["spec"]["resources"] = json!({ "requests": { "storage": "1Gi" } });
-            let claim = wire::post(&server, claims, &claim).await.json();
-            let mut volume = json!({ "metadata": { "name": format!("v{number}") }, "spec": modes });
-            volume["spec"]["capacity"] = json!({ "storage": "1Gi" });
-            volume["spec"]["hostPath"] = json!({ "path": "/x" });
-            volume["spec"]["claimRef"] =
-                json!({ "namespace": "default", "name": format!("c{number}") });
-            wire::post(&server, "/api/v1/persistentvolumes", &volume).await;
+            let owner = json!({ "metadata": { "name": format!("s{number}") } });
+            let owner = wire::post(&server, secrets, &owner).await.json();
             let owner = json!({
-                "apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": claim["metadata"]["name"],
-                "uid": claim["metadata"]["uid"],
+                "apiVersion": "v1", "kind": "Secret", "name": owner["metadata"]["name"],
+                "uid": owner["metadata"]["uid"],
             });
             let map =
                 json!({ "metadata": { "name": format!("m{number}"), "ownerReferences": [owner] } });
@@ -223,25 +214,15 @@ fn the_actors_do_the_same_each_time() {
             .await;
         }
         sleep(Duration::from_secs(100)).await;
-        server.faults().partition(BINDER);
+        server.faults().partition(COLLECTOR);
         for number in 0..SOME {
-            let claim = format!("{claims}/c{number}");
-            let free = json!({ "metadata": { "finalizers": null } });
-            wire::patch(&server, &claim, wire::MERGE, &free).await;
-            wire::delete(&server, &claim, &json!({})).await;
+            wire::delete(&server, &format!("{secrets}/s{number}"), &json!({})).await;
         }
         wire::delete(&server, "/api/v1/namespaces/going", &json!({})).await;
-        server.faults().drop_watches(&Match::any().user(BINDER));
+        server.faults().drop_watches(&collector());
         server.compact();
-        server.faults().heal(BINDER);
+        server.faults().heal(COLLECTOR);
         sleep(Duration::from_secs(100)).await;
-        let volumes = wire::get(&server, "/api/v1/persistentvolumes").await.json();
-        let phases = volumes["items"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|volume| &volume["status"]["phase"]);
-        assert_eq!(phases.collect::<Vec<_>>(), vec!["Released"; SOME]);
         assert_eq!(wire::get(&server, MAPS).await.json()["items"], json!([]));
         assert_eq!(
             wire::get(&server, "/api/v1/namespaces/going").await.code,

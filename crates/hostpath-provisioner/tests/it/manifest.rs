@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::world::until;
+use crate::world::{bind_volumes, until};
 
 const NAME: &str = "hostpath-provisioner";
 const ACCOUNT: &str = "system:serviceaccount:hostpath-provisioner:hostpath-provisioner";
@@ -106,7 +106,8 @@ fn listed() -> BTreeSet<Part> {
 
 #[tokio::test(start_paused = true)]
 async fn the_roles_of_the_manifest_grant_exactly_what_a_whole_life_needs() {
-    let server = EmbeddedApiServer::builder().seed(7).rbac(true).volume_binder(true).build();
+    let server = EmbeddedApiServer::builder().seed(7).rbac(true).protect_volumes(true).build();
+    bind_volumes(&server);
     server.load(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")).unwrap();
     let admin = server.client();
     let access = server.access().by(ACCOUNT);

@@ -20,6 +20,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, Command};
 
 use crate::mounts::{bind, may_mount};
+use crate::world::bind_volumes;
 
 struct Site {
     server: EmbeddedApiServer,
@@ -35,7 +36,8 @@ fn program() -> Command {
 
 impl Site {
     async fn new() -> Self {
-        let server = EmbeddedApiServer::builder().volume_binder(true).namespace("shop").build();
+        let server = EmbeddedApiServer::builder().protect_volumes(true).namespace("shop").build();
+        bind_volumes(&server);
         let listener = server.listen("127.0.0.1:0").await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kubeconfig"), server.kubeconfig(&listener.url(), "replica"))

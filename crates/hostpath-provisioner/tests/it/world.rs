@@ -6,7 +6,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use embedded_apiserver::EmbeddedApiServer;
+use embedded_apiserver::{EmbeddedApiServer, User};
 use hostpath_provisioner::{
     Asked, Assembly, Cli, Events, MARKER_FILE, Marker, Metrics, PROVISIONER, Permissions, Root,
     STAGING_FOLDER, STATE_FOLDER, Settings, TRASH_FOLDER, assemble, volume_name,
@@ -84,6 +84,12 @@ pub(crate) fn settings(extra: &[&str]) -> Settings {
     Settings::check(&args).unwrap()
 }
 
+/// Starts Kubernetes' volume binder on a server.
+pub(crate) fn bind_volumes(server: &EmbeddedApiServer) {
+    let binder = User::new(volume_binder::USER).group("system:masters");
+    tokio::spawn(volume_binder::run(server.client_as(binder)));
+}
+
 impl World {
     /// With the binder and a class of ours.
     pub(crate) async fn new() -> Self {
@@ -107,8 +113,14 @@ impl World {
     }
 
     fn empty(binder: bool) -> Self {
-        let server =
-            EmbeddedApiServer::builder().seed(7).volume_binder(binder).namespace(NAMESPACE).build();
+        let server = EmbeddedApiServer::builder()
+            .seed(7)
+            .protect_volumes(binder)
+            .namespace(NAMESPACE)
+            .build();
+        if binder {
+            bind_volumes(&server);
+        }
         Self { server, folder: tempfile::tempdir().unwrap(), doorman: Doorman::default() }
     }
 

@@ -272,12 +272,16 @@ const TOKEN: &str = "the administrator's";
 /// An embedded server as the cases want it, with controllers or without.
 fn prepared(actors: bool) -> Result<EmbeddedApiServer, String> {
     let server = EmbeddedApiServer::builder()
-        .volume_binder(actors)
+        .protect_volumes(actors)
         .garbage_collector(actors)
         .namespace_lifecycle(actors)
         .rbac(true)
         .token(User::admin(), TOKEN)
         .build();
+    if actors {
+        let binder = User::new(volume_binder::USER).group("system:masters");
+        tokio::spawn(volume_binder::run(server.client_as(binder)));
+    }
     for definition in objects::definitions() {
         let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
         server.register_definition(&definition).map_err(|error| error.to_string())?;

@@ -71,7 +71,7 @@ fn every_field_of_a_match_narrows_it() {
 
 #[test]
 fn the_servers_own_actors_are_met_only_by_name() {
-    let actor = "system:embedded:volume-binder";
+    let actor = "system:embedded:garbage-collector";
     assert!(!Match::any().admits(actor, &put_lease()));
     assert!(Match::any().user(actor).admits(actor, &put_lease()));
     assert!(Match::any().admits("system:anonymous", &put_lease()));

@@ -1,9 +1,7 @@
 //! The persistent volume binder, seen through the API alone. Nothing here sleeps: watches say when
 //! it is done.
 
-use crate::objects::code;
-use crate::sizes::size;
-use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
+use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule, User};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -25,7 +23,13 @@ struct World {
 }
 
 fn world() -> World {
-    let server = EmbeddedApiServer::builder().volume_binder(true).build();
+    world_on(&EmbeddedApiServer::builder().protect_volumes(true).build())
+}
+
+/// With a binder.
+fn world_on(server: &EmbeddedApiServer) -> World {
+    let binder = User::new(volume_binder::USER).group("system:masters");
+    tokio::spawn(volume_binder::run(server.client_as(binder)));
     let client = server.client();
     World {
         claims: Api::default_namespaced(client.clone()),
@@ -328,30 +332,11 @@ async fn a_bound_claim_whose_volume_vanishes_is_lost() {
     world.claim_until("data", |claim| claim_phase(claim) == Some("Lost")).await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_the_binder_nothing_is_bound_and_nothing_is_protected() {
-    let server = EmbeddedApiServer::new();
-    let world = World {
-        client: server.client(),
-        claims: Api::default_namespaced(server.client()),
-        volumes: Api::all(server.client()),
-    };
-    let claim = world.claim("data", "manual", "1Gi").await;
-    assert!(claim.finalizers().is_empty());
-    world.claims.delete("data", &DeleteParams::default()).await.unwrap();
-    assert_eq!(code(world.claims.get("data").await.unwrap_err()).0, 404);
-}
-
 #[tokio::test]
 async fn many_claims_are_bound_with_few_requests_each() {
-    let count = size(50, 500);
-    let server = EmbeddedApiServer::builder().volume_binder(true).build();
-    let client = server.client();
-    let world = World {
-        claims: Api::default_namespaced(client.clone()),
-        volumes: Api::all(client.clone()),
-        client,
-    };
+    let count = 50;
+    let server = EmbeddedApiServer::builder().protect_volumes(true).build();
+    let world = world_on(&server);
     world.class("fast", "Immediate").await;
     for number in 0..count {
         let name = format!("c{number}");
@@ -361,12 +346,12 @@ async fn many_claims_are_bound_with_few_requests_each() {
     all(&world.claims, count, is_bound).await;
     // Annotation, volume phase, claim spec, claim status; now and then one more where two watches
     // cross.
-    server.requests().by("system:embedded:volume-binder").writes().assert_at_most(count as u64 * 5);
+    server.requests().by(volume_binder::USER).writes().assert_at_most(count as u64 * 5);
     for number in 0..count {
         world.claims.delete(&format!("c{number}"), &DeleteParams::default()).await.unwrap();
     }
     all(&world.volumes, count, |volume| volume_phase(volume) == Some("Released")).await;
-    server.requests().by("system:embedded:volume-binder").reads().assert_at_most(count as u64 * 3);
+    server.requests().by(volume_binder::USER).reads().assert_at_most(count as u64 * 3);
 }
 
 #[tokio::test(start_paused = true)]
@@ -407,15 +392,9 @@ async fn a_claim_gets_no_volume_that_it_names_but_that_is_not_what_it_asks_for()
 
 #[tokio::test(start_paused = true)]
 async fn a_conflict_that_no_event_explains_is_tried_again() {
-    let binder = Match::any().user("system:embedded:volume-binder").writes();
+    let binder = Match::any().user(volume_binder::USER).writes();
     let plan = FaultPlan::none().rule(Rule::new(binder, Fault::Conflict).calls(1..=6));
-    let server = EmbeddedApiServer::builder().volume_binder(true).faults(plan).build();
-    let client = server.client();
-    let world = World {
-        claims: Api::default_namespaced(client.clone()),
-        volumes: Api::all(client.clone()),
-        client,
-    };
+    let world = world_on(&EmbeddedApiServer::builder().faults(plan).build());
     world.claim("c", "", "1Gi").await;
     world.volume("v", "", "1Gi", None).await;
     world.volume_until("v", |v| volume_phase(v) == Some("Bound")).await;

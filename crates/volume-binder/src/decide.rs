@@ -5,7 +5,7 @@
 //! pkg/controller/volume/persistentvolume/pv_controller.go, and of
 //! pkg/controller/volume/pvcprotection and pvprotection.
 
-use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
+use crate::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -26,20 +26,20 @@ const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
 
 /// One write: a merge patch that fails if the object has changed since.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Write {
+pub(crate) struct Write {
     /// The object.
-    pub(super) target: Key,
+    pub(crate) target: Key,
     /// Whether to patch its status subresource.
-    pub(super) status: bool,
+    pub(crate) status: bool,
     /// With the resource version that it was decided on.
-    pub(super) patch: Value,
+    pub(crate) patch: Value,
     /// What to ask the server first, because a watch may lag behind another.
-    pub(super) unless: Option<Unless>,
+    pub(crate) unless: Option<Unless>,
 }
 
 /// A reason not to write that the view cannot exclude.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Unless {
+pub(crate) enum Unless {
     /// The claim with this uid exists.
     ClaimExists(ClaimKey, String),
     /// A scheduled pod uses the claim.
@@ -48,7 +48,7 @@ pub(super) enum Unless {
 
 /// What to write next for this claim or volume; `None`: it is as it should be, or something else
 /// must happen first.
-pub(super) fn next_write(view: &View, key: &Key) -> Option<Write> {
+pub(crate) fn next_write(view: &View, key: &Key) -> Option<Write> {
     match key {
         Key::Claim(key) => view.claim(key).and_then(|claim| for_claim(view, key, claim)),
         Key::Volume(name) => view.volume(name).and_then(|volume| for_volume(view, volume)),

@@ -8,11 +8,11 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Namespace and name.
-pub(super) type ClaimKey = (String, String);
+pub(crate) type ClaimKey = (String, String);
 
 /// What is to be looked at again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Key {
+pub(crate) enum Key {
     Claim(ClaimKey),
     Volume(String),
 }
@@ -52,7 +52,7 @@ impl<V: Ord, K: Ord> Index<V, K> {
 
 /// The state of the world. Methods that change it return what must be looked at again.
 #[derive(Debug, Default)]
-pub(super) struct View {
+pub(crate) struct View {
     claims: BTreeMap<ClaimKey, PersistentVolumeClaim>,
     volumes: BTreeMap<String, PersistentVolume>,
     classes: BTreeMap<String, StorageClass>,
@@ -70,51 +70,51 @@ pub(super) struct View {
 }
 
 impl View {
-    pub(super) fn claim(&self, key: &ClaimKey) -> Option<&PersistentVolumeClaim> {
+    pub(crate) fn claim(&self, key: &ClaimKey) -> Option<&PersistentVolumeClaim> {
         self.claims.get(key)
     }
 
-    pub(super) fn claim_keys(&self) -> Vec<ClaimKey> {
+    pub(crate) fn claim_keys(&self) -> Vec<ClaimKey> {
         self.claims.keys().cloned().collect()
     }
 
-    pub(super) fn volume(&self, name: &str) -> Option<&PersistentVolume> {
+    pub(crate) fn volume(&self, name: &str) -> Option<&PersistentVolume> {
         self.volumes.get(name)
     }
 
-    pub(super) fn volume_names(&self) -> Vec<String> {
+    pub(crate) fn volume_names(&self) -> Vec<String> {
         self.volumes.keys().cloned().collect()
     }
 
-    pub(super) fn class(&self, name: &str) -> Option<&StorageClass> {
+    pub(crate) fn class(&self, name: &str) -> Option<&StorageClass> {
         self.classes.get(name)
     }
 
-    pub(super) fn class_names(&self) -> Vec<String> {
+    pub(crate) fn class_names(&self) -> Vec<String> {
         self.classes.keys().cloned().collect()
     }
 
-    pub(super) fn pod_keys(&self) -> Vec<ClaimKey> {
+    pub(crate) fn pod_keys(&self) -> Vec<ClaimKey> {
         self.pods.keys().cloned().collect()
     }
 
     /// Volumes whose claimRef has this namespace and name, whatever its uid.
-    pub(super) fn volumes_for(&self, key: &ClaimKey) -> impl Iterator<Item = &PersistentVolume> {
+    pub(crate) fn volumes_for(&self, key: &ClaimKey) -> impl Iterator<Item = &PersistentVolume> {
         self.volumes_of_claim.of(key).filter_map(|name| self.volumes.get(name))
     }
 
     /// Volumes of a class that no claim has.
-    pub(super) fn free_volumes(&self, class: &str) -> impl Iterator<Item = &PersistentVolume> {
+    pub(crate) fn free_volumes(&self, class: &str) -> impl Iterator<Item = &PersistentVolume> {
         self.free.of(class).filter_map(|name| self.volumes.get(name))
     }
 
     /// Whether a scheduled pod uses the claim.
-    pub(super) fn in_use(&self, key: &ClaimKey) -> bool {
+    pub(crate) fn in_use(&self, key: &ClaimKey) -> bool {
         self.pods_of_claim.of(key).next().is_some()
     }
 
     /// A newer version of a claim; an older or equal one changes nothing.
-    pub(super) fn put_claim(&mut self, claim: PersistentVolumeClaim) -> Vec<Key> {
+    pub(crate) fn put_claim(&mut self, claim: PersistentVolumeClaim) -> Vec<Key> {
         let key = key_of(&claim.metadata);
         if self.claims.get(&key).is_some_and(|held| !is_newer(&claim.metadata, &held.metadata)) {
             return Vec::new();
@@ -134,7 +134,7 @@ impl View {
     }
 
     /// A claim that is gone.
-    pub(super) fn remove_claim(&mut self, key: &ClaimKey) -> Vec<Key> {
+    pub(crate) fn remove_claim(&mut self, key: &ClaimKey) -> Vec<Key> {
         let Some(claim) = self.claims.remove(key) else { return Vec::new() };
         let mut touched: Vec<_> = self.volumes_of_claim.of(key).cloned().map(Key::Volume).collect();
         match volume_name(&claim) {
@@ -148,7 +148,7 @@ impl View {
     }
 
     /// A newer version of a volume; an older or equal one changes nothing.
-    pub(super) fn put_volume(&mut self, volume: PersistentVolume) -> Vec<Key> {
+    pub(crate) fn put_volume(&mut self, volume: PersistentVolume) -> Vec<Key> {
         let name = volume.metadata.name.clone().unwrap_or_default();
         if self.volumes.get(&name).is_some_and(|held| !is_newer(&volume.metadata, &held.metadata)) {
             return Vec::new();
@@ -172,7 +172,7 @@ impl View {
     }
 
     /// A volume that is gone.
-    pub(super) fn remove_volume(&mut self, name: &str) -> Vec<Key> {
+    pub(crate) fn remove_volume(&mut self, name: &str) -> Vec<Key> {
         let Some(volume) = self.volumes.remove(name) else { return Vec::new() };
         let mut touched: Vec<_> = self.claims_of_volume.of(name).cloned().map(Key::Claim).collect();
         match claim_ref(&volume) {
@@ -185,19 +185,19 @@ impl View {
         touched
     }
 
-    pub(super) fn put_class(&mut self, class: StorageClass) -> Vec<Key> {
+    pub(crate) fn put_class(&mut self, class: StorageClass) -> Vec<Key> {
         let name = class.metadata.name.clone().unwrap_or_default();
         let touched = self.waiting.of(&name).cloned().map(Key::Claim).collect();
         self.classes.insert(name, class);
         touched
     }
 
-    pub(super) fn remove_class(&mut self, name: &str) -> Vec<Key> {
+    pub(crate) fn remove_class(&mut self, name: &str) -> Vec<Key> {
         self.classes.remove(name);
         Vec::new()
     }
 
-    pub(super) fn put_pod(&mut self, pod: &Pod) -> Vec<Key> {
+    pub(crate) fn put_pod(&mut self, pod: &Pod) -> Vec<Key> {
         let key = key_of(&pod.metadata);
         let touched = self.remove_pod(&key);
         let claims: Vec<_> = claims_of_pod(pod).collect();
@@ -209,7 +209,7 @@ impl View {
     }
 
     /// A pod that is gone, or has changed: its claims that are being deleted may be free now.
-    pub(super) fn remove_pod(&mut self, key: &ClaimKey) -> Vec<Key> {
+    pub(crate) fn remove_pod(&mut self, key: &ClaimKey) -> Vec<Key> {
         let claims = self.pods.remove(key).unwrap_or_default();
         for claim in &claims {
             self.pods_of_claim.remove(claim.clone(), key);
@@ -220,7 +220,7 @@ impl View {
 
 /// The claims that a pod uses; none before it is scheduled, because no kubelet starts it on a claim
 /// that is being deleted.
-pub(super) fn claims_of_pod(pod: &Pod) -> impl Iterator<Item = ClaimKey> {
+pub(crate) fn claims_of_pod(pod: &Pod) -> impl Iterator<Item = ClaimKey> {
     let namespace = pod.metadata.namespace.clone().unwrap_or_default();
     let spec = pod
         .spec
@@ -238,23 +238,23 @@ pub(super) fn claims_of_pod(pod: &Pod) -> impl Iterator<Item = ClaimKey> {
     })
 }
 
-pub(super) fn key_of(metadata: &ObjectMeta) -> ClaimKey {
+pub(crate) fn key_of(metadata: &ObjectMeta) -> ClaimKey {
     (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
 }
 
-pub(super) fn volume_name(claim: &PersistentVolumeClaim) -> Option<&str> {
+pub(crate) fn volume_name(claim: &PersistentVolumeClaim) -> Option<&str> {
     let name = claim.spec.as_ref()?.volume_name.as_deref()?;
     (!name.is_empty()).then_some(name)
 }
 
 /// The claim's class; the deprecated annotation wins, as in Kubernetes.
-pub(super) fn claim_class(claim: &PersistentVolumeClaim) -> &str {
+pub(crate) fn claim_class(claim: &PersistentVolumeClaim) -> &str {
     let spec = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
     beta_class(&claim.metadata).or(spec).unwrap_or_default()
 }
 
 /// The volume's class; the deprecated annotation wins, as in Kubernetes.
-pub(super) fn volume_class(volume: &PersistentVolume) -> &str {
+pub(crate) fn volume_class(volume: &PersistentVolume) -> &str {
     let spec = volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
     beta_class(&volume.metadata).or(spec).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The decisions one by one, and a world without a server that settles from any state.
 
 use super::{Unless, Write, next_write};
-use crate::binder::view::{Key, View};
+use crate::view::{Key, View};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 use proptest::prelude::*;

@@ -1,8 +1,8 @@
 //! The loop: watches in, one write at a time out.
 
-use super::decide::{Unless, Write, next_write};
-use super::view::{ClaimKey, Key, View, claims_of_pod, key_of};
-use crate::actors::backoff::backoff;
+use crate::backoff::backoff;
+use crate::decide::{Unless, Write, next_write};
+use crate::view::{ClaimKey, Key, View, claims_of_pod, key_of};
 use futures::stream::{BoxStream, SelectAll, StreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -24,8 +24,9 @@ const RETRY: Duration = Duration::from_millis(100);
 const MAX_WRITES: usize = 16;
 
 /// Binds volumes until it is dropped. Level-triggered: it may be stopped at any point and started
-/// again.
-pub(crate) async fn run(client: Client) {
+/// again. The client must be allowed to list, watch, get and patch claims, volumes, their
+/// statuses, classes and pods.
+pub async fn run(client: Client) {
     let mut binder = Binder::new(client);
     let mut events = binder.watch();
     loop {
