@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::clock;
-use crate::definition::{self, Ended, TABLE, status, structural::text};
+use crate::definition::{self, Ended, TABLE, members::text, status};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
