@@ -2,16 +2,12 @@
 //! served and cease to be. Shared by the API and by `register_definition`.
 
 mod check;
-mod defaults;
 mod embedded;
-mod field_path;
-mod openapi;
-
+pub(crate) mod members;
 mod registered;
-mod rules;
 mod served;
 pub(crate) mod status;
-pub(crate) mod structural;
+mod version_check;
 mod version_paths;
 mod versions;
 #[cfg(test)]
@@ -21,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::kind::Kind;
 use crate::metadata::Object;
+use k8s_schema::unsupported_in_rules;
 
 pub(crate) use crate::definition::check::{check, check_status};
 pub(crate) use crate::definition::registered::{Ended, Registered};
@@ -52,7 +49,7 @@ pub(crate) fn default(object: &mut Object) {
         }
     }
     let status = object.get("status").unwrap_or(&Value::Null);
-    if structural::list(status, "storedVersions").is_empty() {
+    if members::list(status, "storedVersions").is_empty() {
         remember_storage(object);
     }
 }
@@ -68,9 +65,8 @@ pub(crate) fn prepare_create(object: &mut Object) {
 pub(crate) fn remember_storage(object: &mut Object) {
     let versions =
         object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
-    let storage =
-        versions.into_iter().flatten().find(|version| structural::flag(version, "storage"));
-    let Some(storage) = storage.map(|version| structural::text(version, "name").to_owned()) else {
+    let storage = versions.into_iter().flatten().find(|version| members::flag(version, "storage"));
+    let Some(storage) = storage.map(|version| members::text(version, "name").to_owned()) else {
         return;
     };
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
@@ -87,12 +83,12 @@ pub(crate) fn remember_storage(object: &mut Object) {
 pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     let spec = object.get("spec")?;
     let strategy =
-        spec.get("conversion").map_or("", |conversion| structural::text(conversion, "strategy"));
+        spec.get("conversion").map_or("", |conversion| members::text(conversion, "strategy"));
     if strategy == "Webhook" {
         return Some("the conversion strategy Webhook of custom resource definitions".to_owned());
     }
-    let mut schemas = structural::list(spec, "versions").iter().filter_map(check::schema_of);
-    let what = schemas.find_map(rules::missing)?;
+    let mut schemas = members::list(spec, "versions").iter().filter_map(members::schema_of);
+    let what = schemas.find_map(unsupported_in_rules)?;
     Some(format!("{what} in rules in CEL (x-kubernetes-validations)"))
 }
 

@@ -10,9 +10,22 @@ use crate::schema::{ListType, Schema};
 use k8s_value::{FieldError, FieldErrors};
 
 /// Validates lists of type set and map: an error for the second of each pair of equal items or
-/// keys.
-pub fn validate_lists(schema: &Schema, object: &Map<String, Value>, causes: &mut FieldErrors) {
-    members(schema, object, &Path::Root, causes);
+/// keys. If `old`, the object before an update, has such an error, all are left out.
+pub fn validate_lists(
+    schema: &Schema,
+    object: &Map<String, Value>,
+    old: Option<&Map<String, Value>>,
+    causes: &mut FieldErrors,
+) {
+    let errors = |object: &Map<String, Value>| {
+        let mut found = FieldErrors::default();
+        members(schema, object, &Path::Root, &mut found);
+        found
+    };
+    let found = errors(object);
+    if !found.is_empty() && old.is_none_or(|old| errors(old).is_empty()) {
+        causes.append(found);
+    }
 }
 
 fn members(

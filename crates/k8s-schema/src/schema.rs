@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::formats::Format;
+use crate::keywords::members;
 use crate::types::Type;
 
 /// How deep schemas nest: as deep as serde_json reads.
@@ -153,7 +154,11 @@ impl Schema {
             Some(named) => named,
             None => return Err(format!("{named:?} is no type")),
         };
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        // A loop: its frames on the stack are small.
+        let mut properties = BTreeMap::new();
+        for (name, member) in members(schema, "properties") {
+            properties.insert(name.clone(), inner(member)?);
+        }
         let additional = match schema.get("additionalProperties") {
             None | Some(Value::Null) => Additional::Unsaid,
             Some(Value::Bool(true)) => Additional::Any,
@@ -166,9 +171,7 @@ impl Schema {
             format: Format::read(types, text("format")),
             preserve: flag("x-kubernetes-preserve-unknown-fields"),
             embedded: flag("x-kubernetes-embedded-resource"),
-            properties: properties
-                .map(|(name, schema)| Ok((name.clone(), inner(schema)?)))
-                .collect::<Result<_, String>>()?,
+            properties,
             additional,
             items: boxed("items")?,
             // `default: null` is no default: Go cannot tell it from none.

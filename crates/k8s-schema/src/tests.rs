@@ -1,5 +1,8 @@
 //! Schemas on their own.
 
+mod check;
+mod validator;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

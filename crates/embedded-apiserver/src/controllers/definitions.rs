@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::clock;
-use crate::definition::{self, Ended, TABLE, status, structural::text};
+use crate::definition::{self, Ended, TABLE, members::text, status};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::rest::ApiState;

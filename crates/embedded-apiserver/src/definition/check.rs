@@ -1,19 +1,17 @@
-//! The rules of a CustomResourceDefinition object: names, versions, subresources, columns,
-//! selectable fields (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
+//! The rules of a CustomResourceDefinition object: its group and names, stored versions, approval,
+//! and what may not change (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::definition::structural::{flag, has, list, text};
-use crate::definition::version_paths::{check_column, check_scale, check_selectable};
-use crate::definition::{defaults, openapi, rules, structural};
+use crate::definition::members::{flag, list, schema_of, text};
+use crate::definition::version_check::{check_shared, check_version, has_default};
 use crate::metadata::{self, Object};
 use crate::status::{FieldError, FieldErrors};
-use k8s_schema::{Path, Schema};
+use k8s_schema::Path;
 use k8s_value::names;
 
-/// As many selectable fields a version may have.
 const APPROVED: &str = "api-approved.kubernetes.io";
 
 /// What is wrong with a definition.
@@ -48,8 +46,8 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErr
     let preserved =
         old.is_some_and(|old| flag(old.get("spec").unwrap_or(&none), "preserveUnknownFields"));
     if flag(spec, "preserveUnknownFields") && !preserved {
-        let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema \
-                   instead";
+        let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                   spec.versions[*].schema instead";
         causes.push(FieldError::invalid_json(
             "spec.preserveUnknownFields",
             &Value::Bool(true),
@@ -139,190 +137,6 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
         &path.field("conversion"),
         causes,
     );
-}
-
-/// The schema of a version.
-pub(super) fn schema_of(version: &Value) -> Option<&Value> {
-    version.get("schema")?.get("openAPIV3Schema").filter(|schema| schema.is_object())
-}
-
-fn has_default(schema: &Value) -> bool {
-    let mut found = schema.get("default").is_some_and(|value| !value.is_null());
-    structural::each_child(schema, &mut |child| found = found || has_default(child));
-    found
-}
-
-/// What all versions say alike: the real server holds that once for all of them, and names it so in
-/// its causes
-/// (`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`).
-fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
-    let versions = list(spec, "versions");
-    let first = versions.first()?.get(member).filter(|value| !value.is_null())?;
-    versions.iter().all(|version| version.get(member) == Some(first)).then_some(first)
-}
-
-/// Checks what all versions say alike.
-fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
-    let first = text(list(spec, "versions").first().unwrap_or(&Value::Null), "name");
-    if let Some(why) = names::wrong_dns_1035_label(first).filter(|_| !first.is_empty()) {
-        causes.push(FieldError::invalid(path.field("version").to_string(), first, why));
-    }
-    let schema = shared(spec, "schema").and_then(|schema| schema.get("openAPIV3Schema"));
-    let has_status = list(spec, "versions").iter().any(|version| {
-        version.get("subresources").and_then(|all| all.get("status")).is_some_and(Value::is_object)
-    });
-    if let Some(schema) = schema {
-        let place = path.field("validation");
-        check_schema(schema, has_status, &place.field("openAPIV3Schema"), causes);
-    }
-    if let Some(subresources) = shared(spec, "subresources") {
-        check_scale(subresources.get("scale"), &path.field("subresources"), causes);
-    }
-    let columns = path.field("additionalPrinterColumns");
-    let shared_columns = shared(spec, "additionalPrinterColumns").and_then(Value::as_array);
-    for (at, column) in shared_columns.into_iter().flatten().enumerate() {
-        check_column(column, &columns.index(at), causes);
-    }
-    let at_fields = path.field("selectableFields");
-    match (shared(spec, "selectableFields").and_then(Value::as_array), schema) {
-        (Some(fields), Some(schema)) => check_selectable(fields, schema, &at_fields, causes),
-        (Some(_), None) => {
-            let why = "may only be set when validations.schema is included";
-            causes.push(FieldError::invalid(at_fields.to_string(), "", why));
-        }
-        (None, _) => {}
-    }
-}
-
-fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
-    let own = |member: &str| shared(spec, member).is_none();
-    if let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) {
-        let place = path.field("deprecationWarning").to_string();
-        for why in wrong_warning(flag(version, "deprecated"), warning) {
-            causes.push(FieldError::invalid(place.clone(), warning, &why));
-        }
-    }
-    let subresources = version.get("subresources").unwrap_or(&Value::Null);
-    let at_schema = path.field("schema");
-    if let Some(schema) = schema_of(version).filter(|_| own("schema")) {
-        let has_status = subresources.get("status").is_some_and(Value::is_object);
-        check_schema(schema, has_status, &at_schema.field("openAPIV3Schema"), causes);
-    }
-    if own("subresources") {
-        check_scale(subresources.get("scale"), &path.field("subresources"), causes);
-    }
-    let columns = path.field("additionalPrinterColumns");
-    let own_columns = own("additionalPrinterColumns");
-    for (at, column) in
-        list(version, "additionalPrinterColumns").iter().enumerate().filter(|_| own_columns)
-    {
-        check_column(column, &columns.index(at), causes);
-    }
-    let fields = list(version, "selectableFields");
-    if let Some(schema) =
-        schema_of(version).filter(|_| own("selectableFields") && !fields.is_empty())
-    {
-        let at_fields = path.field("selectableFields");
-        if own("schema") {
-            check_selectable(fields, schema, &at_fields, causes);
-        } else {
-            let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
-            causes.push(FieldError::invalid(at_fields.to_string(), "", why));
-        }
-    }
-}
-
-fn wrong_warning(deprecated: bool, warning: &str) -> Vec<String> {
-    if !deprecated {
-        return vec!["can only be set for deprecated versions".to_owned()];
-    }
-    let mut wrong = Vec::new();
-    if warning.len() > 256 {
-        wrong.push("must be <= 256 characters long".to_owned());
-    }
-    if warning.is_empty() {
-        wrong.push("must not be an empty string".to_owned());
-    }
-    // Of all white space only the plain one can be printed.
-    let unprintable = |c: char| c.is_control() || (c.is_whitespace() && c != ' ');
-    if let Some((at, _)) = warning.char_indices().find(|(_, c)| unprintable(*c)) {
-        wrong.push(format!(
-            "must only contain printable UTF-8 characters; non-printable character found at index {at}"
-        ));
-    }
-    wrong
-}
-
-/// What may stand at the root of a schema where the status is a subresource.
-const AT_ROOT: [(&str, &str); 22] = [
-    ("description", "Description"),
-    ("type", "Type"),
-    ("format", "Format"),
-    ("title", "Title"),
-    ("maximum", "Maximum"),
-    ("exclusiveMaximum", "ExclusiveMaximum"),
-    ("minimum", "Minimum"),
-    ("exclusiveMinimum", "ExclusiveMinimum"),
-    ("maxLength", "MaxLength"),
-    ("minLength", "MinLength"),
-    ("pattern", "Pattern"),
-    ("maxItems", "MaxItems"),
-    ("minItems", "MinItems"),
-    ("uniqueItems", "UniqueItems"),
-    ("multipleOf", "MultipleOf"),
-    ("required", "Required"),
-    ("items", "Items"),
-    ("properties", "Properties"),
-    ("externalDocs", "ExternalDocs"),
-    ("example", "Example"),
-    ("x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"),
-    ("x-kubernetes-validations", "XValidations"),
-];
-
-fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut FieldErrors) {
-    let mut found = FieldErrors::default();
-    if has_status {
-        let members = schema.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-        let stranger = members
-            .filter(|name| has(schema, name))
-            .any(|name| AT_ROOT.iter().all(|(known, _)| *known != name));
-        let named = text(schema, "type");
-        if !named.is_empty() && named != "object" {
-            let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is \
-                       enabled";
-            found.push(FieldError::invalid(path.field("type").to_string(), named, why));
-        } else if stranger {
-            let allowed: Vec<&str> = AT_ROOT.iter().map(|(_, name)| *name).collect();
-            let why = format!(
-                "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
-                allowed.join(" ")
-            );
-            found.push(FieldError::invalid_json(path.to_string(), schema, &why));
-        }
-    }
-    if flag(schema, "nullable") {
-        let place = path.field("nullable").to_string();
-        found.push(FieldError::forbidden(place, "nullable cannot be true at the root"));
-    }
-    let unsupported = structural::unsupported(schema);
-    let mut structured = None;
-    if unsupported.is_none() {
-        let mut wrong = structural::check(schema, path);
-        let parsed = Schema::read(schema).ok().filter(|_| wrong.is_empty());
-        if let Some(parsed) = &parsed {
-            defaults::check(parsed, path, &mut wrong);
-        }
-        structured = parsed.filter(|_| wrong.is_empty());
-        found.append(wrong);
-    }
-    openapi::check(schema, path, &mut found);
-    if let Some(parsed) = structured {
-        rules::check(schema, &parsed, path, &mut found);
-    }
-    if let Some(why) = unsupported.filter(|_| found.is_empty()) {
-        found.push(FieldError::invalid(path.to_string(), "", &why));
-    }
-    causes.append(found);
 }
 
 fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
@@ -434,9 +248,9 @@ fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: 
         let name = stored.as_str().unwrap_or_default();
         if !versions.iter().any(|version| text(version, "name") == name) {
             let why = format!(
-                "missing from spec.versions; {name} was previously a storage version, and must remain in \
-                 spec.versions until a storage migration ensures no data remains persisted in {name} and removes \
-                 {name} from status.storedVersions"
+                "missing from spec.versions; {name} was previously a storage version, and must \
+                 remain in spec.versions until a storage migration ensures no data remains \
+                 persisted in {name} and removes {name} from status.storedVersions"
             );
             causes.push(FieldError::invalid(path.index(at).to_string(), name, &why));
         }
@@ -479,8 +293,9 @@ fn check_approval(object: &Object, old: Option<&Object>, group: &str, causes: &m
         }
         3 => {
             let why = format!(
-                "protected groups must have approval annotation {APPROVED:?} with either a URL or a reason starting \
-                 with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111"
+                "protected groups must have approval annotation {APPROVED:?} with either a URL \
+                 or a reason starting with \"unapproved\", see \
+                 https://github.com/kubernetes/enhancements/pull/1111"
             );
             causes.push(FieldError::invalid(place, &now, &why));
         }

@@ -6,27 +6,24 @@ use api_front::Follower;
 use serde_json::{Map, Value};
 
 use crate::definition::embedded::{check_embedded, coerce};
-use crate::definition::rules::Rules;
-use crate::definition::structural::text;
+use crate::definition::members::text;
 use crate::json_path::JsonPath;
 use crate::kind::{Codec, Kind};
 use crate::metadata::Object;
-use crate::status::{FieldError, FieldErrors};
+use crate::status::FieldErrors;
 use crate::strategy::scale_paths;
 use k8s_schema::{
-    Old, Schema, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
+    Old, Validator, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
 };
 
 /// What a definition says of one of its versions.
 #[derive(Debug)]
 pub(crate) struct Served {
-    pub(super) schema: Arc<Schema>,
+    pub(super) validator: Arc<Validator>,
     /// Of the version that objects are stored in.
-    pub(super) stored: Arc<Schema>,
+    pub(super) stored: Arc<Validator>,
     /// Whether that is this version.
     pub(crate) is_stored: bool,
-    /// Its rules in CEL, if it has some.
-    pub(super) rules: Option<Arc<Rules>>,
     /// Objects written up to this revision may not be as the schemas say now.
     pub(super) converts_upto: u64,
     pub(crate) columns: Vec<Column>,
@@ -86,13 +83,14 @@ impl Served {
     ///
     /// Says what is wrong with the metadata of an embedded object.
     pub(crate) fn decode(&self, object: &mut Object) -> Result<Vec<String>, String> {
+        let schema = self.validator.schema();
         without_metadata(object, |object| {
-            let mut unknown = prune(object, &self.schema, MOST_UNKNOWN);
-            prune_nulls(object, Some(&self.schema));
+            let mut unknown = prune(object, schema, MOST_UNKNOWN);
+            prune_nulls(object, Some(schema));
             let mut below = Vec::new();
-            coerce(object, &self.schema, &mut below)?;
+            coerce(object, schema, &mut below)?;
             below.sort_unstable();
-            set_defaults(object, &self.schema);
+            set_defaults(object, schema);
             unknown.iter_mut().for_each(|path| *path = format!("unknown field \"{path}\""));
             unknown.append(&mut below);
             Ok(unknown)
@@ -102,9 +100,10 @@ impl Served {
     /// The one form of what an apply has made: it has been held to the schema already, and its
     /// nulls stay. Says whether something was left out.
     pub(crate) fn applied(&self, object: &mut Object) -> bool {
+        let schema = self.validator.schema();
         without_metadata(object, |object| {
-            let unknown = prune(object, &self.schema, 1);
-            set_defaults(object, &self.schema);
+            let unknown = prune(object, schema, 1);
+            set_defaults(object, schema);
             !unknown.is_empty()
         })
     }
@@ -120,17 +119,18 @@ impl Served {
         subresource: Option<&str>,
         causes: &mut FieldErrors,
     ) {
+        let schema = self.validator.schema();
         let of_status = subresource == Some("status");
         if of_status {
-            if let (Some(schema), Some(status)) =
-                (self.schema.properties.get("status"), object.get("status"))
+            if let (Some(inner), Some(status)) =
+                (schema.properties.get("status"), object.get("status"))
             {
                 let was = Old(old.and_then(|old| old.get("status")));
-                validate_member(schema, status, was, "status", causes);
+                validate_member(inner, status, was, "status", causes);
             }
         } else {
             let before = old.map(|old| with_type(kind, old));
-            validate(&self.schema, &with_type(kind, object), Old(before.as_ref()), causes);
+            validate(schema, &with_type(kind, object), Old(before.as_ref()), causes);
         }
         if let Some(paths) = kind.scale_paths() {
             scale_paths::validate(paths, object, of_status, causes);
@@ -149,16 +149,12 @@ impl Served {
         causes: &mut FieldErrors,
     ) {
         if subresource != Some("status") {
-            check_embedded(&self.schema, object, causes);
+            check_embedded(self.validator.schema(), object, causes);
         }
-        self.validate_lists(object, old, causes);
-        if self.rules.is_some() && causes.block_rules() {
-            let why = "some validation rules were not checked because the object was invalid; correct the existing \
-                       errors to complete validation";
-            causes.push(FieldError::invalid_shown("<nil>", "null", why));
-        } else if let Some(rules) = &self.rules {
+        validate_lists(self.validator.schema(), object, old, causes);
+        if self.validator.has_rules() {
             let (whole, before) = (with_type(kind, object), old.map(|old| with_type(kind, old)));
-            rules.check(&self.schema, &whole, before.as_ref(), causes, &mut Vec::new());
+            self.validator.validate_rules(&whole, Old(before.as_ref()), causes);
         }
     }
 
@@ -169,33 +165,9 @@ impl Served {
         object: &Object,
         old: Option<&Object>,
     ) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if let (Some(rules), Some(old)) = (&self.rules, old) {
-            let (whole, before) = (with_type(kind, object), with_type(kind, old));
-            rules.check(
-                &self.schema,
-                &whole,
-                Some(&before),
-                &mut FieldErrors::default(),
-                &mut warnings,
-            );
-        }
-        warnings
-    }
-
-    /// An object that was wrong before may stay so.
-    fn validate_lists(&self, object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
-        let mut found = FieldErrors::default();
-        validate_lists(&self.schema, object, &mut found);
-        if found.is_empty() {
-            return;
-        }
-        let mut before = FieldErrors::default();
-        if let Some(old) = old {
-            validate_lists(&self.schema, old, &mut before);
-        }
-        if before.is_empty() {
-            causes.append(found);
+        match old.filter(|_| self.validator.has_rules()) {
+            Some(old) => self.validator.warnings(&with_type(kind, object), &with_type(kind, old)),
+            None => Vec::new(),
         }
     }
 }
@@ -206,23 +178,25 @@ impl Codec for Served {
     }
 
     fn to_version(&self, mut object: Object, _revision: u64) -> Object {
+        let (stored, schema) = (self.stored.schema(), self.validator.schema());
         without_metadata(&mut object, |object| {
-            prune(object, &self.stored, 0);
-            prune_nulls(object, Some(&self.stored));
-            set_defaults(object, &self.stored);
-            if !Arc::ptr_eq(&self.stored, &self.schema) {
-                prune(object, &self.schema, 0);
-                prune_nulls(object, Some(&self.schema));
+            prune(object, stored, 0);
+            prune_nulls(object, Some(stored));
+            set_defaults(object, stored);
+            if !Arc::ptr_eq(&self.stored, &self.validator) {
+                prune(object, schema, 0);
+                prune_nulls(object, Some(schema));
             }
         });
         object
     }
 
     fn to_storage(&self, mut object: Object) -> Object {
-        if !Arc::ptr_eq(&self.stored, &self.schema) {
+        if !Arc::ptr_eq(&self.stored, &self.validator) {
+            let stored = self.stored.schema();
             without_metadata(&mut object, |object| {
-                prune(object, &self.stored, 0);
-                prune_nulls(object, Some(&self.stored));
+                prune(object, stored, 0);
+                prune_nulls(object, Some(stored));
             });
         }
         object

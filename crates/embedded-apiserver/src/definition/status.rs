@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::definition::structural::{list, text};
+use crate::definition::members::{list, text};
 use crate::definition::{CLEANUP, check};
 use crate::metadata::{self, Object};
 

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use crate::definition::field_path;
-use crate::definition::structural::text;
+use crate::definition::members::text;
 use crate::status::{FieldError, FieldErrors};
-use k8s_schema::Path;
+use k8s_schema::{Path, Step, find_field};
 
 const MAX_SELECTABLE: usize = 8;
 
@@ -86,7 +85,7 @@ pub(super) fn check_selectable(
             causes.push(FieldError::required(place, ""));
             continue;
         }
-        let (steps, found) = match field_path::find(said, schema, false) {
+        let (steps, found) = match find_field(said, schema, false) {
             Ok(found) => found,
             Err(why) => {
                 causes.push(FieldError::invalid(
@@ -97,7 +96,7 @@ pub(super) fn check_selectable(
                 continue;
             }
         };
-        if steps.first() == Some(&field_path::Step::Member("metadata".to_owned())) {
+        if steps.first() == Some(&Step::Member("metadata".to_owned())) {
             causes.push(FieldError::invalid(
                 place.clone(),
                 said,
@@ -105,8 +104,8 @@ pub(super) fn check_selectable(
             ));
         }
         if !matches!(text(found, "type"), "string" | "boolean" | "integer") {
-            let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with \
-                       formats are allowed.";
+            let why = "must point to a field of type string, boolean or integer. Enum string \
+                       fields and strings with formats are allowed.";
             causes.push(FieldError::invalid(place.clone(), said, why));
         }
         if seen.contains(&steps) {

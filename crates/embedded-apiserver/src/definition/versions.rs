@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::definition::check::schema_of;
-use crate::definition::rules::Rules;
+use crate::definition::members::{flag, list, schema_of, text};
 use crate::definition::served::{Column, Served};
 use crate::definition::status::is_true;
-use crate::definition::structural::{flag, list, text};
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::resource::ServedResource;
 use api_front::Follower;
-use k8s_schema::Schema;
+use k8s_schema::Validator;
 
 /// What changes of a definition keep of the one before.
 #[derive(Debug, Clone)]
@@ -39,23 +37,16 @@ pub(crate) fn kinds(
     let storage =
         versions.iter().find(|version| flag(version, "storage")).or_else(|| versions.first());
     let Some(storage) = storage else { return Err("it has no version".to_owned()) };
-    let read = |version: &Value| match schema_of(version) {
-        Some(schema) => Schema::read(schema).map(Arc::new),
-        None => Ok(Arc::new(Schema { preserve: true, ..Schema::default() })),
-    };
-    let rules_of = |version: &Value, schema: &Schema| {
-        schema_of(version).and_then(|said| Rules::read(said, schema)).map(Arc::new)
-    };
+    let any = json!({ "x-kubernetes-preserve-unknown-fields": true });
+    let read = |version: &Value| Validator::read(schema_of(version).unwrap_or(&any)).map(Arc::new);
     let stored = read(storage)?;
-    let stored_rules = rules_of(storage, &stored);
     let terminating = is_true(object, "Terminating");
     let mut served = Vec::new();
     let mut stored_as = None;
     for version in versions {
         let is_storage = text(version, "name") == text(storage, "name");
         let as_stored = is_storage || schema_of(version) == schema_of(storage);
-        let schema = if as_stored { Arc::clone(&stored) } else { read(version)? };
-        let rules = if as_stored { stored_rules.clone() } else { rules_of(version, &schema) };
+        let validator = if as_stored { Arc::clone(&stored) } else { read(version)? };
         let columns =
             list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
         let kind = Arc::new(resource(
@@ -63,8 +54,7 @@ pub(crate) fn kinds(
             accepted,
             version,
             Served {
-                schema,
-                rules,
+                validator,
                 stored: Arc::clone(&stored),
                 is_stored: is_storage,
                 converts_upto: if as_stored { around.converts_upto } else { u64::MAX },

@@ -1,27 +1,28 @@
-//! What a schema in a definition may say at all, node by node
+//! The keywords that a schema in a definition may have, node by node
 //! (`ValidateCustomResourceDefinitionOpenAPISchema` of k8s.io/apiextensions-apiserver).
 
 use serde_json::Value;
 
-use crate::definition::structural::{flag, has, list, members, text};
-use crate::status::{FieldError, FieldErrors};
-use k8s_schema::Path;
+use crate::field_path::find_field;
+use crate::keywords::{flag, has, list, members, text};
+use crate::path::Path;
 use k8s_value::go_value::shown;
+use k8s_value::{FieldError, FieldErrors};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// What holds at a place because of what is around it.
+/// The place of a node.
 #[derive(Debug, Clone, Copy)]
 struct Around<'a> {
     is_root: bool,
-    /// Inside of apiVersion, kind or metadata of a resource.
+    /// It is inside of apiVersion, kind or metadata of a resource.
     inside_meta: bool,
     /// Why defaults may not stand here.
     no_defaults: Option<&'a str>,
 }
 
-/// Checks a schema and all inside of it.
+/// Checks a schema and all schemas inside of it.
 pub(super) fn check(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     node(schema, path, Around { is_root: true, inside_meta: false, no_defaults: None }, causes);
 }
@@ -263,8 +264,8 @@ fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mu
         let place = properties.key(name);
         let has_default = member.get("default").is_some_and(|value| !value.is_null());
         if !list(items, "required").contains(key) && !has_default {
-            let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
-                       property";
+            let why = "this property is in x-kubernetes-list-map-keys, so it must have a default \
+                       or be a required property";
             causes.push(FieldError::required(place.field("default").to_string(), why));
         }
         if flag(member, "nullable") {
@@ -274,7 +275,7 @@ fn required_keys(items: &Value, keys: &[Value], of_items: &Path<'_>, causes: &mu
     }
 }
 
-/// How `x-kubernetes-validations` are written; what they say is another matter.
+/// Checks how `x-kubernetes-validations` are written. They are not compiled here.
 fn rules(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     const REASONS: [&str; 4] =
         ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
@@ -324,7 +325,7 @@ fn rules(schema: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
             if breaks(field_path) {
                 wrong("must not contain line breaks");
             }
-            if super::field_path::find(field_path, schema, true).is_err() {
+            if find_field(field_path, schema, true).is_err() {
                 wrong("must be a valid path");
             }
         }

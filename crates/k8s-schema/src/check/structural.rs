@@ -4,9 +4,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::status::{FieldError, FieldErrors};
+use crate::keywords::{flag, has, list, members, subschemas, text};
+use crate::path::Path;
 use k8s_cel::Pattern;
-use k8s_schema::Path;
+use k8s_value::{FieldError, FieldErrors};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
@@ -15,7 +16,7 @@ enum Level {
     Field,
 }
 
-/// What keeps a schema from being structural, in the order of the texts.
+/// Returns why a schema is not structural, in the order of the texts.
 pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     let mut causes = FieldErrors::default();
     invariants(schema, Level::Root, path, &mut causes);
@@ -23,7 +24,7 @@ pub(super) fn check(schema: &Value, path: &Path<'_>) -> FieldErrors {
     causes.sorted()
 }
 
-/// Members of a schema that cannot be part of a structural one; nothing else is then looked at.
+/// Returns why a schema cannot be read as a structural one; nothing else is checked then.
 pub(super) fn unsupported(schema: &Value) -> Option<String> {
     let set = |name: &str| match schema.get(name) {
         None | Some(Value::Null) => false,
@@ -52,57 +53,7 @@ pub(super) fn unsupported(schema: &Value) -> Option<String> {
             "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
         return Some(why.to_owned());
     }
-    let mut found = None;
-    each_child(schema, &mut |child| {
-        if found.is_none() {
-            found = unsupported(child);
-        }
-    });
-    found
-}
-
-/// Calls back with each schema that is directly inside of one.
-pub(super) fn each_child<'a>(schema: &'a Value, visit: &mut dyn FnMut(&'a Value)) {
-    for name in ["items", "not", "additionalProperties"] {
-        if let Some(child @ Value::Object(_)) = schema.get(name) {
-            visit(child);
-        }
-    }
-    for name in ["allOf", "anyOf", "oneOf"] {
-        list(schema, name).iter().for_each(&mut *visit);
-    }
-    members(schema, "properties").for_each(|(_, child)| visit(child));
-}
-
-pub(crate) fn text<'a>(schema: &'a Value, name: &str) -> &'a str {
-    schema.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-pub(super) fn flag(schema: &Value, name: &str) -> bool {
-    schema.get(name).and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(super) fn list<'a>(schema: &'a Value, name: &str) -> &'a [Value] {
-    schema.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-pub(super) fn members<'a>(
-    schema: &'a Value,
-    name: &str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
-    schema.get(name).and_then(Value::as_object).into_iter().flatten()
-}
-
-/// Whether Go finds something in the member: empty lists, texts and objects, `false` and null are
-/// nothing.
-pub(super) fn has(schema: &Value, name: &str) -> bool {
-    match schema.get(name) {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(items)) => !items.is_empty(),
-        Some(Value::Object(members)) => !members.is_empty(),
-        Some(_) => true,
-    }
+    subschemas(schema).find_map(unsupported)
 }
 
 fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut FieldErrors) {
@@ -192,7 +143,8 @@ fn invariants(schema: &Value, level: Level, path: &Path<'_>, causes: &mut FieldE
             ));
         }
         if level == Level::Root && says_more_than_names(metadata) {
-            let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+            let why = "must not specify anything other than name and generateName, but metadata \
+                       is implicitly specified";
             causes.push(FieldError::forbidden(place.to_string(), why));
         }
     }
@@ -256,7 +208,7 @@ fn conditions(
     }
 }
 
-/// Inside of `allOf`, `anyOf`, `oneOf` and `not`: what may not be said there.
+/// Checks a schema inside of `allOf`, `anyOf`, `oneOf` or `not`, where few keywords are allowed.
 fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;
@@ -310,7 +262,7 @@ fn condition(nested: &Value, skip_any_of: bool, path: &Path<'_>, causes: &mut Fi
     }
 }
 
-/// What conditions speak of must be there beside them.
+/// Checks that each place of `allOf`, `anyOf`, `oneOf` and `not` is in the schema itself.
 fn complete(
     value: &Value,
     schema: Option<&Value>,

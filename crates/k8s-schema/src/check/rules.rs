@@ -1,4 +1,4 @@
-//! Whether a definition may say what its rules say: their types, what they cost
+//! The types and the estimated cost of the rules of a schema
 //! (`ValidateCustomResourceDefinitionOpenAPISchema` and cel_validation.go in
 //! pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
@@ -6,38 +6,33 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::definition::structural::{flag, list, text};
-use crate::status::{FieldError, FieldErrors};
+use crate::keywords::{flag, list, subschemas, text};
+use crate::path::Path;
+use crate::schema::Schema;
 use k8s_cel::{Declared, Expression, Type, escaped};
-use k8s_schema::{Path, Schema};
+use k8s_value::{FieldError, FieldErrors};
 
-/// As much one rule may cost.
+/// The most that one rule may cost.
 const RULE_LIMIT: u64 = 10_000_000;
-/// As much all rules of a schema may cost together.
+/// The most that all rules of a schema may cost together.
 const SCHEMA_LIMIT: u64 = 100_000_000;
-/// As many rules are named if all together cost too much.
+/// The most rules that are named if all together cost too much.
 const MOST_EXPENSIVE: usize = 4;
 
-/// What of the rules of a schema this server has not.
-pub(in crate::definition) fn missing(schema: &Value) -> Option<String> {
-    let sources = list(schema, "x-kubernetes-validations").iter();
-    let sources = sources.flat_map(|rule| [text(rule, "rule"), text(rule, "messageExpression")]);
-    let mut found = sources.filter(|source| !source.is_empty()).find_map(Expression::unsupported);
-    crate::definition::structural::each_child(schema, &mut |child| {
-        if found.is_none() {
-            found = missing(child);
-        }
-    });
-    found
+/// Returns the first function or macro of Kubernetes in the rules of an `openAPIV3Schema` that
+/// [k8s-cel](https://docs.rs/k8s-cel) does not have.
+pub fn unsupported_in_rules(schema: &Value) -> Option<String> {
+    let rules = list(schema, "x-kubernetes-validations").iter();
+    let mut sources = rules
+        .flat_map(|rule| [text(rule, "rule"), text(rule, "messageExpression")])
+        .filter(|source| !source.is_empty());
+    sources
+        .find_map(Expression::unsupported)
+        .or_else(|| subschemas(schema).find_map(unsupported_in_rules))
 }
 
-/// Checks the rules of a schema that is right otherwise; `found`: what is wrong with it.
-pub(in crate::definition) fn check(
-    schema: &Value,
-    parsed: &Schema,
-    path: &Path<'_>,
-    found: &mut FieldErrors,
-) {
+/// Checks the rules of a structural schema. Rules at places with errors in `found` are left out.
+pub(super) fn check(schema: &Value, parsed: &Schema, path: &Path<'_>, found: &mut FieldErrors) {
     let mut admission =
         Admission { before: found, wrong: FieldErrors::default(), total: 0, expensive: Vec::new() };
     let root = Node {
@@ -53,11 +48,20 @@ pub(in crate::definition) fn check(
     if total > SCHEMA_LIMIT {
         expensive.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
         for (place, _) in expensive.into_iter().take(MOST_EXPENSIVE) {
-            let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
+            let why = "contributed to estimated rule cost total exceeding cost limit for entire \
+                       OpenAPIv3 schema";
             found.push(FieldError::forbidden(place, why));
         }
         let what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
         found.push(FieldError::forbidden(path.to_string(), &too_much(what, total, SCHEMA_LIMIT)));
+    }
+}
+
+/// Whether there are errors at this place or below it.
+pub(super) fn has_errors(errors: &FieldErrors, path: &Path<'_>) -> bool {
+    match path {
+        Path::Root => !errors.is_empty(),
+        path => errors.any_within(&path.to_string()),
     }
 }
 
@@ -71,8 +75,8 @@ fn too_much(what: &str, cost: u64, limit: u64) -> String {
         format!("{factor:.1}x")
     };
     format!(
-        "{what} exceeds budget by factor of {factor} (try simplifying the rule, or adding maxItems, maxProperties, and \
-         maxLength where arrays, maps, and strings are declared)"
+        "{what} exceeds budget by factor of {factor} (try simplifying the rule, or adding \
+         maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
     )
 }
 
@@ -81,9 +85,9 @@ struct Node<'a> {
     schema: &'a Value,
     parsed: &'a Schema,
     declared: Option<Arc<Declared>>,
-    /// As often it may be in one object; nothing: without bound.
+    /// The most values of it in one object; `None` without a bound.
     count: Option<u64>,
-    /// The list around it whose elements have no past.
+    /// The list around it whose items do not correlate with those before an update.
     uncorrelated: Option<String>,
 }
 
@@ -91,7 +95,7 @@ struct Admission<'a> {
     before: &'a FieldErrors,
     wrong: FieldErrors,
     total: u64,
-    /// Rules of which each is a good part of what all may cost.
+    /// Rules that cost at least 1 % of the limit of all.
     expensive: Vec<(String, u64)>,
 }
 
@@ -141,7 +145,7 @@ impl Admission<'_> {
             self.node(&inner, &path.field("items"));
         }
         let rules = list(schema, "x-kubernetes-validations");
-        if rules.is_empty() || self.before.any_within(&path.to_string()) {
+        if rules.is_empty() || has_errors(self.before, path) {
             return;
         }
         let place = path.field("x-kubernetes-validations");
@@ -169,7 +173,7 @@ impl Admission<'_> {
             Ok(expression) => expression,
             Err(why) => {
                 self.wrong.push(FieldError::invalid_json(field("rule"), rule, &why));
-                // What was never compiled is taken not to read the value before.
+                // As upstream: a rule that does not compile does not use oldSelf.
                 if let Some(said) = rule.get("optionalOldSelf").filter(|said| !said.is_null()) {
                     let why = "may not be set if oldSelf is not used in rule";
                     self.wrong.push(FieldError::invalid_json(field("optionalOldSelf"), said, why));
@@ -208,7 +212,8 @@ impl Admission<'_> {
         match (expression.uses_old(), &node.uncorrelated, said) {
             (true, Some(list), _) => {
                 let why = format!(
-                    "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within \
+                     {list}"
                 );
                 self.wrong.push(FieldError::invalid(field("rule"), text(rule, "rule"), &why));
             }

@@ -1,12 +1,15 @@
 //! Defaults in a schema must be what the schema itself allows
 //! (pkg/apiserver/schema/defaulting/validation.go of k8s.io/apiextensions-apiserver).
 
-use crate::status::{FieldError, FieldErrors};
-use k8s_schema::{Old, Path, Schema, prune_value, validate_member};
+use crate::old::Old;
+use crate::path::Path;
+use crate::prune::prune_value;
+use crate::schema::Schema;
+use crate::validate::validate_member;
 use k8s_value::go_value::shown;
+use k8s_value::{FieldError, FieldErrors};
 
-/// Checks every default in a schema, but for those below `additionalProperties`, which stand
-/// nowhere.
+/// Checks every default in a schema, but for those below `additionalProperties`: upstream does not.
 pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut FieldErrors) {
     if causes.is_full() {
         return;

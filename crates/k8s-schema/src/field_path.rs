@@ -1,25 +1,27 @@
-//! Paths that definitions name: `.spec.color`, `.spec['a.b']`: to a place of a schema
+//! Paths that definitions name, such as `.spec.color` and `.spec['a.b']`: to a place of a schema
 //! (`ValidFieldPath` of k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel).
 
 use serde_json::Value;
 
-use crate::definition::structural::has;
+use crate::keywords::has;
 
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// A member that the schema names.
     Member(String),
     /// A key of a map.
     Key(String),
 }
 
-/// The schema at the end of a path, and the steps to it.
+/// Finds the place of an `openAPIV3Schema` that a path such as `.spec.color` or `.spec['a.b']`
+/// names. Returns the steps to it and its schema. `brackets` allows the second notation.
 ///
 /// # Errors
 ///
-/// Says why there is no such place.
-pub(crate) fn find<'a>(
+/// The path has no such notation, or names no place of the schema.
+#[doc(alias = "ValidFieldPath")]
+pub fn find_field<'a>(
     path: &str,
     schema: &'a Value,
     brackets: bool,

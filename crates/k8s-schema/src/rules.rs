@@ -1,7 +1,6 @@
-//! The rules in CEL of a custom kind, read once, and what objects break
+//! `Rules`: the rules in CEL of a schema, read once, and their evaluation
 //! (pkg/apiserver/schema/cel/validation.go of k8s.io/apiextensions-apiserver).
 
-mod admit;
 mod values;
 
 use std::collections::BTreeMap;
@@ -9,16 +8,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::definition::field_path::{self, Step};
-use crate::definition::structural::{flag, list, text};
-use crate::status::{FieldError, FieldErrors};
+use crate::field_path::{Step, find_field};
+use crate::keywords::{flag, list, text};
+use crate::path::Path;
+use crate::schema::{ListType, Schema};
+use crate::types::Type;
 use k8s_cel::{self as cel, CompileError, Declared, EvalError, Evaluation, Expression};
-use k8s_schema::{ListType, Path, Schema};
 use k8s_value::go_value::shown;
+use k8s_value::{FieldError, FieldErrors};
 
-pub(super) use crate::definition::rules::admit::{check, missing};
-
-/// As much all rules of one object may cost (`RuntimeCELCostBudget` of
+/// The most that all rules of one object may cost (`RuntimeCELCostBudget` of
 /// k8s.io/apiserver/pkg/apis/cel).
 const BUDGET: u64 = 10_000_000;
 /// The longest text that a `messageExpression` may make.
@@ -26,7 +25,7 @@ const MAX_MESSAGE: usize = 5 * 1024;
 
 /// The rules of a schema and of all inside of it.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     own: Vec<Rule>,
     /// Of the members that the schema names.
     members: BTreeMap<String, Self>,
@@ -37,10 +36,10 @@ pub(super) struct Rules {
 /// A rule.
 #[derive(Debug)]
 struct Rule {
-    /// What it is called when it is broken or fails.
+    /// Its message, or else its source: errors of the evaluation show it.
     name: String,
     expression: Result<Expression, CompileError>,
-    /// What is said if it is broken, and what makes it, if something does.
+    /// The error if it is broken, unless `says` evaluates to another.
     message: String,
     says: Option<Expression>,
     reason: String,
@@ -49,14 +48,14 @@ struct Rule {
 }
 
 impl Rules {
-    /// Reads the rules of the schema of a version; nothing: it has none.
-    pub(super) fn read(schema: &Value, parsed: &Schema) -> Option<Self> {
+    /// Reads the rules of a schema; `None` if it has none.
+    pub(crate) fn read(schema: &Value, parsed: &Schema) -> Option<Self> {
         let declared = parsed.declared(true);
         Self::read_at(schema, parsed, declared.as_ref())
     }
 
     fn read_at(schema: &Value, parsed: &Schema, declared: Option<&Arc<Declared>>) -> Option<Self> {
-        // What has no type is not seen by expressions, and neither is what is inside.
+        // Expressions do not see values without a type, nor values inside of them.
         let declared = declared?;
         let mut rules = Self::default();
         for rule in list(schema, "x-kubernetes-validations") {
@@ -86,9 +85,9 @@ impl Rules {
             .then_some(rules)
     }
 
-    /// What a new object breaks, or one after an update; what was broken before and has not changed
-    /// since goes into `warnings`.
-    pub(super) fn check(
+    /// Evaluates the rules. A rule that a value broke before the update is a warning if the value
+    /// has not changed.
+    pub(crate) fn check(
         &self,
         schema: &Schema,
         object: &Value,
@@ -98,7 +97,7 @@ impl Rules {
     ) {
         let mut run = Run { left: BUDGET, causes, warnings };
         let ratchet = Ratchet { current: old.map(|old| (object, old)), parent: None };
-        // Out of budget: it has been said.
+        // If the budget is used up, the causes say so.
         let _ = run.node(
             self,
             schema,
@@ -108,7 +107,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// Nothing: it says nothing.
+    /// Reads a rule; `None` if it is empty.
     fn read(rule: &Value, schema: &Value, declared: &Arc<Declared>) -> Option<Self> {
         let source = text(rule, "rule");
         if source.trim().is_empty() {
@@ -133,7 +132,7 @@ impl Rule {
             reason: text(rule, "reason").to_owned(),
             field_path: match text(rule, "fieldPath") {
                 "" => String::new(),
-                path => field_path::find(path, schema, true)
+                path => find_field(path, schema, true)
                     .map(|(steps, _)| normal(&steps))
                     .unwrap_or_default(),
             },
@@ -158,9 +157,9 @@ fn normal(steps: &[Step]) -> String {
 /// Whether a value is as it was.
 #[derive(Debug, Clone, Copy)]
 struct Ratchet<'a> {
-    /// The value and the one that it comes from, if that can be told.
+    /// The value and the one before the update, if they correlate.
     current: Option<(&'a Value, &'a Value)>,
-    /// The same of the nearest place around of which it can be told.
+    /// The same of the nearest place around that correlates.
     parent: Option<(&'a Value, &'a Value)>,
 }
 
@@ -195,7 +194,7 @@ struct At<'a> {
     is_root: bool,
 }
 
-/// The value that the rules of a schema are asked about, as they see it.
+/// A value as the rules of its schema see it.
 #[derive(Debug, Clone, Copy)]
 struct Subject<'a> {
     schema: &'a Schema,
@@ -205,13 +204,13 @@ struct Subject<'a> {
 }
 
 struct Run<'a> {
-    /// What of the budget is left.
+    /// The rest of the budget.
     left: u64,
     causes: &'a mut FieldErrors,
     warnings: &'a mut Vec<String>,
 }
 
-/// The budget is used up: no rule is looked at any more.
+/// The budget is used up: no more rules are evaluated.
 struct Spent;
 
 impl Run<'_> {
@@ -287,7 +286,7 @@ impl Run<'_> {
 
     fn refuse(&mut self, at: At<'_>, schema: &Schema, why: &str) {
         let named = shown(&schema.types.name().into());
-        let named = if schema.types == k8s_schema::Type::IntOrString { "\"\"" } else { &named };
+        let named = if schema.types == Type::IntOrString { "\"\"" } else { &named };
         self.causes.push(FieldError::invalid_shown(at.path.to_string(), named, why));
     }
 
@@ -319,19 +318,22 @@ impl Run<'_> {
         let optional = rule.optional_old.then(|| cel::Value::Optional(old.cloned().map(Arc::new)));
         let old = optional.as_ref().or(old);
         let Evaluation { value, cost } = expression.evaluate(itself, old);
-        let why = "validation failed due to running out of cost budget, no further validation rules will be run";
+        let why = "validation failed due to running out of cost budget, no further validation \
+                   rules will be run";
         self.spend(cost, at, schema, why)?;
         let name = &rule.name;
         match value {
             Ok(cel::Value::Bool(true)) => return Ok(()),
             Ok(_) => {}
             Err(failure @ EvalError::NoSuchOverload) => {
-                let why = "call arguments did not match a supported operator, function or macro signature for rule";
+                let why = "call arguments did not match a supported operator, function or macro \
+                           signature for rule";
                 self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
                 return Ok(());
             }
             Err(failure @ EvalError::TooExpensive) => {
-                let why = "no further validation rules will be run due to call cost exceeds limit for rule";
+                let why = "no further validation rules will be run due to call cost exceeds \
+                           limit for rule";
                 self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
                 return Err(Spent);
             }
@@ -355,13 +357,13 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What is said of a broken rule.
+    /// The message of a broken rule.
     fn message(&mut self, rule: &Rule, subject: Subject<'_>) -> Result<String, Spent> {
         let Subject { schema, at, itself, old } = subject;
         let Some(says) = &rule.says else { return Ok(rule.message.clone()) };
         let Evaluation { value, cost } = says.evaluate(itself, old);
-        let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules \
-                   will be run";
+        let why = "messageExpression evaluation failed due to running out of cost budget, no \
+                   further validation rules will be run";
         self.spend(cost, at, schema, why)?;
         let Ok(cel::Value::Text(text)) = value else { return Ok(rule.message.clone()) };
         let text = text.trim();

@@ -8,8 +8,9 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
 
+use crate::schema::{ListType, Schema};
+use crate::types::Type;
 use k8s_cel::{self as cel, Key, List, Object, Order, Value};
-use k8s_schema::{ListType, Schema, Type};
 
 /// A value of a schema; `is_root`: it is a whole object, which has a kind and metadata whatever its
 /// schema says.
@@ -78,7 +79,7 @@ fn object(schema: &Schema, members: &Map<String, Json>, is_root: bool) -> Value 
                 Some(Value::text(said.as_str()))
             }
             ("metadata", Json::Object(metadata)) if is_root => Some(names_of(metadata)),
-            // What may be null and is, is as if it were not there.
+            // A null that the schema allows counts as a missing member.
             (name, value) => schema
                 .properties
                 .get(name)
