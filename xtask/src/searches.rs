@@ -70,7 +70,7 @@ pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
 /// runtime.
 pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let mut command = workspace.cargo(&["test", "-p", "embedded-apiserver", "--all-features"]);
-    command.args(["-p", "k8s-cel", "-p", "k8s-merge", "-p", "k8s-schema"]);
+    command.args(["-p", "k8s-cel", "-p", "k8s-merge", "-p", "k8s-schema", "-p", "api-front"]);
     command.args(["--lib", "--test", "it", "--test", "history", "--test", "memory"]);
     for program in schedules::compiled(workspace, command, &[], deadline)?.iter() {
         let mut command = program.call();

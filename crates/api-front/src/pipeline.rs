@@ -21,7 +21,8 @@ use tokio::time::sleep;
 /// The server behind the front, and the answer to a request whose body could not be read.
 pub(crate) struct Call<B> {
     pub(crate) backend: B,
-    pub(crate) unread: Option<Response<Body>>,
+    /// Boxed: it moves with each request, and few have it.
+    pub(crate) unread: Option<Box<Response<Body>>>,
 }
 
 impl<B: Backend> Call<B> {
@@ -32,7 +33,7 @@ impl<B: Backend> Call<B> {
             Err(forbidden) => return forbidden,
         };
         match self.unread {
-            Some(response) => response,
+            Some(response) => *response,
             None => self.backend.answer(request).await,
         }
     }

@@ -125,8 +125,8 @@ where
             let read = if from_socket { timeout(BODY, read).await } else { Ok(read.await) };
             let (body, unread) = match read {
                 Ok(Ok(body)) => (body.to_bytes(), None),
-                Err(_) => (Bytes::new(), Some(too_slow())),
-                Ok(Err(error)) => (Bytes::new(), Some(unreadable(&*error))),
+                Err(_) => (Bytes::new(), Some(Box::new(too_slow()))),
+                Ok(Err(error)) => (Bytes::new(), Some(Box::new(unreadable(&*error)))),
             };
             let request = Request::from_parts(parts, body);
             front.parts().serve(request, Call { backend, unread }).await

@@ -40,7 +40,7 @@ const HEAD: u32 = 1 << 20;
 /// How a connection is secured.
 #[derive(Debug, Clone)]
 pub(super) enum Secure {
-    Not,
+    Plain,
     #[cfg(feature = "tls")]
     Tls(crate::tls::Tls),
 }
@@ -61,7 +61,7 @@ pub(super) async fn connect<B: Backend>(
         tracing::debug!(%error, "a connection keeps Nagle's delay");
     }
     match secure {
-        Secure::Not => {
+        Secure::Plain => {
             serve(stream, service, auto::Builder::new(TokioExecutor::new()), stopped).await
         }
         #[cfg(feature = "tls")]

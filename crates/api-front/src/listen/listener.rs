@@ -42,7 +42,7 @@ impl Listener {
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = match self.secure {
-            Secure::Not => "http",
+            Secure::Plain => "http",
             #[cfg(feature = "tls")]
             Secure::Tls(_) => "https",
         };
@@ -56,7 +56,7 @@ impl Listener {
     #[must_use]
     pub fn kubeconfig(&self, user: &str) -> String {
         let authority = match &self.secure {
-            Secure::Not => None,
+            Secure::Plain => None,
             #[cfg(feature = "tls")]
             Secure::Tls(tls) => Some(tls.authority()),
         };
@@ -94,7 +94,7 @@ impl<B: Backend> FrontService<B> {
     ///
     /// Nothing listens if the future is dropped.
     pub async fn listen(&self, address: &str) -> Result<Listener, ListenError> {
-        Listener::open(self.clone(), address, Secure::Not).await
+        Listener::open(self.clone(), address, Secure::Plain).await
     }
 
     /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The
