@@ -4,8 +4,7 @@
 pub(crate) mod backoff;
 pub(crate) mod kinds;
 
-use crate::server::Core;
-use crate::service::ApiService;
+use crate::rest::ApiState;
 use crate::{collector, lifecycle};
 use kinds::Kinds;
 use kube::Client;
@@ -44,27 +43,31 @@ impl Actors {
     /// Starts what is wanted and does not run: at the first request, and again if the runtime it
     /// ran on is gone. Without a tokio context nothing is started; kube's clients need one
     /// anyway.
-    pub(crate) fn start(&self, core: &Arc<Core>) {
+    pub(crate) fn start(&self, api: &Arc<ApiState>, client: impl Fn(&str) -> Client) {
         for (actor, task) in self.0.lock().iter_mut() {
             if task.as_ref().is_some_and(|task| !task.is_finished()) {
                 continue;
             }
             let Ok(runtime) = Handle::try_current() else { return };
-            *task = Some(actor.start(core, &runtime));
+            *task = Some(actor.start(api, &client, &runtime));
         }
     }
 }
 
 impl Actor {
-    fn start(self, core: &Arc<Core>, runtime: &Handle) -> JoinHandle<()> {
-        let client = |user| Client::new(ApiService::for_actor(Arc::clone(core), user), "default");
+    fn start(
+        self,
+        api: &Arc<ApiState>,
+        client: impl Fn(&str) -> Client,
+        runtime: &Handle,
+    ) -> JoinHandle<()> {
         match self {
             Self::GarbageCollector => {
-                let (client, kinds) = (client(collector::USER), Kinds::of(core.api()));
+                let (client, kinds) = (client(collector::USER), Kinds::of(api));
                 runtime.spawn(async move { collector::run(client, kinds).await })
             }
             Self::NamespaceLifecycle => {
-                let (client, kinds) = (client(lifecycle::USER), Kinds::of(core.api()));
+                let (client, kinds) = (client(lifecycle::USER), Kinds::of(api));
                 runtime.spawn(async move { lifecycle::run(client, kinds).await })
             }
         }

@@ -21,8 +21,6 @@ use crate::rest::route::Route;
 use crate::status::{Status, json_response};
 use crate::strategy::unserved;
 
-const NOT_FOUND: &str = "404 page not found\n";
-
 pub(crate) fn answer(
     registry: &RwLock<Registry>,
     openapi: &Documents,
@@ -103,7 +101,7 @@ fn missing(route: &Route, registry: &Registry) -> Option<Result<Response<Body>, 
     if unserved::is_group(group, version) {
         return Some(Err(Status::not_implemented(&format!("the group {group}"))));
     }
-    Some(Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)))
+    Some(Ok(text(StatusCode::NOT_FOUND, health::NOT_FOUND)))
 }
 
 /// The parts of the real server that answer these paths do not look at the method.

@@ -1,18 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod server;
-mod builder;
-mod service;
 #[cfg(feature = "actors")]
 mod actors;
 #[cfg(feature = "actors")]
 mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;
-#[cfg(feature = "listen")]
-mod listen;
-#[cfg(feature = "client")]
-mod client;
 mod access;
 mod admission;
 mod kind;
@@ -36,8 +30,6 @@ mod discovery;
 mod metadata;
 mod stored;
 mod store;
-mod manifests;
-mod restore;
 mod replica;
 mod status;
 mod clock;
@@ -45,13 +37,10 @@ mod yaml;
 
 pub use crate::access::{Access, Account, Grant, Refusal};
 pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation};
-pub use crate::builder::Builder;
 pub use crate::kind::{InvalidKind, Kind};
-pub use crate::manifests::ManifestError;
-pub use crate::replica::Replica;
-pub use crate::restore::RestoreError;
-pub use crate::server::EmbeddedApiServer;
-pub use crate::service::ApiService;
+pub use crate::server::{
+    ApiService, Builder, EmbeddedApiServer, ManifestError, Replica, RestoreError,
+};
 #[doc(inline)]
 pub use api_front::Clock as ServerClock;
 #[doc(inline)]

@@ -7,17 +7,23 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 
 use crate::json_syntax;
-use crate::media::accept::{Clause, clauses};
-use crate::protobuf;
-use crate::resource::ServedResource;
+use crate::kind::Kind;
+use crate::media::accept::{Clause, JSON, YAML, clauses};
 use crate::status::Status;
-use crate::stored::Form;
 use crate::yaml;
 
 mod accept;
 
-const JSON: &str = "application/json";
-const YAML: &str = "application/yaml";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// In which form an object is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Form {
+    /// The whole object.
+    Full,
+    /// `PartialObjectMetadata`.
+    Metadata,
+}
 
 /// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or
 /// CBOR and names one of these as its second choice gets that.
@@ -34,7 +40,7 @@ pub(crate) fn check_path(headers: &HeaderMap, watchable: bool) -> Result<(), Sta
     const AVAILABLE: &str =
         "application/json, application/yaml, application/vnd.kubernetes.protobuf";
     let header = accept::header(headers);
-    let known = |media: &str| matches!(media, "*/*" | JSON | YAML | protobuf::MEDIA_TYPE);
+    let known = |media: &str| matches!(media, "*/*" | JSON | YAML | PROTOBUF);
     if header.is_empty() || accept::plain_types(header).any(known) {
         return Ok(());
     }
@@ -118,7 +124,7 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(
     mut request: Request<Bytes>,
-    kind: &ServedResource,
+    kind: &Kind,
 ) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
         if json_syntax::is_too_deep(request.body()) {

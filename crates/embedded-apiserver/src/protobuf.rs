@@ -20,7 +20,6 @@ use crate::status::Status;
 use k8s_value::time::{Precision, since_1970};
 
 /// The media type of Kubernetes' envelope around a message.
-pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
 /// Messages within messages, of which schemas may have any number: no more than JSON may have
 /// levels.
@@ -34,7 +33,7 @@ pub(crate) fn into_json(
     kind: &ServedResource,
 ) -> Result<Request<Bytes>, Status> {
     let known = kind.is_built_in();
-    if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
+    if !known || media::essence(request.headers()) != media::PROTOBUF || request.body().is_empty() {
         return Ok(request);
     }
     let (mut parts, body) = request.into_parts();

@@ -5,7 +5,6 @@ mod duration;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::rest::route;
 use crate::status::{FieldError, Status};
 
 /// The pairs of a query, decoded.
@@ -15,8 +14,15 @@ pub(crate) struct Query(Vec<(String, String)>);
 /// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left
 /// out without a word.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
-    let sound = query.split('&').filter(|pair| !pair.contains(';') && !route::is_malformed(pair));
+    let sound = query.split('&').filter(|pair| !pair.contains(';') && !is_malformed(pair));
     sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
+}
+
+/// A path that Go's server does not take, or a part of a query.
+pub(crate) fn is_malformed(path: &str) -> bool {
+    path.split('%').skip(1).any(|rest| {
+        !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
 }
 
 /// Why a text is no number of 64 bits.

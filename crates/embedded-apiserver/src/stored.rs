@@ -15,6 +15,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::kind::{Kind, field_text};
+use crate::media::Form;
 pub(crate) use crate::stored::key::Key;
 use crate::stored::pairs::Pairs;
 use k8s_value::go_json;
@@ -50,15 +51,6 @@ struct Places {
     /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0:
     /// nobody owns anything.
     managed: u32,
-}
-
-/// In which form an object is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
-    /// The whole object.
-    Full,
-    /// `PartialObjectMetadata`.
-    Metadata,
 }
 
 /// The revision of a version that is going to be written at the next one.

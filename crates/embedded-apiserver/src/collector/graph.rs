@@ -1,7 +1,6 @@
 //! Who owns whom, as the watches say it, and whom to look at after each change. Plain data, in
 //! order, so that the same events lead to the same looks.
 
-use super::report::Misplaced;
 use crate::actors::kinds::Resource;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -23,6 +22,14 @@ pub(super) struct Node {
     pub(super) name: String,
     pub(super) owners: Vec<OwnerReference>,
     pub(super) deletion: Deletion,
+}
+
+/// A reference into a namespace that its object is not in.
+#[derive(Debug, Clone)]
+pub(super) struct Misplaced {
+    pub(super) dependent: Uid,
+    pub(super) node: Node,
+    pub(super) owner: OwnerReference,
 }
 
 /// Whether an object is being deleted, and what that waits for.

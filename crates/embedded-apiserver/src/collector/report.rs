@@ -2,21 +2,13 @@
 //! (`reportInvalidNamespaceOwnerRef` of pkg/controller/garbagecollector/graph_builder.go), as the
 //! Event that client-go's recorder makes of it. Pure.
 
-use super::graph::{Node, Uid};
+use super::graph::Misplaced;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 /// In whose name kube-controller-manager's collector speaks.
 const COMPONENT: &str = "garbage-collector-controller";
-
-/// A reference into a namespace that its object is not in.
-#[derive(Debug, Clone)]
-pub(super) struct Misplaced {
-    pub(super) dependent: Uid,
-    pub(super) node: Node,
-    pub(super) owner: OwnerReference,
-}
 
 /// The Event about it. `nonce`: what makes its name another one than those of Events at the same
 /// time.

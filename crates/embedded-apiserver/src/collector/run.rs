@@ -1,8 +1,9 @@
 //! The loop: watches of every kind in, one object at a time out.
 
 use super::decide::{self, Need, Policy, Verdict};
+use super::graph::Misplaced;
 use super::graph::{Deletion, FOREGROUND, Graph, Node, ORPHAN, Uid};
-use super::report::{self, Misplaced};
+use super::report;
 use crate::actors::backoff::backoff;
 use crate::actors::kinds::{Kinds, Resource};
 use futures::FutureExt;

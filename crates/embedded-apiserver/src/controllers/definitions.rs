@@ -14,7 +14,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::clock;
-use crate::definition::{self, Ended, TABLE, members::text, status};
+use crate::definition::{
+    self, Ended, TABLE,
+    members::{is_true, text},
+    status,
+};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::rest::ApiState;
@@ -136,7 +140,7 @@ fn step(api: &ApiState, state: &mut State, name: &str, now: Timestamp, cleaned: 
             let ended = serve(api, state, name);
             return again(ended);
         }
-        if status::is_true(&object, "Established")
+        if is_true(&object, "Established")
             && let Some(stored_as) = api.registry.read().stored_as(name)
             && has_objects(state, &stored_as)
         {
@@ -202,7 +206,7 @@ fn serve(api: &ApiState, state: &State, name: &str) -> Option<Ended> {
     let stored = state.get(TABLE, &Key::new("", name))?;
     let object = stored.object();
     let mut registry = api.registry.write();
-    if status::is_true(&object, "NamesAccepted") || status::is_true(&object, "Established") {
+    if is_true(&object, "NamesAccepted") || is_true(&object, "Established") {
         registry.serve(name, &object, state.revision())
     } else {
         registry.withdraw(name)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::definition::members::{flag, list, schema_of, text};
+use crate::definition::members::{flag, is_true, list, schema_of, text};
 use crate::definition::version_check::{check_shared, check_version, has_default};
 use crate::metadata::{self, Object};
 use crate::status::{FieldError, FieldErrors};
@@ -215,7 +215,7 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Field
     let names_of =
         |spec: &'_ Value, name: &str| spec.get("names").and_then(|names| names.get(name)).cloned();
     let at_names = path.field("names");
-    if super::status::is_true(old, "Established") {
+    if is_true(old, "Established") {
         same(path.field("scope").to_string(), spec.get("scope"), before.get("scope"));
         let (now, was) = (names_of(spec, "kind"), names_of(&before, "kind"));
         same(at_names.field("kind").to_string(), now.as_ref(), was.as_ref());

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::metadata::Object;
+
 pub(crate) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
     object.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -17,4 +19,10 @@ pub(super) fn list<'a>(object: &'a Value, name: &str) -> &'a [Value] {
 /// The schema of a version.
 pub(super) fn schema_of(version: &Value) -> Option<&Value> {
     version.get("schema")?.get("openAPIV3Schema").filter(|schema| schema.is_object())
+}
+
+/// Whether a condition is true.
+pub(crate) fn is_true(object: &Object, condition: &str) -> bool {
+    let conditions = object.get("status").map_or(&[][..], |status| list(status, "conditions"));
+    conditions.iter().any(|c| text(c, "type") == condition && text(c, "status") == "True")
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use api_front::Signal;
 use serde_json::Value;
 
+use crate::definition::members::is_true;
 use crate::definition::members::{flag, list, schema_of, text};
-use crate::definition::status::is_true;
 use crate::definition::versions::{Around, kinds};
 use crate::metadata::Object;
 use crate::resource::ServedResource;

@@ -5,15 +5,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::definition::members::is_true;
 use crate::definition::members::{list, text};
 use crate::definition::{CLEANUP, check};
 use crate::metadata::{self, Object};
-
-/// Whether a condition is true.
-pub(crate) fn is_true(object: &Object, condition: &str) -> bool {
-    let conditions = object.get("status").map_or(&[][..], |status| list(status, "conditions"));
-    conditions.iter().any(|c| text(c, "type") == condition && text(c, "status") == "True")
-}
 
 /// A condition as it should be.
 #[derive(Debug, Clone, Copy)]

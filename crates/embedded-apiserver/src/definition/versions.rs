@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::definition::members::is_true;
 use crate::definition::members::{flag, list, schema_of, text};
 use crate::definition::served::{Column, Served};
-use crate::definition::status::is_true;
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::resource::ServedResource;

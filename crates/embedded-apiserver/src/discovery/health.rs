@@ -5,6 +5,8 @@ use http::{Response, StatusCode};
 
 use crate::response::text;
 
+pub(super) const NOT_FOUND: &str = "404 page not found\n";
+
 /// The checks of each endpoint that mean anything here; the real server has some thirty more, all
 /// of its own parts.
 const ENDPOINTS: &[(&str, &[&str])] = &[
@@ -24,9 +26,5 @@ pub(super) fn paths() -> impl Iterator<Item = String> {
 pub(super) fn answer(endpoint: &str, check: &str) -> Response<Body> {
     let known = ENDPOINTS.iter().find(|(known, _)| *known == endpoint);
     let is_check = check.is_empty() || known.is_some_and(|(_, checks)| checks.contains(&check));
-    if is_check {
-        text(StatusCode::OK, "ok")
-    } else {
-        text(StatusCode::NOT_FOUND, super::NOT_FOUND)
-    }
+    if is_check { text(StatusCode::OK, "ok") } else { text(StatusCode::NOT_FOUND, NOT_FOUND) }
 }

@@ -2,7 +2,8 @@
 
 use http::{HeaderMap, header};
 
-use super::{JSON, YAML};
+pub(super) const JSON: &str = "application/json";
+pub(super) const YAML: &str = "application/yaml";
 
 /// A type that the client takes.
 #[derive(Debug, Clone, PartialEq)]

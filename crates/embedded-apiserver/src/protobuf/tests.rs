@@ -5,7 +5,8 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
 
-use super::{MAGIC, MAX_DEPTH, MEDIA_TYPE, enveloped, into_json};
+use super::{MAGIC, MAX_DEPTH, enveloped, into_json};
+use crate::media::PROTOBUF as MEDIA_TYPE;
 use crate::recorded;
 use crate::recorded::types::{TYPES, Type};
 use crate::resource;

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// The distance that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lag {
+pub(crate) enum Lag {
     /// So long after the write.
     Time(Duration),
     /// So many writes after the write.
@@ -21,7 +21,7 @@ impl Default for Lag {
 
 /// Whether something that was written may be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
+pub(crate) enum Due {
     Now,
     At(Instant),
     /// Not before something else happens: another write, another lag.
@@ -31,7 +31,7 @@ pub(super) enum Due {
 impl Lag {
     /// When the cache may know of what was written at `written`, as `revision`, while `newest` is
     /// the newest one.
-    pub(super) fn due(self, written: Instant, revision: u64, newest: u64, now: Instant) -> Due {
+    pub(crate) fn due(self, written: Instant, revision: u64, newest: u64, now: Instant) -> Due {
         match self {
             Self::Time(lag) => match written.checked_add(lag) {
                 Some(due) if due <= now => Due::Now,

@@ -30,7 +30,7 @@ struct Stage {
 }
 
 /// Follows until it is dropped.
-pub(super) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Follower<Lag>) {
+pub(crate) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
     let mut pump =
         Pump { read: to.store.revision(), from, to, stage: Stage::default(), next: None };

@@ -8,7 +8,7 @@ use crate::query::Query;
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// The objects themselves.
     Newest,
     /// The cache as it is.
@@ -17,7 +17,7 @@ pub(super) enum Source {
     CaughtUp,
 }
 
-pub(super) fn source(method: &Method, uri: &Uri) -> Source {
+pub(crate) fn source(method: &Method, uri: &Uri) -> Source {
     let info = RequestInfo::of(method, uri);
     let query = Query::parse(uri.query().unwrap_or_default());
     let option = |name: &str| query.get(name).unwrap_or_default();

@@ -20,14 +20,10 @@ use k8s_value::time;
 mod declared_kind;
 
 use declared_kind::{
-    Untyped, check_said_types, check_types, other_version, unconvertible, unregistered,
+    MISSING_KIND, MISSING_VERSION, Untyped, check_said_types, check_types, other_version,
+    unconvertible, unregistered,
 };
 pub(crate) use declared_kind::{check_own_type, said_types};
-
-/// The refusal of a custom object whose apiVersion has no version.
-const MISSING_VERSION: &str = "apiVersion is missing";
-/// The refusal of a custom object that does not say its kind.
-const MISSING_KIND: &str = "kind is missing";
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use serde_json::json;
 
+use crate::media::Form;
 use crate::query::ListOptions;
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
@@ -19,7 +20,7 @@ use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::status::{self, Status, json_response};
 use crate::store::state::Place;
-use crate::stored::{Form, Key, Stored};
+use crate::stored::{Key, Stored};
 
 pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
     let Call { api, target, query, request, .. } = call;

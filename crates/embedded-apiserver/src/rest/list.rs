@@ -7,6 +7,7 @@ use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::media::Form;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
 use crate::rest::route::Target;
@@ -16,7 +17,7 @@ use crate::rest::version::{parse_version, wait_for};
 use crate::status::{Status, json_response};
 use crate::store::state::Place;
 use crate::store::{Page, Rest};
-use crate::stored::{Form, Stored};
+use crate::stored::Stored;
 use k8s_value::names;
 
 /// The objects that a list, or a deletecollection, is about.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::query::is_malformed;
 use crate::registry::Registry;
 use crate::resource::ServedResource;
 use crate::store::state::Place;
@@ -80,13 +81,6 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         (_, Route::OpenApiIndex) => Route::OpenApi { group: String::new(), version: String::new() },
         _ => found,
     }
-}
-
-/// A path that Go's server does not take, or a part of a query.
-pub(crate) fn is_malformed(path: &str) -> bool {
-    path.split('%').skip(1).any(|rest| {
-        !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    })
 }
 
 fn to_segments(segments: &[&str], registry: &Registry) -> Route {

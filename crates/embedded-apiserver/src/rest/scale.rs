@@ -6,6 +6,7 @@ mod write;
 use api_front::Body;
 use http::{Method, Response};
 
+use crate::media::Form;
 use crate::rest::call::Call;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::scale::view::{read, response};
@@ -13,7 +14,6 @@ use crate::rest::scale::write::write;
 use crate::rest::version::{parse_version, wait_for};
 use crate::rest::versions::shown;
 use crate::status::Status;
-use crate::stored::Form;
 
 pub(crate) use crate::rest::scale::write::SCALES;
 

@@ -3,9 +3,8 @@
 
 mod labels;
 
-use std::collections::BTreeSet;
-
 use crate::resource::ServedResource;
+use crate::rest::selector::labels::LabelRequirement;
 use crate::status::Status;
 use crate::stored::Stored;
 
@@ -17,22 +16,6 @@ mod tests;
 pub(crate) struct Selector {
     labels: Vec<LabelRequirement>,
     fields: Vec<FieldRequirement>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct LabelRequirement {
-    key: String,
-    test: LabelTest,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum LabelTest {
-    Exists,
-    Absent,
-    In(BTreeSet<String>),
-    NotIn(BTreeSet<String>),
-    Greater(i64),
-    Less(i64),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,20 +82,6 @@ impl Selector {
 /// fields are not told one by one, as they are for custom kinds.
 fn takes_namespace(kind: &ServedResource) -> bool {
     kind.is_namespaced() || (kind.is_built_in() && kind.selectable().is_empty())
-}
-
-impl LabelRequirement {
-    fn matches(&self, value: Option<&str>) -> bool {
-        let number = || value.and_then(|v| v.parse::<i64>().ok());
-        match &self.test {
-            LabelTest::Exists => value.is_some(),
-            LabelTest::Absent => value.is_none(),
-            LabelTest::In(values) => value.is_some_and(|v| values.contains(v)),
-            LabelTest::NotIn(values) => value.is_none_or(|v| !values.contains(v)),
-            LabelTest::Greater(bound) => number().is_some_and(|v| v > *bound),
-            LabelTest::Less(bound) => number().is_some_and(|v| v < *bound),
-        }
-    }
 }
 
 /// `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes a comma, an equals sign or itself.

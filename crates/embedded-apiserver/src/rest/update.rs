@@ -1,6 +1,7 @@
 //! PUT and PATCH: what comes of an object that is there.
 
 use crate::media;
+use crate::media::Form;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::resource::ServedResource;
@@ -22,7 +23,7 @@ use crate::rest::versions::shown;
 use crate::rest::warnings::warned;
 use crate::rest::written::Written;
 use crate::status::{FieldError, Status};
-use crate::stored::{Form, Stored};
+use crate::stored::Stored;
 use k8s_merge::managed_fields::ManagedFields;
 
 /// Where the real server finds owner references twice in what a patch has made.

@@ -14,6 +14,7 @@ use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
+use crate::media::Form;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
 use crate::resource::ServedResource;
@@ -26,7 +27,7 @@ use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
 use crate::store::state::{Change, Changes, Expired};
 use crate::store::{Beginning, Seated};
-use crate::stored::{Form, Stored};
+use crate::stored::Stored;
 use crate::strategy::shape::Source;
 
 /// How many changes are read under one lock.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
+use crate::media::Form;
 use crate::resource::ServedResource;
 use crate::response::with_warnings;
 use crate::status::json_response;
-use crate::stored::{Form, Stored};
+use crate::stored::Stored;
 use api_front::Body;
 
 /// What a write answers with.

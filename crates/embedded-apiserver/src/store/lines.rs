@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::stored::Form;
+use crate::media::Form;
 
 /// What a watch says of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

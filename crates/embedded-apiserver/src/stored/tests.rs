@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::kind::Kind;
-use crate::stored::{Form, Key, Stored};
+use crate::media::Form;
+use crate::stored::{Key, Stored};
 
 fn kind() -> Kind {
     Kind::namespaced("example.com", "v1", "Widget", "widgets").selectable_field("spec.color")

@@ -2,11 +2,15 @@
 
 use serde_json::Value;
 
-use super::{MISSING_KIND, MISSING_VERSION};
 use crate::metadata::{self, Object};
 use crate::resource::ServedResource;
 use crate::status::{FieldErrors, Status};
 use crate::strategy::unserved;
+
+/// The refusal of a custom object whose apiVersion has no version.
+pub(super) const MISSING_VERSION: &str = "apiVersion is missing";
+/// The refusal of a custom object that does not say its kind.
+pub(super) const MISSING_KIND: &str = "kind is missing";
 
 pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();

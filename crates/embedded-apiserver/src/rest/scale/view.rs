@@ -5,9 +5,9 @@ use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::kind::ScalePaths;
+use crate::media::Form;
 use crate::metadata::{self, Object};
 use crate::status::{Status, json_response};
-use crate::stored::Form;
 use crate::strategy::scale_paths::{accessor, at, integer};
 
 /// A Scale as it is sent.

@@ -11,6 +11,7 @@ use k8s_merge::managed_fields::{ApplyOutcome, ManagedFields};
 use serde_json::Value;
 
 use crate::kind::{Kind, ScalePaths};
+use crate::media::Form;
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
@@ -34,7 +35,6 @@ use crate::rest::update::{AFTER_HOOKS, duplicates_of, forbidden_force};
 use crate::rest::versions::shown;
 use crate::rest::warnings::warned;
 use crate::status::{FieldError, FieldErrors, Status};
-use crate::stored::Form;
 use crate::strategy::builtin::scale::SCALE as SCALE_ROW;
 use k8s_value::go_json::go_json;
 use k8s_value::names;

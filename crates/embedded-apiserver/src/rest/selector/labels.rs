@@ -3,8 +3,37 @@
 
 use std::collections::BTreeSet;
 
-use super::{LabelRequirement, LabelTest};
 use k8s_value::names;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LabelRequirement {
+    pub(super) key: String,
+    pub(super) test: LabelTest,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum LabelTest {
+    Exists,
+    Absent,
+    In(BTreeSet<String>),
+    NotIn(BTreeSet<String>),
+    Greater(i64),
+    Less(i64),
+}
+
+impl LabelRequirement {
+    pub(super) fn matches(&self, value: Option<&str>) -> bool {
+        let number = || value.and_then(|v| v.parse::<i64>().ok());
+        match &self.test {
+            LabelTest::Exists => value.is_some(),
+            LabelTest::Absent => value.is_none(),
+            LabelTest::In(values) => value.is_some_and(|v| values.contains(v)),
+            LabelTest::NotIn(values) => value.is_none_or(|v| !values.contains(v)),
+            LabelTest::Greater(bound) => number().is_some_and(|v| v > *bound),
+            LabelTest::Less(bound) => number().is_some_and(|v| v < *bound),
+        }
+    }
+}
 
 /// A word of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

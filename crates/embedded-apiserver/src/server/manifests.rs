@@ -14,7 +14,7 @@ use crate::metadata;
 use crate::registry::Registry;
 use crate::resource::ServedResource;
 use crate::rest::{self, ApiState};
-use crate::server::EmbeddedApiServer;
+use crate::server::handle::EmbeddedApiServer;
 use crate::yaml;
 
 /// Why a folder of manifests is not loaded.

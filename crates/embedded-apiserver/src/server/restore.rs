@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::manifests::{kind_of, named};
 use crate::metadata;
-use crate::server::EmbeddedApiServer;
+use crate::server::handle::EmbeddedApiServer;
+use crate::server::manifests::{kind_of, named};
 use crate::stored::{Key, Stored};
 
 /// Why an object is not put back: it has no name, no resourceVersion, or a kind that is not served.

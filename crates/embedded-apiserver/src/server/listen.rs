@@ -2,8 +2,8 @@
 
 use api_front::{ListenError, Listener};
 
-use crate::replica::Replica;
-use crate::server::EmbeddedApiServer;
+use crate::server::handle::EmbeddedApiServer;
+use crate::server::replica::Replica;
 
 impl EmbeddedApiServer {
     /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the

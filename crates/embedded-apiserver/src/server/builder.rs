@@ -5,9 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use api_front::{FaultPlan, FrontBuilder, User};
 
+#[cfg(feature = "actors")]
+use crate::actors::Wanted;
 use crate::clock::Clock;
 use crate::rest::Options;
-use crate::server::{Core, EmbeddedApiServer, create_default_roles};
+use crate::server::core::Core;
+use crate::server::default_roles::create_default_roles;
+use crate::server::handle::EmbeddedApiServer;
+use crate::server::shared::Shared;
 use crate::store::state::Window;
 
 /// Sets up an [`EmbeddedApiServer`]; from [`EmbeddedApiServer::builder`].
@@ -22,7 +27,7 @@ pub struct Builder {
     check_namespaces: bool,
     front: FrontBuilder,
     #[cfg(feature = "actors")]
-    actors: crate::actors::Wanted,
+    actors: Wanted,
     rbac: bool,
     protect_volumes: bool,
 }
@@ -38,7 +43,7 @@ impl Default for Builder {
             check_namespaces: true,
             front: FrontBuilder::default(),
             #[cfg(feature = "actors")]
-            actors: crate::actors::Wanted::default(),
+            actors: Wanted::default(),
             rbac: false,
             protect_volumes: false,
         }
@@ -214,10 +219,30 @@ impl Builder {
         if self.rbac {
             create_default_roles(core.api());
         }
-        EmbeddedApiServer::from_core(
-            Arc::new(core),
+        let core = Arc::new(core);
+        EmbeddedApiServer::of(Shared::new(
+            core,
             #[cfg(feature = "actors")]
             self.actors,
-        )
+        ))
+    }
+}
+
+impl Default for EmbeddedApiServer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EmbeddedApiServer {
+    /// A server with the defaults of [`Builder`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Sets up a server.
+    pub fn builder() -> Builder {
+        Builder::default()
     }
 }

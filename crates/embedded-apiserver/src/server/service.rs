@@ -10,8 +10,11 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use tower::Service;
 
-use crate::replica::{Replica, ReplicaState};
-use crate::server::{Core, EmbeddedApiServer, Shared};
+use crate::server::core::Core;
+use crate::server::handle::EmbeddedApiServer;
+use crate::server::replica::Replica;
+use crate::server::replica_state::ReplicaState;
+use crate::server::shared::Shared;
 
 /// The server as a [`tower::Service`]; from [`EmbeddedApiServer::service`].
 ///
@@ -58,9 +61,12 @@ impl Backend for Behind {
 
     fn on_arrival(&self) {
         match self {
-            Self::Server { shared: Some(shared), .. } => shared.start_actors(),
+            Self::Server { shared: Some(shared), .. } => start_actors(shared),
             Self::Server { shared: None, .. } => {}
-            Self::Replica(replica) => replica.start(),
+            Self::Replica(replica) => {
+                start_actors(replica.shared());
+                replica.start();
+            }
         }
     }
 
@@ -81,6 +87,17 @@ impl Backend for Behind {
         }
         true
     }
+}
+
+/// Starts the controllers that are wanted and do not run.
+fn start_actors(shared: &Shared) {
+    #[cfg(feature = "actors")]
+    shared.start_actors(|core, user| {
+        let service = ApiService::for_actor(Arc::clone(core), user);
+        kube::Client::new(service, "default")
+    });
+    #[cfg(not(feature = "actors"))]
+    let _ = shared;
 }
 
 impl EmbeddedApiServer {

@@ -3,7 +3,7 @@
 use api_front::User;
 use kube::Client;
 
-use crate::server::EmbeddedApiServer;
+use crate::server::handle::EmbeddedApiServer;
 
 impl EmbeddedApiServer {
     /// A client of this server in this process, in the name of [`User::admin`]; its default

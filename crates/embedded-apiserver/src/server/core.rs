@@ -1,0 +1,59 @@
+//! What a server is made of: the front, and the API behind it.
+
+use std::sync::Arc;
+
+use api_front::Front;
+use parking_lot::RwLock;
+use serde_json::json;
+
+use crate::clock::Clock;
+use crate::handler::Handler;
+use crate::registry::Registry;
+use crate::rest::{ApiState, Options, create_object};
+
+/// The state of a server, shared by its handles, clients, connections and actors.
+#[derive(Debug)]
+pub(crate) struct Core {
+    /// What a request passes before the API: users, log, faults.
+    pub(crate) front: Front,
+    pub(crate) handler: Handler,
+}
+
+impl Core {
+    pub(crate) fn new(options: Options, front: Front, clock: Clock, rng: fastrand::Rng) -> Self {
+        let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
+        let api = ApiState::new(options, registry, clock, front.clone(), rng);
+        Self { front, handler: Handler::new(api) }
+    }
+
+    pub(crate) const fn api(&self) -> &Arc<ApiState> {
+        &self.handler.api
+    }
+
+    /// A core that serves the same kinds to the same users, with a store, a log and faults of its
+    /// own.
+    pub(crate) fn beside(&self) -> Self {
+        let api = self.api();
+        let front = self.front.for_replica();
+        let (options, registry) = (api.options.clone(), Arc::clone(&api.registry));
+        // What is written goes to the other store: nothing here asks for a random number.
+        let rng = fastrand::Rng::with_seed(0);
+        let api = ApiState::new(options, registry, api.clock.clone(), front.clone(), rng);
+        Self { front, handler: Handler::new(api) }
+    }
+
+    /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name
+    /// is left out here and reported by the first request that uses it.
+    pub(crate) fn create_namespaces(&self, more: Vec<String>) {
+        let api = self.api();
+        let Some(kind) = api.registry.read().find("", "v1", "namespaces") else { return };
+        let always =
+            ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
+        for name in always.into_iter().chain(more) {
+            let object = json!({ "metadata": { "name": name } });
+            if let Err(refused) = create_object(api, &kind, None, object) {
+                tracing::debug!(namespace = %name, ?refused, "a namespace was not created at start");
+            }
+        }
+    }
+}
