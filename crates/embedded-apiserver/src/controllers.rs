@@ -1,3 +1,9 @@
 //! What Kubernetes' own controllers do about objects.
 
+#[cfg(feature = "actors")]
+pub(crate) mod actors;
 pub(crate) mod definitions;
+#[cfg(feature = "actors")]
+pub(crate) mod garbage_collector;
+#[cfg(feature = "actors")]
+pub(crate) mod namespace_lifecycle;

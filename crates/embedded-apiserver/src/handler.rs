@@ -6,21 +6,21 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 
 use crate::access;
+use crate::api::media;
+use crate::api::query::Query;
+use crate::api::response::{text, warn};
+use crate::api::status::Status;
 use crate::controllers;
-use crate::discovery;
-use crate::media;
-use crate::openapi::document::Documents;
-use crate::protobuf;
-use crate::query::Query;
-use crate::response::{text, warn};
+use crate::kubectl::discovery;
+use crate::kubectl::openapi::document::Documents;
+use crate::kubectl::protobuf;
+use crate::kubectl::table;
 use crate::rest::route::{self, Route};
 use crate::rest::{
     self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
     reviews, scale, watch, way,
 };
-use crate::status::Status;
 use crate::strategy::reviews::is_review;
-use crate::table;
 use api_front::{Body, User};
 
 /// The API as requests see it that have passed the log and the faults.

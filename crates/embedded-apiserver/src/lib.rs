@@ -1,43 +1,20 @@
 #![doc = include_str!("../README.md")]
 
 mod server;
-#[cfg(feature = "actors")]
-mod actors;
-#[cfg(feature = "actors")]
-mod collector;
-#[cfg(feature = "actors")]
-mod lifecycle;
-mod access;
-mod admission;
-mod kind;
-mod resource;
-mod definition;
-mod json_path;
-mod json_syntax;
-mod registry;
-mod strategy;
-mod query;
-mod media;
-mod protobuf;
-mod openapi;
-mod table;
-mod recorded;
 mod handler;
 mod controllers;
-mod rest;
-mod response;
-mod discovery;
-mod metadata;
-mod stored;
-mod store;
+mod kubectl;
 mod replica;
-mod status;
-mod clock;
-mod yaml;
+mod rest;
+mod access;
+mod admission;
+mod strategy;
+mod store;
+mod api;
 
 pub use crate::access::{Access, Account, Grant, Refusal};
 pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation};
-pub use crate::kind::{InvalidKind, Kind};
+pub use crate::api::kind::{InvalidKind, Kind};
 pub use crate::server::{
     ApiService, Builder, EmbeddedApiServer, ManifestError, Replica, RestoreError,
 };

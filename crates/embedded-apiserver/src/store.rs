@@ -4,6 +4,7 @@
 pub(crate) mod audience;
 pub(crate) mod lines;
 pub(crate) mod state;
+pub(crate) mod stored;
 pub(crate) mod transaction;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,7 @@ use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
 use crate::store::state::news::News;
 use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
 
 /// All objects. Every method takes the lock for a short while and never waits for anything else.
 #[derive(Debug)]

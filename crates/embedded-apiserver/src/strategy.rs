@@ -2,11 +2,15 @@
 
 pub(crate) mod age;
 pub(crate) mod builtin;
+pub(crate) mod crd;
 pub(crate) mod columns;
 mod custom;
 mod deletion;
 mod generation;
 mod generic;
+pub(crate) mod openapi;
+pub(crate) mod registry;
+pub(crate) mod resource;
 pub(crate) mod reviews;
 pub(crate) mod scale_paths;
 pub(crate) mod shape;
@@ -18,8 +22,8 @@ use jiff::Timestamp;
 use k8s_value::{FieldErrors, names};
 use serde_json::Value;
 
-use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::api::kind::Kind;
+use crate::api::metadata::Object;
 use crate::strategy::columns::Column;
 
 pub(crate) use crate::strategy::custom::Custom;

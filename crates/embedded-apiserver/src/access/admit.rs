@@ -8,7 +8,7 @@ use crate::access::authorizer::Authorizer;
 use crate::access::impersonation;
 use crate::access::refusal::forbidden;
 use crate::access::user::user_of;
-use crate::status::Status;
+use crate::api::status::Status;
 use api_front::RequestInfo;
 
 /// Who really asks, and whether that user may: what stands between authentication and the API.

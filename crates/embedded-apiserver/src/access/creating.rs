@@ -9,7 +9,7 @@ use crate::access::attributes::Attributes;
 use crate::access::authorizer::Authorizer;
 use crate::access::policy::Decision;
 use crate::access::refusal::forbidden;
-use crate::status::Status;
+use crate::api::status::Status;
 
 /// Whether a PUT or an apply may create its object. It is asked before the write, without the
 /// store's lock, and noted after it, if it mattered.

@@ -10,8 +10,8 @@ use crate::access::attributes::Attributes;
 use crate::access::authorizer::{Authorizer, GROUP};
 use crate::access::policy::{Binding, RoleRef, role_ref_of, rules_of};
 use crate::access::rule::{Atom, On, Rule, compact};
-use crate::resource::ServedResource;
-use crate::status::Status;
+use crate::api::status::Status;
+use crate::strategy::resource::ServedResource;
 
 /// A write to a role or a binding that is about to be made.
 #[derive(Debug, Clone, Copy)]

@@ -15,7 +15,7 @@ use crate::access::attributes::Attributes;
 use crate::access::authorizer::Authorizer;
 use crate::access::refusal::forbidden;
 use crate::access::user::user_of;
-use crate::status::Status;
+use crate::api::status::Status;
 
 const USER: HeaderName = HeaderName::from_static("impersonate-user");
 const GROUP: HeaderName = HeaderName::from_static("impersonate-group");

@@ -1,7 +1,7 @@
 //! What a user who may not do something is told.
 
 use crate::access::attributes::Attributes;
-use crate::status::Status;
+use crate::api::status::Status;
 use api_front::User;
 
 /// A refusal, in the real server's words.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::admission::{AdmissionRequest, Operation};
-use crate::status::Status;
+use crate::api::status::Status;
 
 /// Why a hook refuses a write: what the client reads after `admission webhook "name" denied the
 /// request: `.

@@ -13,19 +13,19 @@ use http::Request;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::clock;
-use crate::definition::{
-    self, Ended, TABLE,
-    members::{is_true, text},
-    status,
-};
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::clock;
+use crate::api::metadata::{self, Object};
 use crate::rest::ApiState;
 use crate::rest::route::Target;
 use crate::rest::{delete_all, of_controllers};
 use crate::store::state::{Place, State};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
+use crate::strategy::crd::{
+    self, Ended, TABLE,
+    members::{is_true, text},
+    status,
+};
+use crate::strategy::resource::ServedResource;
 
 pub(crate) use put::register;
 
@@ -99,7 +99,7 @@ pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
     }
     let now = api.registry.read().find(kind.group(), kind.version(), kind.plural());
     if now.is_some_and(|now| now.definition().is_some_and(|served| served.terminating)) {
-        settle(api, &definition::name_of(kind));
+        settle(api, &crd::name_of(kind));
     }
 }
 

@@ -4,7 +4,7 @@
 use api_front::{RequestInfo, Verb};
 use http::{Method, Uri};
 
-use crate::query::Query;
+use crate::api::query::Query;
 
 /// Where an answer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::access::{RoleWrite, check_escalation};
 use crate::admission::{AdmissionRequest, Hook, Operation};
-use crate::metadata::{self, Object};
-use crate::query::FieldValidation;
-use crate::resource::ServedResource;
+use crate::api::metadata::{self, Object};
+use crate::api::query::FieldValidation;
+use crate::api::status::Status;
 use crate::rest::decode;
 use crate::rest::state::ApiState;
-use crate::status::Status;
+use crate::strategy::resource::ServedResource;
 use api_front::User;
 
 /// Who writes what: what hooks are told beside the objects.

@@ -1,10 +1,10 @@
 //! What is handed out to objects: addresses and ports of Services.
 
-use crate::metadata::Object;
-use crate::resource::ServedResource;
+use crate::api::metadata::Object;
+use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::status::Status;
 use crate::store::transaction::Transaction;
+use crate::strategy::resource::ServedResource;
 
 /// Gives an object what no other of its kind may have, if it needs something.
 pub(super) fn allocate(

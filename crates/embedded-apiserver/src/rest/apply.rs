@@ -3,8 +3,10 @@
 use k8s_merge::managed_fields::{self, ApplyError, ApplyOutcome, Conflict, ManagedFields};
 use serde_json::Value;
 
-use crate::metadata::{self, Object};
-use crate::query::{FieldValidation, Query};
+use crate::api::metadata::{self, Object};
+use crate::api::query::{FieldValidation, Query};
+use crate::api::status::{FieldError, Status};
+use crate::api::yaml;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
@@ -19,9 +21,7 @@ use crate::rest::preconditions::{check_number, check_said_name};
 use crate::rest::versions::shown;
 use crate::rest::warnings::warned;
 use crate::rest::written::Written;
-use crate::status::{FieldError, Status};
-use crate::stored::Stored;
-use crate::yaml;
+use crate::store::stored::Stored;
 use k8s_value::go_json;
 
 pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use http::Request;
 
 use crate::access::{Attributes, CreateRight};
-use crate::query::Query;
-use crate::resource::ServedResource;
+use crate::api::query::Query;
 use crate::rest::admission_chain::Writer;
 use crate::rest::ownership::Author;
 use crate::rest::route::Target;
 use crate::rest::state::ApiState;
+use crate::strategy::resource::ServedResource;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Call<'a> {

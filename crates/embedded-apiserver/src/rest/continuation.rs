@@ -7,9 +7,9 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::api::status::Status;
 use crate::rest::route::Target;
-use crate::status::Status;
-use crate::stored::Key;
+use crate::store::stored::Key;
 
 /// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to
 /// a collection: it names a place below whatever is listed.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use k8s_merge::managed_fields::RequestedFields;
 use serde_json::Value;
 
-use crate::media;
-use crate::resource::ServedResource;
+use crate::api::media;
+use crate::api::status::Status;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
@@ -16,8 +16,8 @@ use crate::rest::ownership::{Author, Owners};
 use crate::rest::state::ApiState;
 use crate::rest::warnings::warned;
 use crate::rest::written::Written;
-use crate::status::Status;
-use crate::stored::Stored;
+use crate::store::stored::Stored;
+use crate::strategy::resource::ServedResource;
 
 pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
     let Call { api, target, query, request, .. } = call;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use api_front::Body;
 use http::{HeaderValue, Response, header};
 
-use crate::definition;
-use crate::kind::field_text;
-use crate::metadata::Object;
-use crate::resource::ServedResource;
+use crate::api::kind::field_text;
+use crate::api::metadata::Object;
+use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::status::Status;
 use crate::store::transaction::Transaction;
+use crate::strategy::crd;
+use crate::strategy::resource::ServedResource;
 
 /// Whether an object of a kind may be created now.
 pub(super) fn may_be_created(
@@ -23,7 +23,7 @@ pub(super) fn may_be_created(
     if let Some(what) = kind.strategy().not_implemented(object) {
         return Err(Status::not_implemented(&what));
     }
-    if *kind.storage == *definition::TABLE {
+    if *kind.storage == *crd::TABLE {
         return is_free(api, object);
     }
     if kind.definition().is_none() {

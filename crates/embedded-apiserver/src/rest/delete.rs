@@ -5,10 +5,10 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use serde_json::json;
 
-use crate::media::Form;
-use crate::query::ListOptions;
-use crate::resource::ServedResource;
-use crate::response::with_warnings;
+use crate::api::media::Form;
+use crate::api::query::ListOptions;
+use crate::api::response::with_warnings;
+use crate::api::status::{self, Status, json_response};
 use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
 use crate::rest::delete_options::DeleteOptions;
@@ -18,9 +18,9 @@ use crate::rest::list;
 use crate::rest::removal::{Removal, remove, remove_object};
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
-use crate::status::{self, Status, json_response};
 use crate::store::state::Place;
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
+use crate::strategy::resource::ServedResource;
 
 pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
     let Call { api, target, query, request, .. } = call;

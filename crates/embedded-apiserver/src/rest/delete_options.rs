@@ -5,12 +5,12 @@ use http::Request;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json_syntax;
-use crate::media;
-use crate::query::{self, Query, dry_run_cause};
-use crate::recorded::types::TYPES;
-use crate::resource::ServedResource;
-use crate::status::{FieldError, Status};
+use crate::api::json_syntax;
+use crate::api::media;
+use crate::api::query::{self, Query, dry_run_cause};
+use crate::api::recorded::types::TYPES;
+use crate::api::status::{FieldError, Status};
+use crate::strategy::resource::ServedResource;
 use crate::strategy::shape::{Source, canonical};
 use crate::strategy::{Dependents, Propagation};
 

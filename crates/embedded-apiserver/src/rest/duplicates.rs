@@ -7,8 +7,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use crate::recorded::types::{TYPES, Type};
-use crate::resource::ServedResource;
+use crate::api::recorded::types::{TYPES, Type};
+use crate::strategy::resource::ServedResource;
 
 /// As many as an answer has warnings.
 const MOST: usize = 64;
@@ -260,7 +260,7 @@ impl<'de> Visitor<'de> for Step<'_> {
 #[cfg(test)]
 mod tests {
     use super::{Shape, find, read};
-    use crate::recorded::types::{TYPES, Type};
+    use crate::api::recorded::types::{TYPES, Type};
 
     #[test]
     fn what_a_type_decodes_by_itself_is_not_looked_into() {

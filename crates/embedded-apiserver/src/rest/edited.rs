@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use k8s_merge::managed_fields::ManagedFields;
 use serde_json::Value;
 
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::metadata::{self, Object};
+use crate::api::status::{FieldError, FieldErrors, Status};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::allocation::allocate;
 use crate::rest::decode::{self, Hidden};
@@ -22,10 +22,10 @@ use crate::rest::state::ApiState;
 use crate::rest::validation::{validate, validate_generate_name_of_update};
 use crate::rest::version::parse_version;
 use crate::rest::versions::{Version, put};
-use crate::status::{FieldError, FieldErrors, Status};
+use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
-use crate::stored::{Key, NEXT, Stored};
 use crate::strategy::Write;
+use crate::strategy::resource::ServedResource;
 
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";

@@ -2,13 +2,13 @@
 
 use http::{Response, StatusCode};
 
-use crate::media::Form;
-use crate::query::Query;
+use crate::api::media::Form;
+use crate::api::query::Query;
+use crate::api::status::{Status, json_response};
 use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::status::{Status, json_response};
-use crate::stored::Key;
+use crate::store::stored::Key;
 use api_front::Body;
 
 pub(crate) async fn get(

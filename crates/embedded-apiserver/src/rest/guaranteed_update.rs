@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::status::Status;
+use crate::store::stored::Stored;
 use crate::store::transaction::Transaction;
-use crate::stored::Stored;
 
 /// How often a write begins anew, each time because somebody else was faster.
 const ATTEMPTS: usize = 1000;

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::access::CreateRight;
-use crate::clock;
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::clock;
+use crate::api::metadata::{self, Object};
+use crate::api::status::{FieldErrors, Status};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::allocation::allocate;
 use crate::rest::decode::{self, Hidden};
@@ -19,9 +19,9 @@ use crate::rest::state::ApiState;
 use crate::rest::validation::{validate, validate_name};
 use crate::rest::version::parse_version;
 use crate::rest::versions::{Version, put};
-use crate::status::{FieldErrors, Status};
+use crate::store::stored::{Key, Stored};
 use crate::store::transaction::Transaction;
-use crate::stored::{Key, Stored};
+use crate::strategy::resource::ServedResource;
 use crate::strategy::{Creation, Write};
 
 /// Where and how an object is created.

@@ -7,17 +7,17 @@ use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::media::Form;
-use crate::query::{ListOptions, Match, Query};
+use crate::api::media::Form;
+use crate::api::query::{ListOptions, Match, Query};
+use crate::api::status::{Status, json_response};
 use crate::rest::continuation::Token;
 use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::status::{Status, json_response};
 use crate::store::state::Place;
+use crate::store::stored::Stored;
 use crate::store::{Page, Rest};
-use crate::stored::Stored;
 use k8s_value::names;
 
 /// The objects that a list, or a deletecollection, is about.

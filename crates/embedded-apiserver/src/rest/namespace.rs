@@ -4,12 +4,12 @@ use std::sync::{Arc, LazyLock};
 
 use k8s_value::names;
 
-use crate::kind::Kind;
-use crate::metadata::{self, Object};
+use crate::api::kind::Kind;
+use crate::api::metadata::{self, Object};
+use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::status::Status;
+use crate::store::stored::Key;
 use crate::store::transaction::Transaction;
-use crate::stored::Key;
 
 /// The table of the namespaces.
 static NAMESPACES: LazyLock<Arc<str>> = LazyLock::new(|| "/namespaces".into());

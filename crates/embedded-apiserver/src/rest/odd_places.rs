@@ -3,12 +3,12 @@
 
 use api_front::Body;
 
-use crate::metadata;
-use crate::query::Query;
+use crate::api::metadata;
+use crate::api::query::Query;
+use crate::api::status::{FieldError, FieldErrors, Status};
 use crate::rest::decode;
 use crate::rest::preconditions::check_said_name;
 use crate::rest::route::Target;
-use crate::status::{FieldError, FieldErrors, Status};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 

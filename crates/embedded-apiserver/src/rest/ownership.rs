@@ -13,11 +13,11 @@ use k8s_merge::managed_fields::{
     RequestedFields, Set, Types,
 };
 
-use crate::metadata::Object;
-use crate::openapi::schema::types_of_scale;
-use crate::query::Query;
-use crate::resource::ServedResource;
+use crate::api::metadata::Object;
+use crate::api::query::Query;
 use crate::rest::state::ApiState;
+use crate::strategy::openapi::types_of_scale;
+use crate::strategy::resource::ServedResource;
 
 /// In whose name a write is recorded.
 #[derive(Debug, Clone)]

@@ -6,11 +6,11 @@ use k8s_merge::{Object, Schema};
 use k8s_value::go_value::json_type;
 use serde_json::Value;
 
-use crate::json_syntax::is_too_deep;
-use crate::media::PatchType;
-use crate::query::FieldValidation;
-use crate::resource::ServedResource;
-use crate::status::Status;
+use crate::api::json_syntax::is_too_deep;
+use crate::api::media::PatchType;
+use crate::api::query::FieldValidation;
+use crate::api::status::Status;
+use crate::strategy::resource::ServedResource;
 
 const TYPES: [&str; 2] = ["apiVersion", "kind"];
 

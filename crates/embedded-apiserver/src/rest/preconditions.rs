@@ -1,10 +1,10 @@
 //! What an update says of the object that it is about: name, uid, version.
 
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::metadata::{self, Object};
+use crate::api::status::Status;
 use crate::rest::route::Target;
 use crate::rest::version::parse_version;
-use crate::status::Status;
+use crate::strategy::resource::ServedResource;
 
 /// A version that is said must be a number, be there an object or not.
 pub(super) fn check_number(object: &Object) -> Result<(), Status> {

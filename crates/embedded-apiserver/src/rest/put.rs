@@ -7,16 +7,16 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, header};
 use serde_json::Value;
 
-use crate::metadata::{self, Object};
-use crate::query::Query;
-use crate::resource::ServedResource;
+use crate::api::metadata::{self, Object};
+use crate::api::query::Query;
+use crate::api::status::Status;
 use crate::rest::call::Call;
 use crate::rest::create::create;
 use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::rest::update::replace;
-use crate::status::Status;
-use crate::stored::Key;
+use crate::store::stored::Key;
+use crate::strategy::resource::ServedResource;
 
 /// How often it is tried to put an object, each time because somebody else was faster.
 const TRIES: usize = 1000;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::metadata::{self, Object};
+use crate::api::status::Status;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::delete_options::{DeleteOptions, Preconditions};
 use crate::rest::guaranteed_update::Answer;
@@ -15,10 +15,10 @@ use crate::rest::preconditions::unmet;
 use crate::rest::removal::mark::{mark, set_finalizers, waits};
 use crate::rest::state::ApiState;
 use crate::rest::versions::shown;
-use crate::status::Status;
+use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
-use crate::stored::{Key, NEXT, Stored};
 use crate::strategy::Deletion;
+use crate::strategy::resource::ServedResource;
 
 /// What a delete did.
 pub(super) enum Removal {

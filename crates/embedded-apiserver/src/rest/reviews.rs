@@ -19,15 +19,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Attributes, Rule, user_of};
-use crate::clock;
-use crate::media;
-use crate::query::{FieldValidation, Query};
-use crate::resource::ServedResource;
-use crate::response::with_warnings;
+use crate::api::clock;
+use crate::api::media;
+use crate::api::query::{FieldValidation, Query};
+use crate::api::response::with_warnings;
+use crate::api::status::{FieldError, FieldErrors, Status, json_response};
 use crate::rest::decode::{json as decode_json, unknown_fields};
 use crate::rest::route::Target;
 use crate::rest::state::ApiState;
-use crate::status::{FieldError, FieldErrors, Status, json_response};
+use crate::strategy::resource::ServedResource;
 
 /// Answers a question whose body is JSON.
 pub(crate) fn answer(

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::query::is_malformed;
-use crate::registry::Registry;
-use crate::resource::ServedResource;
+use crate::api::query::is_malformed;
 use crate::store::state::Place;
+use crate::strategy::registry::Registry;
+use crate::strategy::resource::ServedResource;
 use crate::strategy::unserved;
 
 /// What a path names.

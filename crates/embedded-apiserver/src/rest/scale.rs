@@ -6,14 +6,14 @@ mod write;
 use api_front::Body;
 use http::{Method, Response};
 
-use crate::media::Form;
+use crate::api::media::Form;
+use crate::api::status::Status;
 use crate::rest::call::Call;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::scale::view::{read, response};
 use crate::rest::scale::write::write;
 use crate::rest::version::{parse_version, wait_for};
 use crate::rest::versions::shown;
-use crate::status::Status;
 
 pub(crate) use crate::rest::scale::write::SCALES;
 

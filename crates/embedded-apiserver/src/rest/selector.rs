@@ -3,10 +3,10 @@
 
 mod labels;
 
-use crate::resource::ServedResource;
+use crate::api::status::Status;
 use crate::rest::selector::labels::LabelRequirement;
-use crate::status::Status;
-use crate::stored::Stored;
+use crate::store::stored::Stored;
+use crate::strategy::resource::ServedResource;
 
 #[cfg(test)]
 mod tests;

@@ -8,11 +8,11 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
-use crate::clock::Clock;
-use crate::registry::Registry;
+use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
+use crate::strategy::registry::Registry;
 
 /// Switches that hold for the life of a server.
 #[derive(Debug, Clone)]

@@ -1,10 +1,10 @@
 //! PUT and PATCH: what comes of an object that is there.
 
-use crate::media;
-use crate::media::Form;
-use crate::metadata::{self, Object};
-use crate::query::{FieldValidation, Query};
-use crate::resource::ServedResource;
+use crate::api::media;
+use crate::api::media::Form;
+use crate::api::metadata::{self, Object};
+use crate::api::query::{FieldValidation, Query};
+use crate::api::status::{FieldError, Status};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::apply;
 use crate::rest::call::Call;
@@ -22,8 +22,8 @@ use crate::rest::route::Target;
 use crate::rest::versions::shown;
 use crate::rest::warnings::warned;
 use crate::rest::written::Written;
-use crate::status::{FieldError, Status};
-use crate::stored::Stored;
+use crate::store::stored::Stored;
+use crate::strategy::resource::ServedResource;
 use k8s_merge::managed_fields::ManagedFields;
 
 /// Where the real server finds owner references twice in what a patch has made.

@@ -2,10 +2,10 @@
 
 use k8s_value::names;
 
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
-use crate::status::{FieldError, FieldErrors};
+use crate::api::metadata::{self, Object};
+use crate::api::status::{FieldError, FieldErrors};
 use crate::strategy::Write;
+use crate::strategy::resource::ServedResource;
 
 /// What names are made up from.
 const BASE: &str = "metadata.generateName";

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::query::no_number;
+use crate::api::query::no_number;
+use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::status::Status;
 
 /// Not a revision: each verb answers that with another code.
 #[derive(Debug)]

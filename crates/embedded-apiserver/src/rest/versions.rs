@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use k8s_merge::managed_fields::ManagedFields;
 
-use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::api::kind::Kind;
+use crate::api::metadata::Object;
+use crate::api::status::Status;
 use crate::rest::guaranteed_update::Answer;
-use crate::status::Status;
+use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
-use crate::stored::{Key, NEXT, Stored};
 
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;

@@ -1,8 +1,8 @@
 //! What the answer to a write warns of.
 
-use crate::metadata::Object;
-use crate::resource::ServedResource;
-use crate::stored::Stored;
+use crate::api::metadata::Object;
+use crate::store::stored::Stored;
+use crate::strategy::resource::ServedResource;
 
 /// What the answer to a write warns of, by the kind's own rules.
 pub(super) fn warned(kind: &ServedResource, stored: &Stored, old: Option<&Object>) -> Vec<String> {

@@ -14,20 +14,20 @@ use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
-use crate::media::Form;
-use crate::metadata::Object;
-use crate::query::{ListOptions, Query};
-use crate::resource::ServedResource;
+use crate::api::media::Form;
+use crate::api::metadata::Object;
+use crate::api::query::{ListOptions, Query};
+use crate::api::status::Status;
 use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::status::Status;
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
 use crate::store::state::{Change, Changes, Expired};
+use crate::store::stored::Stored;
 use crate::store::{Beginning, Seated};
-use crate::stored::Stored;
+use crate::strategy::resource::ServedResource;
 use crate::strategy::shape::Source;
 
 /// How many changes are read under one lock.

@@ -4,9 +4,9 @@
 
 use http::{Method, Request};
 
-use crate::media;
+use crate::api::media;
+use crate::api::status::Status;
 use crate::rest::route::Target;
-use crate::status::Status;
 use crate::strategy::reviews;
 
 /// Whether the real server knows the path with another method only: then it has never heard of it.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use crate::media::Form;
-use crate::resource::ServedResource;
-use crate::response::with_warnings;
-use crate::status::json_response;
-use crate::stored::Stored;
+use crate::api::media::Form;
+use crate::api::response::with_warnings;
+use crate::api::status::json_response;
+use crate::store::stored::Stored;
+use crate::strategy::resource::ServedResource;
 use api_front::Body;
 
 /// What a write answers with.

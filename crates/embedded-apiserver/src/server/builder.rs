@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use api_front::{FaultPlan, FrontBuilder, User};
 
+use crate::api::clock::Clock;
 #[cfg(feature = "actors")]
-use crate::actors::Wanted;
-use crate::clock::Clock;
+use crate::controllers::actors::Wanted;
 use crate::rest::Options;
 use crate::server::core::Core;
 use crate::server::default_roles::create_default_roles;

@@ -6,10 +6,10 @@ use api_front::Front;
 use parking_lot::RwLock;
 use serde_json::json;
 
-use crate::clock::Clock;
+use crate::api::clock::Clock;
 use crate::handler::Handler;
-use crate::registry::Registry;
 use crate::rest::{ApiState, Options, create_object};
+use crate::strategy::registry::Registry;
 
 /// The state of a server, shared by its handles, clients, connections and actors.
 #[derive(Debug)]

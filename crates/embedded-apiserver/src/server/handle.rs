@@ -6,8 +6,8 @@ use api_front::{Faults, RequestLog};
 
 use crate::access::Access;
 use crate::admission::Admission;
+use crate::api::kind::{InvalidKind, Kind};
 use crate::controllers;
-use crate::kind::{InvalidKind, Kind};
 use crate::server::core::Core;
 use crate::server::shared::Shared;
 

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::api::metadata;
+use crate::api::yaml;
 use crate::controllers::definitions::settle_all;
-use crate::definition;
-use crate::metadata;
-use crate::registry::Registry;
-use crate::resource::ServedResource;
 use crate::rest::{self, ApiState};
 use crate::server::handle::EmbeddedApiServer;
-use crate::yaml;
+use crate::strategy::crd;
+use crate::strategy::registry::Registry;
+use crate::strategy::resource::ServedResource;
 
 /// Why a folder of manifests is not loaded.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ fn put(api: &ApiState, object: Value) -> Result<(), String> {
     };
     rest::put(api, &kind, namespace.as_deref(), object)
         .map_err(|status| status.message().to_owned())?;
-    if *kind.storage == *definition::TABLE {
+    if *kind.storage == *crd::TABLE {
         // What it defines is served from here on, for the objects that follow.
         settle_all(api);
     }

@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use crate::api::status::Status;
 use crate::replica::lag::Lag;
 use crate::replica::pump;
 use crate::replica::reads::{self, Source};
 use crate::rest::wait_for;
 use crate::server::core::Core;
 use crate::server::shared::Shared;
-use crate::status::Status;
 
 /// What a replica's handles, clients and connections share.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::metadata;
+use crate::api::metadata;
 use crate::server::handle::EmbeddedApiServer;
 use crate::server::manifests::{kind_of, named};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
 
 /// Why an object is not put back: it has no name, no resourceVersion, or a kind that is not served.
 #[derive(Debug)]

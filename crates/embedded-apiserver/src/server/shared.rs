@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kube::Client;
 
 #[cfg(feature = "actors")]
-use crate::actors::{Actors, Wanted};
+use crate::controllers::actors::{Actors, Wanted};
 use crate::server::core::Core;
 
 /// A server and its controllers.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::stored::Key;
+use crate::store::stored::Key;
 
 /// Which part of a table a watch is about.
 #[derive(Debug, Clone, PartialEq, Eq)]

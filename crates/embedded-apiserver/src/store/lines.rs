@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::media::Form;
+use crate::api::media::Form;
 
 /// What a watch says of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

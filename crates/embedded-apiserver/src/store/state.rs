@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use crate::store::audience::{Audience, Interest, Seat};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
 
 /// What one write did to one object.
 #[derive(Debug, Clone)]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
+use crate::api::kind::Kind;
 use crate::store::audience::Interest;
 use crate::store::state::{Changes, Expired, Place, State, Window};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
 
 fn state(changes: usize) -> State {
     State::new(Window { changes, bytes: usize::MAX })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::Store;
 use crate::store::state::{Place, State};
-use crate::stored::{Key, Stored};
+use crate::store::stored::{Key, Stored};
 
 /// What was read has changed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

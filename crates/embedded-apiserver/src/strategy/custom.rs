@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use k8s_value::{FieldErrors, names};
 
-use crate::definition::Served;
-use crate::kind::Kind;
-use crate::metadata::{self, Object};
+use crate::api::kind::Kind;
+use crate::api::metadata::{self, Object};
 use crate::strategy::columns::{Cell, Column, NAME, column};
+use crate::strategy::crd::Served;
 use crate::strategy::{Generation, Strategy, Write};
 
 /// A custom kind. Its definition, if it has one, says most of its rules.

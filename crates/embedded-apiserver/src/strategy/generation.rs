@@ -1,6 +1,6 @@
 //! What counts as a generation of an object.
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 
 /// Which changes of an object count a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

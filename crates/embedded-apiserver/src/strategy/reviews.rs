@@ -1,6 +1,6 @@
 //! The kinds of questions: they are posted, and their objects are never stored.
 
-use crate::kind::Kind;
+use crate::api::kind::Kind;
 
 pub(crate) const AUTHORIZATION: &str = "authorization.k8s.io";
 pub(crate) const AUTHENTICATION: &str = "authentication.k8s.io";

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::kind::ScalePaths;
-use crate::metadata::Object;
-use crate::status::{FieldError, FieldErrors};
+use crate::api::kind::ScalePaths;
+use crate::api::metadata::Object;
+use crate::api::status::{FieldError, FieldErrors};
 use k8s_value::go_value::shown;
 
 /// An integer at a path, if there is one.

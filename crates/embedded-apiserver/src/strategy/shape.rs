@@ -10,7 +10,7 @@ use std::fmt::Display;
 use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
-use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
+use crate::api::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
 use k8s_value::go_json::{shorten_numbers, stored_float};
 use k8s_value::go_value::json_type;
 use k8s_value::{quantity, time};

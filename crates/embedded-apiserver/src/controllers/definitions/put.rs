@@ -3,9 +3,9 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
+use crate::api::kind::InvalidKind;
+use crate::api::metadata;
 use crate::controllers::definitions::settle;
-use crate::kind::InvalidKind;
-use crate::metadata;
 use crate::rest::{ApiState, put};
 
 /// Creates a definition, or replaces the one of its name, as a client would.

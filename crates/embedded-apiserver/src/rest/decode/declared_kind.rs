@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
-use crate::status::{FieldErrors, Status};
+use crate::api::metadata::{self, Object};
+use crate::api::status::{FieldErrors, Status};
+use crate::strategy::resource::ServedResource;
 use crate::strategy::unserved;
 
 /// The refusal of a custom object whose apiVersion has no version.

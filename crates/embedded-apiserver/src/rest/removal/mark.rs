@@ -3,11 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use crate::clock;
-use crate::metadata::{self, Object};
-use crate::resource::ServedResource;
+use crate::api::clock;
+use crate::api::metadata::{self, Object};
 use crate::rest::delete_options::DeleteOptions;
 use crate::strategy::Dependents;
+use crate::strategy::resource::ServedResource;
 
 /// The finalizers of the garbage collector, as the options of a delete and the kind want them.
 /// What the options say overrules what the object carries.

@@ -4,10 +4,10 @@ use api_front::Body;
 use http::{Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::kind::ScalePaths;
-use crate::media::Form;
-use crate::metadata::{self, Object};
-use crate::status::{Status, json_response};
+use crate::api::kind::ScalePaths;
+use crate::api::media::Form;
+use crate::api::metadata::{self, Object};
+use crate::api::status::{Status, json_response};
 use crate::strategy::scale_paths::{accessor, at, integer};
 
 /// A Scale as it is sent.

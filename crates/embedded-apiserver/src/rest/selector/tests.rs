@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use crate::kind::Kind;
-use crate::resource::ServedResource;
+use crate::api::kind::Kind;
 use crate::rest::selector::{Selector, labels, parse_fields};
+use crate::strategy::resource::ServedResource;
 
 #[test]
 fn fields_are_escaped_by_backslash() {

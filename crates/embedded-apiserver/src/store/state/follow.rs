@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{ByKey, Change, Expired, State};
-use crate::stored::Stored;
+use crate::store::stored::Stored;
 
 /// All objects of all tables, by the tables' names.
 pub(crate) type Everything = Vec<(Arc<str>, Vec<Arc<Stored>>)>;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Change, State};
-use crate::stored::Stored;
+use crate::store::stored::Stored;
 
 /// What such a reader has to do to be up to date.
 #[derive(Debug)]

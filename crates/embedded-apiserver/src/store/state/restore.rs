@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ByKey, State, Table};
-use crate::stored::Stored;
+use crate::store::stored::Stored;
 
 impl State {
     /// Puts an object into a table, over the one of its name, in a revision of its own. What was

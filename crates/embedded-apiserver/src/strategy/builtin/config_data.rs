@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 
 /// Checks the keys, and the size of all values together; `all` names the field that is too long.
 pub(super) fn validate_data(object: &Object, all: &str, causes: &mut FieldErrors) {

@@ -2,7 +2,7 @@
 
 use k8s_value::FieldErrors;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::config_data::{validate_data, validate_immutable};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::columns::Cell::Count;

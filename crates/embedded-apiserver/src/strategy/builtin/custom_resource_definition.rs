@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use k8s_value::FieldErrors;
 
-use crate::clock;
-use crate::definition;
-use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::api::clock;
+use crate::api::kind::Kind;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::crd;
 use crate::strategy::{Creation, Deletion, Generation, Propagation, Strategy, Write};
 
 pub(super) static CUSTOM_RESOURCE_DEFINITION: Row = Row {
@@ -27,15 +27,15 @@ struct CustomResourceDefinition;
 
 impl Strategy for CustomResourceDefinition {
     fn default(&self, object: &mut Object) {
-        definition::default(object);
+        crd::default(object);
     }
 
     fn prepare_create(&self, object: &mut Object, _creation: Creation) {
-        definition::prepare_create(object);
+        crd::prepare_create(object);
     }
 
     fn prepare_update(&self, object: &mut Object, _old: &Object) {
-        definition::remember_storage(object);
+        crd::remember_storage(object);
     }
 
     fn validates_generate_name_of_updates(&self) -> bool {
@@ -48,13 +48,13 @@ impl Strategy for CustomResourceDefinition {
 
     fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
         match write.subresource {
-            Some("status") => definition::check_status(object, causes),
-            _ => definition::check(object, write.old, causes),
+            Some("status") => crd::check_status(object, causes),
+            _ => crd::check(object, write.old, causes),
         }
     }
 
     fn not_implemented(&self, object: &Object) -> Option<String> {
-        definition::not_implemented(object)
+        crd::not_implemented(object)
     }
 
     fn generation(&self) -> Generation {
@@ -78,6 +78,6 @@ impl Strategy for CustomResourceDefinition {
     }
 
     fn mark_deleted(&self, object: &mut Object, _propagation: Propagation<'_>, now: Timestamp) {
-        definition::mark_deleted(object, &clock::seconds(now));
+        crd::mark_deleted(object, &clock::seconds(now));
     }
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::number;
 use crate::strategy::builtin::members::{at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};

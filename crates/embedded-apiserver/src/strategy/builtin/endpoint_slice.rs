@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{list, some};
 use crate::strategy::builtin::members::{items, said, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};

@@ -3,8 +3,8 @@
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::Value;
 
-use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::api::kind::Kind;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{NONE, list, text_at};
 use crate::strategy::builtin::members::{items, said};
 use crate::strategy::builtin::row::{NAMESPACED, Row};

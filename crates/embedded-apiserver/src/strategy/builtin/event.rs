@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::either;
 use crate::strategy::builtin::event::codec::{CoreEvent, Event, NAMES};
 use crate::strategy::builtin::members::{at, text};

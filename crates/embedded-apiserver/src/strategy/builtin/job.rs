@@ -8,8 +8,8 @@ use std::sync::Arc;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::kind::Codec;
-use crate::metadata::{self, Object};
+use crate::api::kind::Codec;
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::job::selector::{
     default_labels, generate, has_no_labels, validate_generated,
 };

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::columns::Cell::Member;

@@ -2,7 +2,7 @@
 
 use k8s_value::{FieldError, FieldErrors, names};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::lease::validate_strategy;
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 
 /// The value at a path of member names; `None` for null.
 pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {

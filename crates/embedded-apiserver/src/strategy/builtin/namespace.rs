@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::clock;
-use crate::metadata::{self, Object};
+use crate::api::clock;
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::members::at;
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::columns::Cell::Member;

@@ -7,8 +7,8 @@ use k8s_value::quantity::Quantity;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::kind::{Codec, Kind};
-use crate::metadata::Object;
+use crate::api::kind::{Codec, Kind};
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{NONE, list};
 use crate::strategy::builtin::members::{at, items, said};
 use crate::strategy::builtin::row::{CLUSTER, Row};

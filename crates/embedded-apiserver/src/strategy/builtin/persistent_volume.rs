@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::clock;
-use crate::metadata::Object;
+use crate::api::clock;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::members::{add_finalizer, at, fill, text};
 use crate::strategy::builtin::row::{CLUSTER, Row};

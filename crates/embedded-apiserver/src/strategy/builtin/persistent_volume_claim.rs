@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, quantity};
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::members::{add_finalizer, at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};

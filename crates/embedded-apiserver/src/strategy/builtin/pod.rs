@@ -10,8 +10,8 @@ use k8s_value::quantity::Quantity;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::kind::Codec;
-use crate::metadata::{self, Object};
+use crate::api::kind::Codec;
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::NONE;
 use crate::strategy::builtin::members::{at, fill, items, said, text};
 use crate::strategy::builtin::pod_spec;

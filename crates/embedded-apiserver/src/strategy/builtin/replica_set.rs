@@ -3,7 +3,7 @@
 use k8s_value::FieldErrors;
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{at, fill};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::not_negative;

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::label_selector;
 use crate::strategy::builtin::members::items;
 use crate::strategy::builtin::row::{CLUSTER, NAMESPACED, Row};

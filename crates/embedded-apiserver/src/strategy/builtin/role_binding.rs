@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::list;
 use crate::strategy::builtin::members::{at, items, said};
 use crate::strategy::builtin::role::{GROUP, validate_prefix};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::kind::{Codec, Kind};
+use crate::api::kind::{Codec, Kind};
 use crate::strategy::{Generic, Strategy};
 
 /// A built-in kind.

@@ -4,7 +4,7 @@ use k8s_openapi::ByteString;
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::config_data::{validate_data, validate_immutable};
 use crate::strategy::builtin::members::text;
 use crate::strategy::builtin::row::{NAMESPACED, Row};

@@ -8,8 +8,8 @@ mod validation;
 use k8s_value::{FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::kind::Kind;
-use crate::metadata::{self, Object};
+use crate::api::kind::Kind;
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::{NONE, joined, list, text_at};
 use crate::strategy::builtin::members::said;
 use crate::strategy::builtin::row::{NAMESPACED, Row};

@@ -1,6 +1,6 @@
 //! ServiceAccounts.
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::Strategy;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::columns::{AGE, Column, NAME};

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::text_at;
 use crate::strategy::builtin::members::text;
 use crate::strategy::builtin::row::{CLUSTER, Row};

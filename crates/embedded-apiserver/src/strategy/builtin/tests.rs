@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
-use crate::recorded::types::TYPES;
+use crate::api::metadata::Object;
+use crate::api::recorded::types::TYPES;
 use crate::strategy::builtin::KINDS;
 use crate::strategy::builtin::row::{CLUSTER, NAMESPACED, Row};
 use crate::strategy::{Deletion, Dependents, Generation, Propagation, Strategy};

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::at;
 
 pub(super) const IMMUTABLE: &str = "field is immutable";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::recorded::types::TYPES;
+use crate::api::recorded::types::TYPES;
 use crate::strategy::shape::{MOST_UNKNOWN, Source, canonical};
 
 fn shaped(version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {

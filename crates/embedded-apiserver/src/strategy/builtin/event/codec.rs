@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::kind::{Codec, field_text};
-use crate::metadata::Object;
+use crate::api::kind::{Codec, field_text};
+use crate::api::metadata::Object;
 
 /// Members by their name in core/v1 and in events.k8s.io/v1; the others have one name.
 pub(super) const NAMES: [(&str, &str); 7] = [

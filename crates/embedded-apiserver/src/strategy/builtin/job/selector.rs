@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Map, Value, json};
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::label_selector;
 use crate::strategy::builtin::members::{at, members};
 

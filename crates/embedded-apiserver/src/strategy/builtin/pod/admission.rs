@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::at;
 
 /// Adds priority and tolerations to a new Pod.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 
 type Members = Map<String, Value>;
 

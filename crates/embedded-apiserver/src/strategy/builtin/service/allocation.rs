@@ -8,7 +8,7 @@ use std::ops::Range;
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::metadata::{self, Object};
+use crate::api::metadata::{self, Object};
 use crate::strategy::AllocationCounts;
 use crate::strategy::builtin::members::{at, said, text};
 use crate::strategy::builtin::service::exposure::{is_headless, needs_cluster_ip, needs_node_port};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{at, fill, text};
 use crate::strategy::builtin::service::exposure::{
     is_external, needs_cluster_ip, needs_node_port, of_type,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{at, text};
 
 pub(super) fn of_type(object: &Object, types: &[&str]) -> bool {

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
-use crate::metadata::Object;
+use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{at, items, said};
 use crate::strategy::builtin::service::exposure::{
     is_external, is_headless, needs_cluster_ip, of_type,

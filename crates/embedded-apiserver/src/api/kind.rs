@@ -1,0 +1,429 @@
+//! A kind of object: its names, its scope, its subresources, and how its objects are stored.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::api::metadata::Object;
+
+/// A kind that the server serves: what discovery says about it, and what the server must know to
+/// store it.
+///
+/// ```
+/// use embedded_apiserver::Kind;
+///
+/// let widgets = Kind::namespaced("example.com", "v1", "Widget", "widgets")
+///     .status(true)
+///     .short_name("wd")
+///     .selectable_field("spec.color");
+/// assert_eq!(widgets.api_version(), "example.com/v1");
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "CustomResourceDefinition")]
+pub struct Kind {
+    group: String,
+    version: String,
+    kind: String,
+    plural: String,
+    singular: String,
+    namespaced: bool,
+    status: bool,
+    short_names: Vec<String>,
+    categories: Vec<String>,
+    selectable: Vec<String>,
+    scale: Option<Arc<ScalePaths>>,
+    list_kind: String,
+    /// One of Kubernetes' own.
+    built_in: bool,
+    /// The group in whose name its objects are refused.
+    group_of_rules: String,
+    codec: Option<Arc<dyn Codec>>,
+    /// The table its objects are in: two versions of one kind, and the two groups of Event, share
+    /// one.
+    pub(crate) storage: Arc<str>,
+    /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
+    pub(crate) prefix: Arc<str>,
+}
+
+/// How a version of a kind shows objects whose stored form is another.
+#[doc(alias = "ObjectConvertor")]
+pub(crate) trait Codec: fmt::Debug + Send + Sync {
+    /// Whether an object that was written at `revision` must be converted before it is shown.
+    fn converts(&self, _revision: u64) -> bool {
+        false
+    }
+
+    /// From the stored form, written at `revision`, to the form of this version.
+    fn to_version(&self, object: Object, _revision: u64) -> Object {
+        object
+    }
+
+    /// From the form of this version to the stored one.
+    fn to_storage(&self, object: Object) -> Object {
+        object
+    }
+
+    /// Where a selectable field is in the stored form.
+    fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        path.into()
+    }
+
+    /// The value of a selectable field of a stored object that is not just what stands there.
+    fn selectable_value(&self, _object: &Value, _path: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Where the scale subresource of a kind reads and writes, as paths of member names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    /// `spec.replicas`.
+    pub(crate) spec_replicas: String,
+    /// `status.replicas`.
+    pub(crate) status_replicas: String,
+    /// `status.selector`: a selector as text, or as a `LabelSelector`.
+    pub(crate) selector: Option<String>,
+}
+
+/// Why a kind cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidKind {
+    field: &'static str,
+    value: String,
+    why: String,
+}
+
+impl fmt::Display for InvalidKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot register a kind with {} {:?}: {}", self.field, self.value, self.why)
+    }
+}
+
+impl std::error::Error for InvalidKind {}
+
+impl InvalidKind {
+    /// What the API says of a definition.
+    pub(crate) fn refused(name: &str, why: &str) -> Self {
+        Self { field: "definition", value: name.to_owned(), why: why.to_owned() }
+    }
+
+    pub(crate) fn is_built_in(kind: &Kind) -> Self {
+        let why = format!("{} is built in, with rules of its own", kind.qualified_plural());
+        Self { field: "plural", value: kind.plural.clone(), why }
+    }
+}
+
+impl Kind {
+    /// A custom kind whose objects live in namespaces. It has no status subresource unless
+    /// [`status`](Self::status) says so.
+    #[must_use]
+    pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self::new(group, version, kind, plural, true)
+    }
+
+    /// A custom kind of cluster scope.
+    #[must_use]
+    pub fn cluster_scoped(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self::new(group, version, kind, plural, false)
+    }
+
+    /// The names and the scope of a Rust type. The type does not tell whether there is a status
+    /// subresource: off, until [`status`](Self::status) turns it on.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn of<K>() -> Self
+    where
+        K: kube::Resource<DynamicType = ()>,
+        K::Scope: 'static,
+    {
+        let namespaced = std::any::TypeId::of::<K::Scope>()
+            != std::any::TypeId::of::<k8s_openapi::ClusterResourceScope>();
+        Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
+    }
+
+    fn new(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
+        let prefix = prefix(group, version, kind);
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            singular: kind.to_lowercase(),
+            namespaced,
+            status: false,
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            selectable: Vec::new(),
+            scale: None,
+            list_kind: format!("{kind}List"),
+            built_in: false,
+            group_of_rules: group.to_owned(),
+            codec: None,
+            storage: format!("{group}/{plural}").into(),
+            prefix,
+        }
+    }
+
+    /// Whether it is one of Kubernetes' own.
+    pub(crate) const fn is_built_in(&self) -> bool {
+        self.built_in
+    }
+
+    pub(crate) fn built_in(mut self) -> Self {
+        self.built_in = true;
+        self
+    }
+
+    /// Its objects are refused in the name of another group, which has the same kind.
+    pub(crate) fn refused_as_of(mut self, group: &str) -> Self {
+        group.clone_into(&mut self.group_of_rules);
+        self
+    }
+
+    pub(crate) fn codec(mut self, codec: Arc<dyn Codec>) -> Self {
+        self.codec = Some(codec);
+        self
+    }
+
+    /// The names of a definition that are not made of the others.
+    pub(crate) fn named(mut self, singular: &str, list_kind: &str) -> Self {
+        singular.clone_into(&mut self.singular);
+        list_kind.clone_into(&mut self.list_kind);
+        self
+    }
+
+    pub(crate) fn stored_as(mut self, storage: &str) -> Self {
+        self.storage = storage.into();
+        self
+    }
+
+    /// Whether `status` is a subresource: then writes to the object leave the status alone, and
+    /// writes to `.../status` leave the rest alone.
+    #[must_use]
+    pub fn status(mut self, has_subresource: bool) -> Self {
+        self.status = has_subresource;
+        self
+    }
+
+    /// A short name for discovery (`kubectl get wd`).
+    #[must_use]
+    pub fn short_name(mut self, name: &str) -> Self {
+        self.short_names.push(name.to_owned());
+        self
+    }
+
+    /// A category for discovery (`kubectl get all`).
+    #[must_use]
+    pub fn category(mut self, name: &str) -> Self {
+        self.categories.push(name.to_owned());
+        self
+    }
+
+    /// A field that field selectors may name, as a path of member names: `spec.color`.
+    #[must_use]
+    #[doc(alias = "selectableFields")]
+    pub fn selectable_field(mut self, path: &str) -> Self {
+        self.selectable.push(path.trim_start_matches('.').to_owned());
+        self
+    }
+
+    /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number
+    /// of replicas, and of the selector of what is scaled, as member names: `spec.replicas`.
+    #[must_use]
+    #[doc(alias = "CustomResourceSubresourceScale")]
+    pub fn scale(
+        mut self,
+        spec_replicas: &str,
+        status_replicas: &str,
+        selector: Option<&str>,
+    ) -> Self {
+        let path = |path: &str| path.trim_start_matches('.').to_owned();
+        self.scale = Some(Arc::new(ScalePaths {
+            spec_replicas: path(spec_replicas),
+            status_replicas: path(status_replicas),
+            selector: selector.map(path).filter(|path| !path.is_empty()),
+        }));
+        self
+    }
+
+    /// The API group; empty for core.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The version within the group.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The kind's name, as in `kind: Pod`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The resource's name, as in the path.
+    #[must_use]
+    pub fn plural(&self) -> &str {
+        &self.plural
+    }
+
+    /// The resource's name for one object.
+    #[must_use]
+    pub fn singular(&self) -> &str {
+        &self.singular
+    }
+
+    /// `v1`, `storage.k8s.io/v1`.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// Whether its objects live in namespaces.
+    #[must_use]
+    pub const fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
+    /// Whether `status` is a subresource.
+    #[must_use]
+    pub const fn has_status(&self) -> bool {
+        self.status
+    }
+
+    /// Short names for discovery.
+    #[must_use]
+    pub fn short_names(&self) -> &[String] {
+        &self.short_names
+    }
+
+    pub(crate) fn categories(&self) -> &[String] {
+        &self.categories
+    }
+
+    /// The paths that field selectors may name, beside `metadata.name` and `metadata.namespace`.
+    pub(crate) fn selectable(&self) -> &[String] {
+        &self.selectable
+    }
+
+    /// `WidgetList`.
+    pub(crate) fn list_kind(&self) -> &str {
+        &self.list_kind
+    }
+
+    /// Where the scale subresource reads and writes; none: there is no such subresource.
+    pub(crate) fn scale_paths(&self) -> Option<&Arc<ScalePaths>> {
+        self.scale.as_ref()
+    }
+
+    /// `pods`, `leases.coordination.k8s.io`: how errors name the resource.
+    pub(crate) fn qualified_plural(&self) -> String {
+        if self.group.is_empty() {
+            self.plural.clone()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
+    }
+
+    /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
+    pub(crate) fn qualified_kind(&self) -> String {
+        if self.group_of_rules.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}.{}", self.kind, self.group_of_rules)
+        }
+    }
+
+    /// The group in whose name its objects are refused: its own, but for one kind.
+    pub(crate) fn group_of_rules(&self) -> &str {
+        &self.group_of_rules
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidKind> {
+        let bad = |field, value: &str, why: &str| {
+            Err(InvalidKind { field, value: value.to_owned(), why: why.to_owned() })
+        };
+        let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !self.group.chars().all(|c| lower(c) || c == '.') {
+            return bad("group", &self.group, "only lower case letters, digits, dashes and dots");
+        }
+        if self.version.is_empty() || !self.version.chars().all(lower) {
+            return bad(
+                "version",
+                &self.version,
+                "lower case letters, digits and dashes, as v1alpha1",
+            );
+        }
+        if self.plural.is_empty() || !self.plural.chars().all(lower) {
+            return bad(
+                "plural",
+                &self.plural,
+                "lower case letters, digits and dashes, as widgets",
+            );
+        }
+        if self.kind.is_empty() || !self.kind.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return bad("kind", &self.kind, "letters and digits, as Widget");
+        }
+        Ok(())
+    }
+
+    /// Whether what is stored at a revision must be converted to be shown.
+    pub(crate) fn converts(&self, revision: u64) -> bool {
+        self.codec.as_ref().is_some_and(|codec| codec.converts(revision))
+    }
+
+    /// What is stored, as this version shows it.
+    pub(crate) fn to_version(&self, object: Object, revision: u64) -> Object {
+        match self.codec.as_ref().filter(|codec| codec.converts(revision)) {
+            Some(codec) => codec.to_version(object, revision),
+            None => object,
+        }
+    }
+
+    /// An object of this version as it is stored.
+    pub(crate) fn to_storage(&self, object: Object) -> Object {
+        match &self.codec {
+            Some(codec) => codec.to_storage(object),
+            None => object,
+        }
+    }
+
+    /// Where a selectable field is in the stored form.
+    pub(crate) fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        self.codec.as_ref().map_or(Cow::Borrowed(path), |codec| codec.stored_path(path))
+    }
+
+    /// The value of a selectable field of a stored object, as selectors compare it: absent is the
+    /// empty string.
+    pub(crate) fn selectable_value(&self, object: &Value, path: &str) -> String {
+        let derived = self.codec.as_ref().and_then(|codec| codec.selectable_value(object, path));
+        derived.unwrap_or_else(|| field_text(object, path))
+    }
+}
+
+/// The text at a path of member names, as selectors compare it: absent is the empty string.
+pub(crate) fn field_text(object: &Value, path: &str) -> String {
+    let found = path.split('.').try_fold(object, |value, part| value.get(part));
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Bool(flag)) => flag.to_string(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+fn prefix(group: &str, version: &str, kind: &str) -> Arc<str> {
+    let version = Value::from(api_version(group, version));
+    let kind = Value::from(kind);
+    format!("\"apiVersion\":{version},\"kind\":{kind},").into()
+}

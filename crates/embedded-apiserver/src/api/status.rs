@@ -1,0 +1,484 @@
+//! `metav1.Status`: what the server says when it does not answer with an object.
+
+use std::borrow::Cow;
+
+use api_front::Body;
+use http::{Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::api::kind::Kind;
+use k8s_value::go_value::quoted;
+use k8s_value::json_text::READABLE_DEPTH;
+
+pub(crate) use k8s_value::{FieldError, FieldErrors};
+
+/// A failure, as the API says it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Status {
+    code: u16,
+    reason: Cow<'static, str>,
+    message: String,
+    details: Option<Value>,
+    retry_after: Option<u32>,
+    more: Option<Box<More>>,
+}
+
+/// What few answers have.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct More {
+    /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
+    continuation: Option<String>,
+    /// What had to be warned of before.
+    warnings: Vec<String>,
+}
+
+impl Status {
+    fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        let (reason, message) = (reason.into(), message.into());
+        Self { code, reason, message, details: None, retry_after: None, more: None }
+    }
+
+    fn about(mut self, kind: &Kind, name: &str) -> Self {
+        self.details = Some(Self::details(kind.group(), kind.plural(), name));
+        self
+    }
+
+    fn details(group: &str, kind: &str, name: &str) -> Value {
+        let mut details = json!({ "kind": kind });
+        for (member, text) in [("name", name), ("group", group)] {
+            if !text.is_empty() {
+                details[member] = text.into();
+            }
+        }
+        details
+    }
+
+    /// What is wrong, in words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
+        Self::new(
+            404,
+            "NotFound",
+            format!("{} {} not found", kind.qualified_plural(), quoted(name)),
+        )
+        .about(kind, name)
+    }
+
+    /// A path that names no resource of the group.
+    pub(crate) fn no_such_resource() -> Self {
+        let mut status =
+            Self::new(404, "NotFound", "the server could not find the requested resource");
+        status.details = Some(json!({}));
+        status
+    }
+
+    pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
+        Self::new(
+            409,
+            "AlreadyExists",
+            format!("{} \"{name}\" already exists", kind.qualified_plural()),
+        )
+        .about(kind, name)
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            kind.qualified_plural()
+        );
+        Self::new(409, "Conflict", message).about(kind, name)
+    }
+
+    /// An apply that would change fields of other managers.
+    pub(crate) fn apply_conflict(message: String, causes: Value) -> Self {
+        let mut status = Self::new(409, "Conflict", message);
+        status.details = Some(json!({ "causes": causes }));
+        status
+    }
+
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!("{} \"{name}\" is forbidden: {why}", kind.qualified_plural());
+        Self::new(403, "Forbidden", message).about(kind, name)
+    }
+
+    /// What an authorizer refuses: `NewForbidden` of apimachinery, about a resource that need not
+    /// exist, or about a path (then all three are empty).
+    pub(crate) fn refused(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = match (resource, name) {
+            ("", _) => format!("forbidden: {why}"),
+            (_, "") => format!("{resource}{dot}{group} is forbidden: {why}"),
+            _ => format!("{resource}{dot}{group} {name:?} is forbidden: {why}"),
+        };
+        let mut status = Self::new(403, "Forbidden", message);
+        let members = [("name", name), ("group", group), ("kind", resource)];
+        let members = members.into_iter().filter(|(_, value)| !value.is_empty());
+        status.details = Some(Value::Object(
+            members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect(),
+        ));
+        status
+    }
+
+    /// What an admission hook refuses, by its own code and reason.
+    pub(crate) fn denied(code: u16, reason: String, message: String) -> Self {
+        Self::new(code, reason, message)
+    }
+
+    /// An object of a kind that need not be served.
+    pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
+        let mut status =
+            Self::new(404, "NotFound", format!("{resource}.{group} {name:?} not found"));
+        status.details = Some(json!({ "name": name, "group": group, "kind": resource }));
+        status
+    }
+
+    /// A create in a namespace that is being deleted.
+    pub(crate) fn namespace_terminating(kind: &Kind, name: &str, namespace: &str) -> Self {
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
+        let mut status = Self::forbidden(kind, name, &why);
+        if let Some(details) = &mut status.details {
+            details["causes"] = json!([{
+                "reason": "NamespaceTerminating",
+                "message": format!("namespace {namespace} is being terminated"),
+                "field": "metadata.namespace",
+            }]);
+        }
+        status
+    }
+
+    /// The same, of an object that is still being deleted.
+    pub(crate) fn and_is_being_deleted(mut self) -> Self {
+        self.message = format!("object is being deleted: {}", self.message);
+        self
+    }
+
+    /// A create of a name that was made up, or could have been.
+    pub(crate) fn no_unique_name(mut self) -> Self {
+        self.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut self.details {
+            details["retryAfterSeconds"] = 1.into();
+        }
+        self.retry_after = Some(1);
+        self
+    }
+
+    /// An object of a custom kind that says that it is of another one, or of another version.
+    /// `more`: what else is wrong with it.
+    pub(crate) fn of_other_kind(
+        kind: &Kind,
+        (other_kind, other_version): (Option<&str>, Option<&str>),
+        name: &str,
+        more: FieldErrors,
+    ) -> Self {
+        let version = kind.api_version();
+        let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
+        let mut causes = FieldErrors::default();
+        for (field, said, own) in said {
+            if let Some(said) = said {
+                causes.push(FieldError::invalid(field, said, &format!("must be {own}")));
+            }
+        }
+        causes.append(more);
+        Self::invalid_of(kind, (other_kind, other_version), name, &causes)
+    }
+
+    /// A custom object that says to be of another kind or version is refused in that one's name.
+    pub(crate) fn invalid_of(
+        kind: &Kind,
+        (other_kind, other_version): (Option<&str>, Option<&str>),
+        name: &str,
+        causes: &FieldErrors,
+    ) -> Self {
+        let group = match other_version {
+            Some(version) => version.split_once('/').map_or("", |(group, _)| group),
+            None => kind.group(),
+        };
+        let (of, dot) =
+            (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
+        let what = FieldError::message_of(causes.as_slice());
+        let mut status =
+            Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
+        let members = [("name", name), ("group", group), ("kind", of)];
+        let members = members.into_iter().filter(|(_, value)| !value.is_empty());
+        let mut details: serde_json::Map<_, _> =
+            members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect();
+        details.insert(
+            "causes".to_owned(),
+            causes.as_slice().iter().map(FieldError::to_cause).collect(),
+        );
+        status.details = Some(details.into());
+        status
+    }
+
+    /// A delete whose precondition does not hold: the real server names the kind there, not the
+    /// resource.
+    pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
+        let qualified = kind.qualified_kind();
+        let message = format!("Operation cannot be fulfilled on {qualified} \"{name}\": {why}");
+        let mut status = Self::new(409, "Conflict", message);
+        status.details = Some(Self::details(kind.group_of_rules(), kind.kind(), name));
+        status
+    }
+
+    /// An update without a version, of a kind that wants one: the real server names the resource
+    /// there, not the kind.
+    pub(crate) fn version_required(kind: &Kind, name: &str) -> Self {
+        let why = "Invalid value: 0: must be specified for an update";
+        let field = "metadata.resourceVersion";
+        let message = format!("{} \"{name}\" is invalid: {field}: {why}", kind.qualified_plural());
+        let mut status = Self::new(422, "Invalid", message).about(kind, name);
+        if let Some(details) = &mut status.details {
+            details["causes"] =
+                json!([{ "reason": "FieldValueInvalid", "message": why, "field": field }]);
+        }
+        status
+    }
+
+    /// A patch whose result cannot be decoded.
+    pub(crate) fn invalid_patch(why: &str) -> Self {
+        let message = format!("the result of the patch cannot be decoded: {why}");
+        let mut status = Self::new(422, "Invalid", message);
+        status.details = Some(json!({
+            "causes": [{ "reason": "FieldValueInvalid", "message": why, "field": "patch" }],
+        }));
+        status
+    }
+
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &FieldErrors) -> Self {
+        let what = FieldError::message_of(causes.as_slice());
+        let message = format!("{} {name:?} is invalid: {what}", kind.qualified_kind());
+        let mut details = Self::details(kind.group_of_rules(), kind.kind(), name);
+        details["causes"] = causes.as_slice().iter().map(FieldError::to_cause).collect();
+        let mut status = Self::new(422, "Invalid", message);
+        status.details = Some(details);
+        status
+    }
+
+    /// A review that is invalid: the real server names no kind there.
+    pub(crate) fn invalid_review(group: &str, causes: &FieldErrors) -> Self {
+        let what = FieldError::message_of(causes.as_slice());
+        let mut status = Self::new(422, "Invalid", format!(".{group} \"\" is invalid: {what}"));
+        let causes: Vec<_> = causes.as_slice().iter().map(FieldError::to_cause).collect();
+        status.details = Some(json!({ "group": group, "causes": causes }));
+        status
+    }
+
+    /// Options of a list, watch or delete that contradict each other.
+    pub(crate) fn invalid_options(options: &str, cause: &FieldError) -> Self {
+        Self::contradictory_options(options, std::slice::from_ref(cause))
+    }
+
+    /// As `invalid_options`, with everything that is wrong.
+    pub(crate) fn contradictory_options(options: &str, causes: &[FieldError]) -> Self {
+        let what = FieldError::message_of(causes);
+        let mut status =
+            Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
+        status.details = Some(json!({
+            "group": "meta.k8s.io",
+            "kind": options,
+            "causes": causes.iter().map(FieldError::to_cause).collect::<Vec<_>>(),
+        }));
+        status
+    }
+
+    /// A patch that is well formed and cannot be applied to this object.
+    pub(crate) fn unprocessable() -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        Self { details: Some(json!({})), ..Self::new(422, "Invalid", message) }
+    }
+
+    /// The real server panics over this, and answers so.
+    pub(crate) fn panicked() -> Self {
+        Self::internal("This request caused apiserver to panic. Look in the logs for details.")
+    }
+
+    /// One that crosses a bound of this server: the same, and why.
+    pub(crate) fn out_of_bounds(why: &str) -> Self {
+        let causes =
+            json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
+        Self { details: Some(causes), ..Self::unprocessable() }
+    }
+
+    pub(crate) fn bad_request(why: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", why)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let mut status = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
+        status.details = Some(json!({}));
+        status
+    }
+
+    /// A verb that a custom kind does not have.
+    pub(crate) fn not_supported(kind: &Kind, verb: &str) -> Self {
+        let kind_name = kind.qualified_plural();
+        let message = format!("{verb} is not supported on resources of kind {kind_name:?}");
+        Self::new(405, "MethodNotAllowed", message).about(kind, "")
+    }
+
+    pub(crate) fn not_acceptable(accepted: &str) -> Self {
+        let message = format!("only the following media types are accepted: {accepted}");
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful),
+    /// before anybody else looks.
+    pub(crate) fn no_representation(available: &str) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        let mut status = Self::new(406, "NotAcceptable", message);
+        status.details = Some(json!({}));
+        status
+    }
+
+    /// As `unsupported_media_type`, said by what finds the way to Kubernetes' own kinds.
+    pub(crate) fn no_consumer() -> Self {
+        let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        status.details = Some(json!({}));
+        status
+    }
+
+    pub(crate) fn unsupported_media_type(accepted: &str) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {accepted}"
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// A type of body that the server would know if it were switched on.
+    pub(crate) fn media_type_is_off() -> Self {
+        let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        status.details = Some(json!({}));
+        status
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Self {
+        Self::new(
+            413,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: limit is {limit}"),
+        )
+    }
+
+    /// What the real server answers for errors it has no reason for.
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        Self::new(500, "", why)
+    }
+
+    pub(crate) fn internal(why: &str) -> Self {
+        let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        status.details = Some(json!({ "causes": [{ "message": why }] }));
+        status
+    }
+
+    /// What this server does not implement, though the real one does: said aloud, never ignored.
+    pub(crate) fn not_implemented(what: &str) -> Self {
+        Self::new(501, "NotImplemented", format!("embedded-apiserver does not implement {what}"))
+    }
+
+    /// More levels than can be read.
+    pub(crate) fn too_deep() -> Self {
+        Self::not_implemented(&format!(
+            "JSON or YAML that is nested deeper than {READABLE_DEPTH} levels"
+        ))
+    }
+
+    /// A watch from, or a list at, a revision whose history is gone.
+    pub(crate) fn expired(why: impl Into<String>) -> Self {
+        Self::new(410, "Expired", why)
+    }
+
+    /// A page of a list that is too old, with a token that goes on inconsistently.
+    pub(crate) fn expired_continue(continuation: String) -> Self {
+        let mut status = Self::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new \
+             list without the continue parameter, or use the continue token in this response to retrieve the \
+             remainder of the results. Continuing with the provided token results in an inconsistent list - objects \
+             that were created, modified, or deleted between the time the first chunk was returned and now may show \
+             up in the list.",
+        );
+        status.more.get_or_insert_default().continuation = Some(continuation);
+        status
+    }
+
+    /// A read that asks for a revision that has not been written yet.
+    pub(crate) fn revision_too_large(asked: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let mut status = Self::new(504, "Timeout", message);
+        status.details = Some(json!({
+            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "retryAfterSeconds": 1,
+        }));
+        status.retry_after = Some(1);
+        status
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = (*self.reason).into();
+        }
+        if let Some(details) = &self.details {
+            status["details"] = details.clone();
+        }
+        if let Some(token) = self.more.as_ref().and_then(|more| more.continuation.as_ref()) {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
+        status
+    }
+
+    pub(crate) const fn code(&self) -> u16 {
+        self.code
+    }
+
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let code = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = json_response(code, self.to_json().to_string());
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        let warnings = self.more.map(|more| more.warnings).unwrap_or_default();
+        crate::api::response::with_warnings(response, &warnings)
+    }
+
+    /// Warns of this first, as an answer that is no error would.
+    pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
+    }
+}
+
+/// The Status that says that a delete succeeded.
+pub(crate) fn deleted(kind: &Kind, name: &str, uid: &str) -> Value {
+    let mut details = json!({ "name": name, "kind": kind.plural(), "uid": uid });
+    if !kind.group().is_empty() {
+        details["group"] = kind.group().into();
+    }
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+}
+
+pub(crate) fn json_response(code: StatusCode, json: impl Into<bytes::Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::full(json));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    response
+}

@@ -1,0 +1,6 @@
+//! What kubectl reads beside objects: tables, OpenAPI, discovery, protobuf.
+
+pub(crate) mod discovery;
+pub(crate) mod openapi;
+pub(crate) mod protobuf;
+pub(crate) mod table;

@@ -1,0 +1,168 @@
+//! What of a kind is served: its resource, its subresources, their verbs; and the order of groups
+//! and versions.
+
+use std::cmp::Reverse;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::strategy::registry::Registry;
+use crate::strategy::resource::ServedResource;
+use crate::strategy::reviews;
+
+/// A subresource as discovery shows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subresource {
+    pub(super) name: &'static str,
+    /// Group, version and kind of what it takes and gives, if that is not the kind itself.
+    pub(super) shows: Option<(&'static str, &'static str, &'static str)>,
+    pub(super) verbs: &'static [&'static str],
+}
+
+const READ_AND_WRITE: &[&str] = &["get", "patch", "update"];
+const SCALE: Subresource = Subresource {
+    name: "scale",
+    shows: Some(("autoscaling", "v1", "Scale")),
+    verbs: READ_AND_WRITE,
+};
+const STATUS: Subresource = Subresource { name: "status", shows: None, verbs: READ_AND_WRITE };
+const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs: &["update"] };
+
+/// The verbs of a kind, in the order in which the real server says them.
+pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
+    let mut verbs = match kind.is_built_in() {
+        true if reviews::is_review(kind) => vec!["create"],
+        true => {
+            vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+        }
+        false => {
+            vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
+        }
+    };
+    verbs.retain(|verb| *verb != "deletecollection" || kind.strategy().deletes_collections());
+    verbs
+}
+
+/// The subresources that are served. Those that the real server has and this one answers with 501
+/// are not among them: clients look here for what they may use.
+pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
+    let mut all = Vec::new();
+    if kind.strategy().has_finalize() {
+        all.push(FINALIZE);
+    }
+    if kind.has_status() {
+        all.push(STATUS);
+    }
+    if kind.scale_paths().is_some() {
+        all.push(SCALE);
+    }
+    // By name, but for custom kinds: there the status comes first.
+    if kind.is_built_in() {
+        all.sort_by_key(|subresource| subresource.name);
+    }
+    all
+}
+
+/// A kind's entries in an APIResourceList.
+pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
+    let mut resource = json!({
+        "name": kind.plural(),
+        "singularName": kind.singular(),
+        "namespaced": kind.is_namespaced(),
+        "kind": kind.kind(),
+        "verbs": verbs(kind),
+        "storageVersionHash": storage_version_hash(kind),
+    });
+    if !kind.short_names().is_empty() {
+        resource["shortNames"] = kind.short_names().into();
+    }
+    if !kind.categories().is_empty() {
+        resource["categories"] = kind.categories().into();
+    }
+    let mut all = vec![resource];
+    all.extend(subresources(kind).into_iter().map(|subresource| {
+        let mut entry = json!({
+            "name": format!("{}/{}", kind.plural(), subresource.name),
+            "singularName": "",
+            "namespaced": kind.is_namespaced(),
+            "kind": kind.kind(),
+            "verbs": subresource.verbs,
+        });
+        if let Some((group, version, kind)) = subresource.shows {
+            entry["group"] = group.into();
+            entry["version"] = version.into();
+            entry["kind"] = kind.into();
+        }
+        entry
+    }));
+    all
+}
+
+/// `StorageVersionHash` of k8s.io/apiserver/pkg/endpoints/discovery, of the kind as it is shown.
+fn storage_version_hash(kind: &ServedResource) -> String {
+    let name = format!("{}/{}/{}", kind.group(), kind.version(), kind.kind());
+    let hash = Sha256::digest(name.as_bytes());
+    STANDARD.encode(hash.get(..8).unwrap_or_default())
+}
+
+/// The order of Kubernetes' own groups (`groupPriorityMinimum` of
+/// pkg/controlplane/apiserver/aggregator.go).
+const ORDER: &[&str] = &[
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+];
+
+/// The groups that have a name: Kubernetes' own, then the others by name.
+pub(super) fn ordered_groups(registry: &Registry) -> Vec<(String, Vec<String>)> {
+    let groups = registry.groups();
+    let named = groups.into_iter().filter(|(name, _)| !name.is_empty());
+    let owned = |(name, versions): (&str, Vec<&str>)| {
+        (name.to_owned(), versions.into_iter().map(str::to_owned).collect())
+    };
+    let mut named: Vec<(String, Vec<String>)> = named.map(owned).collect();
+    let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+    named.sort_by(|(a, _), (b, _)| (rank(a), a).cmp(&(rank(b), b)));
+    named
+}
+
+/// The newest and most stable version first.
+pub(super) fn ordered_versions<S: AsRef<str>>(versions: &[S]) -> Vec<&str> {
+    let mut versions: Vec<&str> = versions.iter().map(AsRef::as_ref).collect();
+    versions.sort_by_key(|version| Reverse(stability(version)));
+    versions
+}
+
+/// v2 before v1 before v1beta2 before v1beta1 before v1alpha1 before anything else.
+fn stability(version: &str) -> (u8, u64, u64) {
+    let parse = || {
+        let rest = version.strip_prefix('v')?;
+        let number = |text: &str| text.parse::<u64>().ok();
+        for (word, rank) in [("beta", 1), ("alpha", 0)] {
+            if let Some((major, minor)) = rest.split_once(word) {
+                return Some((rank, number(major)?, number(minor)?));
+            }
+        }
+        Some((2, number(rest)?, 0))
+    };
+    parse().map_or((0, 0, 0), |(rank, major, minor)| (rank + 1, major, minor))
+}

@@ -1,0 +1,4 @@
+//! OpenAPI v3 documents, as kubectl reads them.
+
+mod custom;
+pub(crate) mod document;

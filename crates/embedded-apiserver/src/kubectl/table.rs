@@ -1,0 +1,205 @@
+//! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that
+//! prefer that.
+
+mod printed;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use api_front::Body;
+use futures::{FutureExt, StreamExt};
+use http::{HeaderMap, Response};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::api::clock::Clock;
+use crate::api::media;
+use crate::api::query::Query;
+use crate::api::status::Status;
+use crate::strategy::columns::{self, Column};
+use crate::strategy::resource::ServedResource;
+
+/// A client's wish for a table.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    include: Include,
+}
+
+/// What comes with each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Include {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+impl Wish {
+    pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Option<Self>, Status> {
+        if !media::prefers_table(headers) {
+            return Ok(None);
+        }
+        let include = match query.get("includeObject").unwrap_or_default() {
+            "" | "Metadata" => Include::Metadata,
+            "None" => Include::Nothing,
+            "Object" => Include::Object,
+            other => {
+                let why = format!("unrecognized includeObject value: {other:?}");
+                return Err(Status::bad_request(why));
+            }
+        };
+        Ok(Some(Self { include }))
+    }
+
+    /// The answer as a table; what holds no objects of the kind stays as it is.
+    pub(crate) fn grant(
+        self,
+        kind: &Arc<ServedResource>,
+        clock: &Clock,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let (mut parts, body) = response.into_parts();
+        let printer = Printer { kind: Arc::clone(kind), include: self.include };
+        if body.is_stream() {
+            let clock = clock.clone();
+            let mut first = true;
+            let lines = body.into_stream().map(move |line| {
+                let line = line?;
+                let Some(table) = printer.event(&line, std::mem::take(&mut first), clock.now())
+                else {
+                    return Ok(line);
+                };
+                Ok(format!("{table}\n").into())
+            });
+            return Response::from_parts(parts, Body::stream(lines));
+        }
+        // All its bytes are there.
+        let Some(Some(Ok(bytes))) = body.into_stream().next().now_or_never() else {
+            return Response::from_parts(parts, Body::empty());
+        };
+        let table = serde_json::from_slice(&bytes)
+            .ok()
+            .and_then(|value| printer.answer(value, clock.now()));
+        let Some(table) = table else { return Response::from_parts(parts, Body::full(bytes)) };
+        parts.headers.remove(http::header::CONTENT_LENGTH);
+        Response::from_parts(parts, Body::full(table.to_string()))
+    }
+}
+
+/// The metadata of a table of one object: its version, if it has one.
+fn of_version(object: &Value) -> Value {
+    let version = &object["metadata"]["resourceVersion"];
+    if version.is_null() { json!({}) } else { json!({ "resourceVersion": version }) }
+}
+
+/// Whether a row ends the initial events of a watch: it is known by its object.
+fn ends_initial_events(object: &Value) -> bool {
+    object["metadata"]["annotations"].get("k8s.io/initial-events-end").is_some()
+}
+
+struct Printer {
+    kind: Arc<ServedResource>,
+    include: Include,
+}
+
+impl Printer {
+    /// An object or a list of the kind.
+    fn answer(&self, mut answer: Value, now: Timestamp) -> Option<Value> {
+        let said = answer["kind"].as_str()?;
+        let objects = if said == self.kind.kind() {
+            vec![answer.take()]
+        } else if said == self.kind.list_kind() {
+            match answer["items"].take() {
+                Value::Array(items) => items,
+                _ => return None,
+            }
+        } else {
+            return None;
+        };
+        let metadata = match &answer {
+            Value::Null => of_version(objects.first()?),
+            list => {
+                let mut metadata = list["metadata"].clone();
+                // A list of a custom kind has one, empty or not; a table has none that is empty.
+                if let Value::Object(members) = &mut metadata {
+                    members.retain(|name, value| name != "continue" || *value != "");
+                }
+                metadata
+            }
+        };
+        Some(self.table(objects, metadata, true, now))
+    }
+
+    /// A line of a watch. The columns are told once.
+    fn event(&self, line: &[u8], first: bool, now: Timestamp) -> Option<Value> {
+        let mut event: Value = serde_json::from_slice(line).ok()?;
+        let object = event["object"].take();
+        let metadata = of_version(&object);
+        if event["type"] == "ERROR" {
+            return None;
+        }
+        // A bookmark is a row, too.
+        event["object"] = self.table(vec![object], metadata, first, now);
+        Some(event)
+    }
+
+    fn table(
+        &self,
+        objects: Vec<Value>,
+        metadata: Value,
+        with_columns: bool,
+        now: Timestamp,
+    ) -> Value {
+        let columns = self.kind.strategy().columns();
+        let of_kind = self.kind.definition();
+        let definitions = with_columns.then(|| match of_kind {
+            Some(definition) => printed::definitions(definition),
+            None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
+        });
+        // The way of printing that has nothing but names makes no list for none.
+        let plain = std::ptr::eq(columns, columns::DEFAULT);
+        let none = (plain && objects.is_empty()).then_some(());
+        let rows = objects.into_iter().map(|object| {
+            let cells: Vec<Value> = match of_kind {
+                Some(definition) => printed::cells(definition, &object, now),
+                None => columns.iter().map(|column| column.cell(&object, now)).collect(),
+            };
+            let ended = self.ended(&object);
+            let mut row = json!({ "cells": cells, "object": self.included(object) });
+            if let Some(ended) = ended {
+                row["conditions"] = json!([ended]);
+            }
+            row
+        });
+        json!({
+            "kind": "Table",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": metadata,
+            "columnDefinitions": definitions,
+            "rows": none.map_or_else(|| rows.collect(), |()| Value::Null),
+        })
+    }
+
+    /// The condition of the row of an object that has ended.
+    fn ended(&self, object: &Value) -> Option<Value> {
+        let (reason, message) = self.kind.strategy().row_condition(object)?;
+        Some(json!({ "type": "Completed", "status": "True", "reason": reason, "message": message }))
+    }
+
+    fn included(&self, mut object: Value) -> Value {
+        match self.include {
+            Include::Nothing if !ends_initial_events(&object) => Value::Null,
+            Include::Nothing | Include::Metadata => json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": object["metadata"].take(),
+            }),
+            Include::Object => {
+                // Items of lists do not say it.
+                object["apiVersion"] = self.kind.api_version().into();
+                object["kind"] = self.kind.kind().into();
+                object
+            }
+        }
+    }
+}

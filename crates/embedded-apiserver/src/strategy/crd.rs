@@ -1,0 +1,98 @@
+//! Custom resource definitions: what they may say, which names they get, how their kinds come to be
+//! served and cease to be. Shared by the API and by `register_definition`.
+
+mod check;
+mod embedded;
+pub(crate) mod members;
+mod registered;
+mod served;
+pub(crate) mod status;
+mod version_check;
+mod version_paths;
+mod versions;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+use crate::api::kind::Kind;
+use crate::api::metadata::Object;
+use k8s_schema::unsupported_in_rules;
+
+pub(crate) use crate::strategy::crd::check::{check, check_status};
+pub(crate) use crate::strategy::crd::registered::{Ended, Registered};
+pub(crate) use crate::strategy::crd::served::{Column, Served};
+pub(crate) use crate::strategy::crd::status::mark_deleted;
+
+/// Where definitions are stored.
+pub(crate) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
+/// Holds a definition until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Fills in what a definition leaves out (pkg/apis/apiextensions/v1/defaults.go).
+pub(crate) fn default(object: &mut Object) {
+    if let Some(Value::Object(spec)) = object.get_mut("spec") {
+        if let Some(Value::Object(names)) = spec.get_mut("names") {
+            let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let empty = |names: &Object, name: &str| {
+                names.get(name).and_then(Value::as_str).unwrap_or_default().is_empty()
+            };
+            if empty(names, "singular") {
+                names.insert("singular".to_owned(), kind.to_lowercase().into());
+            }
+            if empty(names, "listKind") && !kind.is_empty() {
+                names.insert("listKind".to_owned(), format!("{kind}List").into());
+            }
+        }
+        if !spec.get("conversion").is_some_and(Value::is_object) {
+            spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
+        }
+    }
+    let status = object.get("status").unwrap_or(&Value::Null);
+    if members::list(status, "storedVersions").is_empty() {
+        remember_storage(object);
+    }
+}
+
+/// The status of a definition that has just been created.
+pub(crate) fn prepare_create(object: &mut Object) {
+    let status = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" } });
+    object.insert("status".to_owned(), status);
+    remember_storage(object);
+}
+
+/// The version that objects are now stored in is one that they were ever stored in.
+pub(crate) fn remember_storage(object: &mut Object) {
+    let versions =
+        object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
+    let storage = versions.into_iter().flatten().find(|version| members::flag(version, "storage"));
+    let Some(storage) = storage.map(|version| members::text(version, "name").to_owned()) else {
+        return;
+    };
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    let stored = status.entry("storedVersions").or_insert(Value::Null);
+    match stored {
+        Value::Array(stored) if stored.iter().any(|version| *version == *storage) => {}
+        Value::Array(stored) => stored.push(storage.into()),
+        // Nobody has said any.
+        stored => *stored = json!([storage]),
+    }
+}
+
+/// What of a definition this server does not implement.
+pub(crate) fn not_implemented(object: &Object) -> Option<String> {
+    let spec = object.get("spec")?;
+    let strategy =
+        spec.get("conversion").map_or("", |conversion| members::text(conversion, "strategy"));
+    if strategy == "Webhook" {
+        return Some("the conversion strategy Webhook of custom resource definitions".to_owned());
+    }
+    let mut schemas = members::list(spec, "versions").iter().filter_map(members::schema_of);
+    let what = schemas.find_map(unsupported_in_rules)?;
+    Some(format!("{what} in rules in CEL (x-kubernetes-validations)"))
+}
+
+/// `widgets.example.com`, of the definition of a kind.
+pub(crate) fn name_of(kind: &Kind) -> String {
+    format!("{}.{}", kind.plural(), kind.group())
+}

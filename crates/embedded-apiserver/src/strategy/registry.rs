@@ -1,0 +1,193 @@
+//! Which kinds are served now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::api::kind::{InvalidKind, Kind};
+use crate::api::metadata::Object;
+use crate::strategy::crd::{Ended, Registered};
+use crate::strategy::resource::{self, ServedResource};
+use crate::strategy::reviews;
+#[cfg(feature = "actors")]
+use api_front::Follower;
+use api_front::Signal;
+
+/// The kinds, by group, version and plural.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    kinds: BTreeMap<(String, String, String), Arc<ServedResource>>,
+    /// How often the kinds changed; actors wait for it.
+    generation: Signal<u64>,
+    /// The definitions whose kinds are served, by their names.
+    definitions: BTreeMap<String, Registered>,
+}
+
+impl Registry {
+    pub(crate) fn with_builtin_kinds() -> Self {
+        let mut registry = Self {
+            kinds: BTreeMap::new(),
+            generation: Signal::new(0),
+            definitions: BTreeMap::new(),
+        };
+        for kind in resource::built_in() {
+            registry.insert(kind);
+        }
+        for kind in reviews::kinds() {
+            registry.insert(ServedResource::new(kind.built_in()));
+        }
+        registry
+    }
+
+    fn insert(&mut self, kind: ServedResource) {
+        self.kinds.insert(key_of(&kind), Arc::new(kind));
+        self.changed();
+    }
+
+    /// To be called after every change of the kinds.
+    fn changed(&self) {
+        self.generation.change(|generation| {
+            *generation = generation.wrapping_add(1);
+            true
+        });
+    }
+
+    /// Differs from what it was before the kinds that are served changed.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.read(|generation| *generation)
+    }
+
+    /// Becomes changed with the kinds that are served.
+    #[cfg(feature = "actors")]
+    pub(crate) fn follow(&self) -> Follower<u64> {
+        self.generation.follow()
+    }
+
+    /// Every kind that has objects, by group, version and plural.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
+        self.kinds.values().filter(|kind| !reviews::is_review(kind))
+    }
+
+    /// Whether a group is served, and none of its kinds is built in.
+    pub(crate) fn is_custom_group(&self, group: &str) -> bool {
+        let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
+        kinds.peek().is_some() && kinds.all(|kind| !kind.is_built_in())
+    }
+
+    /// Adds or replaces a custom kind.
+    pub(crate) fn register(&mut self, kind: Kind) -> Result<(), InvalidKind> {
+        kind.check()?;
+        let known = self.find(kind.group(), kind.version(), kind.plural());
+        if known.is_some_and(|known| known.is_built_in()) {
+            return Err(InvalidKind::is_built_in(&kind));
+        }
+        if self.is_built_in(kind.group(), kind.plural()) {
+            return Err(InvalidKind::is_built_in(&kind));
+        }
+        self.insert(ServedResource::new(kind));
+        Ok(())
+    }
+
+    /// Whether there is a built-in kind of that name: another version of it would share its
+    /// objects, and get around its rules.
+    pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
+        let is = |known: &ServedResource| {
+            known.is_built_in() && known.group() == group && known.plural() == plural
+        };
+        self.kinds.values().any(|known| is(known))
+    }
+
+    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that
+    /// ends.
+    pub(crate) fn serve(&mut self, name: &str, object: &Object, revision: u64) -> Option<Ended> {
+        if self.definitions.get(name).is_some_and(|known| known.is(object)) {
+            return None;
+        }
+        let mut before = self.definitions.remove(name);
+        before.iter().for_each(|before| forget(&mut self.kinds, before));
+        match Registered::next(&mut before, object, revision) {
+            Ok((next, ended)) => {
+                for kind in &next.served {
+                    self.kinds.insert(key_of(kind), Arc::clone(kind));
+                }
+                self.definitions.insert(name.to_owned(), next);
+                self.changed();
+                ended
+            }
+            Err(why) => {
+                // Only what was checked is stored: this would be a check that is missing.
+                tracing::warn!(definition = name, why, "a definition cannot be served");
+                before.map(Registered::end)
+            }
+        }
+    }
+
+    /// Serves the kinds of a definition no longer.
+    pub(crate) fn withdraw(&mut self, name: &str) -> Option<Ended> {
+        let before = self.definitions.remove(name)?;
+        forget(&mut self.kinds, &before);
+        self.changed();
+        Some(before.end())
+    }
+
+    /// The names of the definitions that are served.
+    pub(crate) fn definitions(&self) -> Vec<String> {
+        self.definitions.keys().cloned().collect()
+    }
+
+    /// What the objects of a definition are stored as, whether that version is served or not.
+    pub(crate) fn stored_as(&self, name: &str) -> Option<Arc<ServedResource>> {
+        self.definitions.get(name).map(|known| Arc::clone(&known.stored_as))
+    }
+
+    pub(crate) fn find(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Option<Arc<ServedResource>> {
+        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+    }
+
+    /// All kinds whose objects are in one table.
+    pub(crate) fn of_storage(&self, storage: &str) -> Vec<Arc<ServedResource>> {
+        self.kinds.values().filter(|kind| &*kind.storage == storage).cloned().collect()
+    }
+
+    /// All kinds of one group and version.
+    pub(crate) fn of_version(
+        &self,
+        group: &str,
+        version: &str,
+    ) -> impl Iterator<Item = &Arc<ServedResource>> {
+        self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
+    }
+
+    /// The groups with their versions, in order; the core group's name is empty.
+    pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for kind in self.kinds.values() {
+            let versions = groups.entry(kind.group()).or_default();
+            if !versions.contains(&kind.version()) {
+                versions.push(kind.version());
+            }
+        }
+        groups
+    }
+}
+
+fn key_of(kind: &ServedResource) -> (String, String, String) {
+    (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
+}
+
+/// Takes out what a definition served; what was registered over it since stays.
+fn forget(
+    kinds: &mut BTreeMap<(String, String, String), Arc<ServedResource>>,
+    before: &Registered,
+) {
+    for kind in &before.served {
+        let key = key_of(kind);
+        if kinds.get(&key).is_some_and(|known| Arc::ptr_eq(known, kind)) {
+            kinds.remove(&key);
+        }
+    }
+}
