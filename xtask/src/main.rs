@@ -33,6 +33,10 @@ mod arrows;
 #[cfg(test)]
 mod circles;
 #[cfg(test)]
+mod imports;
+#[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod tidy;
 #[cfg(test)]
 mod map;

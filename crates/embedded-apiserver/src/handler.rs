@@ -60,9 +60,9 @@ impl Handler {
         if prefers_yaml { media::into_yaml(response).await } else { response }
     }
 
-    /// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a
-    /// request is refused for is looked at in the order in which the real server's filters and handlers
-    /// do it: of several mistakes the first is said.
+    /// Answers. The warning of a deprecated version goes into `deprecated`, whatever the answer.
+    /// The checks stand in the order of the real server's filters and handlers: of several mistakes
+    /// the first is told.
     async fn answer(
         &self,
         request: Request<Bytes>,

@@ -212,7 +212,8 @@ fn check_preconditions(
     Ok(())
 }
 
-/// As [`check_preconditions`], in the words of `REST.Delete` of pkg/registry/core/namespace/storage.
+/// As [`check_preconditions`], in the words of `REST.Delete` of
+/// pkg/registry/core/namespace/storage.
 fn check_preconditions_of_mark(
     kind: &ServedResource,
     name: &str,

@@ -29,8 +29,8 @@ pub(super) fn validate_name(
     }
 }
 
-/// Checks what the name of an object that is updated was made up from: all kinds hold it to the rule
-/// of paths (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest).
+/// Checks the `generateName` of an object that is updated: all kinds hold it to the rule of paths
+/// (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest).
 pub(super) fn validate_generate_name_of_update(
     kind: &ServedResource,
     object: &Object,

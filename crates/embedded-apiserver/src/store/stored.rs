@@ -241,8 +241,8 @@ impl Stored {
     }
 }
 
-/// The text of an object, metadata first, and where things are in it. `has_version`: it has an empty
-/// resourceVersion, whose digits come later.
+/// The text of an object, metadata first, and where things are in it. `has_version`: it has a
+/// resourceVersion, whose digits are written later.
 fn write_down(object: &Map<String, Value>, managed: &str, has_version: bool) -> (Vec<u8>, Places) {
     let mut body = Vec::with_capacity(512 + managed.len());
     let mut places = Places::default();
