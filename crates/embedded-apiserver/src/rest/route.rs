@@ -176,7 +176,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             let found =
                 target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
             return match found {
-                Some(target) if !!target.kind.is_built_in() && more.len() < 3 => {
+                Some(target) if target.kind.is_built_in() && more.len() < 3 => {
                     let part = |at: usize| more.get(at).map(|part| (*part).to_owned());
                     Route::WithoutNamespace(Target {
                         name: part(0),

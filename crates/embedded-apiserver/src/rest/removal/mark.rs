@@ -20,7 +20,7 @@ pub(super) fn set_finalizers(
 ) {
     let of_collector = |finalizer: &&str| matches!(*finalizer, "orphan" | "foregroundDeletion");
     // An object's own finalizers are stronger than the default of its kind.
-    let marked = metadata::finalizers(old).iter().any(|finalizer| of_collector(&finalizer));
+    let marked = metadata::finalizers(old).iter().any(of_collector);
     let says = options.says_what_waits()
         || (options.orphans_by_default(kind) && !marked)
         || kind.strategy().dependents() == Dependents::Unsupported;
