@@ -11,6 +11,7 @@ mod call;
 pub mod compare;
 mod draw;
 mod kinds;
+mod pick;
 mod play;
 mod print;
 mod shrink;

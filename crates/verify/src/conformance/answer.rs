@@ -3,7 +3,8 @@
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::conformance::Outcome;
+/// What a case found: nothing, or how the answer differs from what was expected.
+pub type Outcome = Result<(), String>;
 
 /// An answer with its whole body.
 #[derive(Debug, Clone)]

@@ -1,19 +1,19 @@
 //! Server-side apply: what it writes, takes, keeps and refuses.
 
-use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::apply::configurations::*;
+use crate::conformance::apply::refusals::{bodies, refusals};
+use crate::conformance::apply::structures::{custom, kubectl, lists, subresources};
 use crate::conformance::managed::{fields, owners};
-use crate::conformance::objects::{GROUP, pod, tracker};
-use crate::conformance::target::{APPLY, MERGE};
-use crate::conformance::{Case, Target, case};
+use crate::conformance::objects::tracker;
+use crate::conformance::target::APPLY;
+use crate::conformance::{Case, case};
 
+mod configurations;
 mod refusals;
 mod structures;
-
-use refusals::{bodies, refusals};
-use structures::{custom, kubectl, lists, subresources};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = basics();
@@ -26,58 +26,6 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(subresources());
     cases.extend(kubectl());
     cases
-}
-
-/// A configuration of a ConfigMap.
-fn map(data: Value) -> Value {
-    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data })
-}
-
-/// As `map`, with more metadata.
-fn with(metadata: Value) -> Value {
-    let mut object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata });
-    if object["metadata"]["name"].is_null() {
-        object["metadata"]["name"] = "a".into();
-    }
-    object
-}
-
-/// Applies to the ConfigMap `a`.
-async fn apply(t: &Target, manager: &str, object: &Value) -> Result<Answer, String> {
-    t.patch(&t.maps(&format!("/a?fieldManager={manager}")), APPLY, object).await
-}
-
-async fn force(t: &Target, manager: &str, object: &Value) -> Result<Answer, String> {
-    t.patch(&t.maps(&format!("/a?fieldManager={manager}&force=true")), APPLY, object).await
-}
-
-/// Updates the ConfigMap `a`.
-async fn update(t: &Target, manager: &str, patch: Value) -> Result<Answer, String> {
-    t.patch(&t.maps(&format!("/a?fieldManager={manager}")), MERGE, &patch).await
-}
-
-/// Applies a spec to the tracker `a`.
-async fn track(t: &Target, manager: &str, spec: Value) -> Result<Answer, String> {
-    t.patch(&t.trackers(&format!("/a?fieldManager={manager}")), APPLY, &tracker("a", spec)).await
-}
-
-async fn track_by_force(t: &Target, manager: &str, spec: Value) -> Result<Answer, String> {
-    t.patch(
-        &t.trackers(&format!("/a?fieldManager={manager}&force=true")),
-        APPLY,
-        &tracker("a", spec),
-    )
-    .await
-}
-
-/// The fields that a refused apply names, in order.
-fn causes(status: &Value) -> Vec<String> {
-    let mut fields: Vec<_> = items(status, "/details/causes")
-        .iter()
-        .map(|cause| text(cause, "/field").to_owned())
-        .collect();
-    fields.sort();
-    fields
 }
 
 fn basics() -> Vec<Case> {

@@ -3,49 +3,22 @@
 
 mod events;
 mod general;
+pub(super) mod objects;
 mod scales;
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::found_typed::objects::{TABLE, all_jobs, job, replica_set};
 use crate::conformance::objects::*;
-use crate::conformance::target::Target;
 use crate::conformance::{APPLY, Case, case};
-
-const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
     [creates(), scales::cases(), statuses(), single(), general::cases(), events::cases(), jobs()]
         .into_iter()
         .flatten()
         .collect()
-}
-
-pub(super) fn replica_set(name: &str) -> Value {
-    json!({
-        "metadata": { "name": name },
-        "spec": {
-            "replicas": 1, "selector": { "matchLabels": { "app": "a" } },
-            "template": {
-                "metadata": { "labels": { "app": "a" } },
-                "spec": { "containers": [{ "name": "c", "image": "i" }] },
-            },
-        },
-    })
-}
-
-fn sets(t: &Target, rest: &str) -> String {
-    t.of_group("apps/v1", "replicasets", rest)
-}
-
-fn job(name: &str, suspend: bool) -> Value {
-    let pods = json!({ "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] });
-    json!({ "metadata": { "name": name }, "spec": { "suspend": suspend, "template": { "spec": pods } } })
-}
-
-fn all_jobs(t: &Target, rest: &str) -> String {
-    t.of_group("batch/v1", "jobs", rest)
 }
 
 fn creates() -> Vec<Case> {

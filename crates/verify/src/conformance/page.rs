@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use crate::conformance::case::Case;
+use crate::conformance::must_haves::MUST_HAVES;
 use crate::conformance::refusals::REFUSALS;
 use crate::conformance::seen::{Sight, Verb};
-use crate::conformance::{Case, MUST_HAVES, cases};
+use crate::conformance::suite::cases;
 
 const HEAD: &str = "# What the embedded server does as the real one
 

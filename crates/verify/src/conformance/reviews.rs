@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::conformance::access::{by, get_by, grant, own_user, rule};
+use crate::conformance::access::users::{by, get_by, grant, own_user, rule};
 use crate::conformance::answer::*;
 use crate::conformance::target::Target;
 use crate::conformance::{Answer, Case, case};

@@ -19,10 +19,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::conformance::answer::{Answer, number, text, version};
+use crate::conformance::answer::{Answer, Outcome, number, text, version};
+use crate::conformance::objects;
 use crate::conformance::seen::Sight;
 use crate::conformance::waiting::{ANSWER, PATIENCE, eventually};
-use crate::conformance::{Outcome, objects};
 
 /// Media types of patches.
 pub(crate) const MERGE: &str = "application/merge-patch+json";

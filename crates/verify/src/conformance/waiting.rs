@@ -3,10 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::{sleep, timeout};
-
-use crate::conformance::{Outcome, Target};
 
 /// How long one answer may take, so that it is this which fails, and not who waits for several.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
@@ -34,28 +31,4 @@ pub(super) async fn eventually<R>(
     timeout(PATIENCE, answered)
         .await
         .unwrap_or_else(|_| Err(format!("not within {} s: {}", PATIENCE.as_secs(), why.take())))
-}
-
-impl Target {
-    /// Reads until `holds` is true of the status code and the body, and returns that body; `what`
-    /// names it where it does not come about.
-    pub(super) async fn until(
-        &self,
-        path: &str,
-        what: &str,
-        holds: impl Fn(u16, &Value) -> bool,
-    ) -> Result<Value, String> {
-        eventually(async || {
-            let answer = self.get(path).await?;
-            if holds(answer.code, &answer.json) {
-                return Ok(Ok(answer.json));
-            }
-            Ok(Err(format!("GET {path} is not {what}: {:.400}", answer.text)))
-        })
-        .await
-    }
-
-    pub(super) async fn until_gone(&self, path: &str) -> Outcome {
-        self.until(path, "gone", |code, _| code == 404).await.map(drop)
-    }
 }

@@ -9,6 +9,8 @@ mod workloads;
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use crate::fuzz::pick::one;
+
 /// One kind.
 pub(super) struct Kind {
     pub(super) collection: &'static str,
@@ -291,31 +293,3 @@ pub(super) const KINDS: &[Kind] = &[
         ..BASE
     },
 ];
-
-/// One of a few.
-pub(super) fn one<T: Clone>(rng: &mut Rng, of: &[T]) -> T {
-    of[rng.usize(..of.len())].clone()
-}
-
-/// Something of the JSON that nobody expects there.
-pub(super) fn odd(rng: &mut Rng) -> Value {
-    one(
-        rng,
-        &[
-            json!(null),
-            json!(0),
-            json!(-1),
-            json!(1.5),
-            json!(true),
-            json!(""),
-            json!("x"),
-            json!([]),
-            json!({}),
-            json!(["x"]),
-            json!({ "a": 1 }),
-            json!([null]),
-            json!(4_294_967_296_i64),
-            json!("é\n"),
-        ],
-    )
-}

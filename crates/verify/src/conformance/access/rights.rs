@@ -1,6 +1,13 @@
 //! Rights beside that of the request itself: to create what is updated, escalation, impersonation.
 
-use super::*;
+use http::Method;
+use serde_json::json;
+
+use crate::conformance::access::users::*;
+use crate::conformance::answer::*;
+use crate::conformance::objects::lease;
+use crate::conformance::target::{APPLY, JSON, MERGE};
+use crate::conformance::{Case, case};
 
 pub(super) fn creating() -> Vec<Case> {
     vec![case(

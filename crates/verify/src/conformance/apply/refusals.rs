@@ -1,6 +1,12 @@
 //! What an apply is refused for, and the forms of its body.
 
-use super::*;
+use http::Method;
+use serde_json::json;
+
+use crate::conformance::answer::*;
+use crate::conformance::apply::configurations::*;
+use crate::conformance::target::APPLY;
+use crate::conformance::{Case, case};
 
 pub(super) fn refusals() -> Vec<Case> {
     vec![

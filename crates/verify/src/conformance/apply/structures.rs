@@ -1,6 +1,13 @@
 //! Applies to lists, to custom kinds, to subresources, and those of kubectl.
 
-use super::*;
+use serde_json::{Value, json};
+
+use crate::conformance::answer::*;
+use crate::conformance::apply::configurations::*;
+use crate::conformance::managed::{fields, owners};
+use crate::conformance::objects::{GROUP, pod, tracker};
+use crate::conformance::target::APPLY;
+use crate::conformance::{Case, Target, case};
 
 pub(super) fn lists() -> Vec<Case> {
     vec![

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::found_typed::replica_set;
+use crate::conformance::found_typed::objects::replica_set;
 use crate::conformance::objects::*;
 use crate::conformance::{APPLY, Case, STRATEGIC, case};
 

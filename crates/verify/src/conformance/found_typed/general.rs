@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::found_typed::{all_jobs, job, replica_set};
+use crate::conformance::found_typed::objects::{all_jobs, job, replica_set};
 use crate::conformance::objects::*;
 use crate::conformance::target::Target;
 use crate::conformance::{APPLY, Case, JSON_PATCH, STRATEGIC, case};

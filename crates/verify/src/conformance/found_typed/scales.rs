@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::found_typed::{TABLE, replica_set, sets};
+use crate::conformance::found_typed::objects::{TABLE, replica_set, sets};
 use crate::conformance::{APPLY, Case, JSON_PATCH, MERGE, STRATEGIC, case};
 
 pub(super) fn cases() -> Vec<Case> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::storage::{lone_claim, with, wrong_claim};
+use crate::conformance::storage::objects::{lone_claim, with, wrong_claim};
 use crate::conformance::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::storage::with;
+use crate::conformance::storage::objects::with;
 use crate::conformance::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::storage::{lone_volume, with, wrong_volume};
+use crate::conformance::storage::objects::{lone_volume, with, wrong_volume};
 use crate::conformance::{Case, Outcome, Target, case};
 
 fn of_terms(terms: Value) -> Value {

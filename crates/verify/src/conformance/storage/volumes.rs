@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::storage::{lone_volume, with, wrong_claim, wrong_volume};
+use crate::conformance::storage::objects::{lone_volume, with, wrong_claim, wrong_volume};
 use crate::conformance::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {

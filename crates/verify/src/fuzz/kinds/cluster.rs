@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::fuzz::kinds::one;
+use crate::fuzz::pick::one;
 
 pub(super) fn endpoints(rng: &mut Rng) -> Value {
     let addresses = json!([{ "ip": one(rng, &["1.2.3.4", "1.2.3.5", "127.0.0.1", "x"]) }]);

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::fuzz::kinds::one;
+use crate::fuzz::pick::one;
 
 pub(super) fn map(rng: &mut Rng) -> Value {
     let mut data = json!({});

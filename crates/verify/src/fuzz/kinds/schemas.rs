@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::fuzz::kinds::{odd, one};
+use crate::fuzz::pick::{odd, one};
 
 /// Sets some members of an object: each of those named is there or not.
 fn some(rng: &mut Rng, of: usize, members: &[(&str, &[Value])]) -> Value {

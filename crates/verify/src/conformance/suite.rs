@@ -1,0 +1,69 @@
+//! Every case, group by group.
+
+use crate::conformance::case::Case;
+use crate::conformance::{
+    access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
+    discovery, entrances, events, expressions, faults, finalizers, following, found, found_typed,
+    hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes,
+    patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors, services, shapes,
+    statuses, storage, stored_json, verbs, verdicts, versions, watches, workloads, writes,
+};
+
+/// Every case, group by group.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let groups = [
+        ("writes", writes::cases()),
+        ("versions", versions::cases()),
+        ("names", names::cases()),
+        ("metadata", metadata::cases()),
+        ("statuses", statuses::cases()),
+        ("patches", patches::cases()),
+        ("apply", apply::cases()),
+        ("managed", managed::cases()),
+        ("deletes", deletes::cases()),
+        ("finalizers", finalizers::cases()),
+        ("collections", collections::cases()),
+        ("lists", lists::cases()),
+        ("continuing", continuing::cases()),
+        ("selectors", selectors::cases()),
+        ("watches", watches::cases()),
+        ("following", following::cases()),
+        ("media", media::cases()),
+        ("discovery", discovery::cases()),
+        ("entrances", entrances::cases()),
+        ("hostile", hostile::cases()),
+        ("paths", paths::cases()),
+        ("namespaces", namespaces::cases()),
+        ("lifecycles", lifecycles::cases()),
+        ("collecting", collecting::cases()),
+        ("storage", storage::cases()),
+        ("events", events::cases()),
+        ("workloads", workloads::cases()),
+        ("pods", pods::cases()),
+        ("apps", apps::cases()),
+        ("jobs", jobs::cases()),
+        ("services", services::cases()),
+        ("nodes", nodes::cases()),
+        ("rbac_kinds", rbac_kinds::cases()),
+        ("custom", custom::cases()),
+        ("access", access::cases()),
+        ("reviews", reviews::cases()),
+        ("definitions", definitions::cases()),
+        ("shapes", shapes::cases()),
+        ("schemas", schemas::cases()),
+        ("rules", rules::cases()),
+        ("verdicts", verdicts::cases()),
+        ("expressions", expressions::cases()),
+        ("verbs", verbs::cases()),
+        ("kinds", kinds::cases()),
+        ("faults", faults::cases()),
+        ("found", found::cases()),
+        ("found_typed", found_typed::cases()),
+        ("stored_json", stored_json::cases()),
+    ];
+    let named = |(group, cases): (&'static str, Vec<Case>)| {
+        cases.into_iter().map(move |case| Case { group, ..case })
+    };
+    groups.into_iter().flat_map(named).collect()
+}

@@ -1,0 +1,32 @@
+//! Picks at random: one of a few, and JSON that nobody expects.
+
+use fastrand::Rng;
+use serde_json::{Value, json};
+
+/// One of a few.
+pub(super) fn one<T: Clone>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.usize(..of.len())].clone()
+}
+
+/// Something of the JSON that nobody expects there.
+pub(super) fn odd(rng: &mut Rng) -> Value {
+    one(
+        rng,
+        &[
+            json!(null),
+            json!(0),
+            json!(-1),
+            json!(1.5),
+            json!(true),
+            json!(""),
+            json!("x"),
+            json!([]),
+            json!({}),
+            json!(["x"]),
+            json!({ "a": 1 }),
+            json!([null]),
+            json!(4_294_967_296_i64),
+            json!("é\n"),
+        ],
+    )
+}
