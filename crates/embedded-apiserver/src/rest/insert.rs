@@ -161,7 +161,8 @@ pub(super) fn insert(
     }
     // Only the store looks at it, and a dry run does not get there. What is no version is none.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
-        return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
+        let why = "resourceVersion should not be set on objects to be created";
+        return Err(Status::unknown(why).warned(&strategy.warnings(&object, None)));
     }
     let key = Key::new(namespace.unwrap_or_default(), &name);
     if let Some(found) = transaction.get(&kind.storage, &key) {

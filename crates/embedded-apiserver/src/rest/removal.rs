@@ -12,7 +12,7 @@ use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::delete_options::{DeleteOptions, Preconditions};
 use crate::rest::guaranteed_update::Answer;
 use crate::rest::preconditions::unmet;
-use crate::rest::removal::mark::{mark, set_finalizers, waits};
+use crate::rest::removal::mark::{mark, set_finalizers, shortens, waits};
 use crate::rest::state::ApiState;
 use crate::rest::versions::shown;
 use crate::store::stored::{Key, NEXT, Stored};
@@ -102,9 +102,11 @@ pub(super) fn remove_object(
         strategy.mark_deleted(&mut new, options.propagation(), now);
         return Ok(Removal::Held(put(transaction, kind, &current, new, dry_run)));
     }
-    set_finalizers(kind, options, &old, &mut new);
     // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
     let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
+    if !waits(&old) || shortens(&old, asked) {
+        set_finalizers(kind, options, &old, &mut new);
+    }
     let grace = strategy.grace_period(&old, asked);
     let cleans_up = strategy.deletion() == Deletion::Cleanup && is_first;
     let held = !metadata::finalizers(&new).is_empty() || grace > 0 || cleans_up;

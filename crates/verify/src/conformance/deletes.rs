@@ -280,6 +280,39 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_delete_that_shortens_the_grace_period_says_anew_what_waits",
+            "A delete in the foreground, then one in the background: the finalizer goes only if the second asks for less time.",
+            async |t| {
+                let spec =
+                    json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
+                let pod = t
+                    .make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec }))
+                    .await?;
+                // A garbage collector waits for it, and leaves the finalizer alone.
+                let mut dependent = map("a", "v");
+                dependent["metadata"]["finalizers"] = json!(["example.com/held"]);
+                dependent["metadata"]["ownerReferences"] = json!([{
+                    "apiVersion": "v1", "kind": "Pod", "name": "p",
+                    "uid": text(&pod, "/metadata/uid"), "blockOwnerDeletion": true,
+                }]);
+                t.make(&t.maps(""), dependent).await?;
+                for (seconds, policy, held) in
+                    [(60, "Foreground", true), (60, "Background", true), (30, "Background", false)]
+                {
+                    let options =
+                        json!({ "gracePeriodSeconds": seconds, "propagationPolicy": policy });
+                    let pod = t.delete_with(&t.core("pods", "/p"), options).await?.is(200)?;
+                    let finalizers = if held { json!(["foregroundDeletion"]) } else { Value::Null };
+                    same(policy, pod["metadata"]["finalizers"].clone(), finalizers)?;
+                }
+                t.delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": 0 }))
+                    .await?
+                    .is(200)?;
+                let freed = json!({ "metadata": { "finalizers": null } });
+                t.merge(&t.maps("/a"), freed).await?.is(200).map(drop)
+            },
+        ),
+        case(
             "a_pod_has_at_least_a_second_to_end",
             "terminationGracePeriodSeconds -1 of a Pod is stored as 1.",
             async |t| {

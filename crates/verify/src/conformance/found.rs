@@ -342,17 +342,20 @@ fn writes() -> Vec<Case> {
         ),
         case(
             "finalizers_without_a_domain_are_only_warned_of",
-            "A custom object may have a finalizer without a domain, and is warned of it.",
+            "A custom object may have a finalizer without a domain, and is warned of it, also where it is refused for its version.",
             async |t| {
                 let mut object = widget("a", json!({}));
                 object["metadata"]["finalizers"] = json!(["bad"]);
-                let answer = t.post(&t.widgets(""), &object).await?;
-                answer.is(201)?;
                 let part = "prefer a domain-qualified finalizer name to avoid accidental conflicts";
-                holds(
-                    "it is warned of",
-                    answer.warnings().iter().any(|warning| warning.contains(part)),
-                )?;
+                for (version, status) in [("1", 500), ("", 201)] {
+                    object["metadata"]["resourceVersion"] = version.into();
+                    let answer = t.post(&t.widgets(""), &object).await?;
+                    answer.is(status)?;
+                    holds(
+                        "it is warned of",
+                        answer.warnings().iter().any(|warning| warning.contains(part)),
+                    )?;
+                }
                 t.merge(&t.widgets("/a"), json!({ "metadata": { "finalizers": null } }))
                     .await?
                     .is(200)

@@ -24,7 +24,7 @@ pub(super) fn set_finalizers(
     let says = options.says_what_waits()
         || (options.orphans_by_default(kind) && !marked)
         || kind.strategy().dependents() == Dependents::Unsupported;
-    if !says || waits(old) {
+    if !says {
         return;
     }
     let mut finalizers = metadata::finalizers(old);
@@ -39,8 +39,16 @@ pub(super) fn set_finalizers(
 
 /// Whether a grace period was given to an object.
 pub(super) fn waits(object: &Object) -> bool {
-    let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
-    given.unwrap_or(0) > 0
+    given(object).unwrap_or(0) > 0
+}
+
+/// Whether a delete asks for less time than was given: then its options count, as at the first.
+pub(super) fn shortens(object: &Object, asked: Option<i64>) -> bool {
+    asked.zip(given(object)).is_some_and(|(asked, given)| asked < given)
+}
+
+fn given(object: &Object) -> Option<i64> {
+    metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64)
 }
 
 pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
@@ -49,7 +57,7 @@ pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
         return;
     }
     let first = !metadata::is_being_deleted(object);
-    let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let given = given(object);
     let mut grace = grace;
     if first {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
