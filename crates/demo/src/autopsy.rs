@@ -12,8 +12,8 @@ use crate::plan::Plan;
 use crate::record::Record;
 use crate::replica;
 use crate::report::Report;
-use crate::serve::JUDGE;
 use crate::stage::Stage;
+use crate::users::JUDGE;
 
 /// Claims that are named.
 const NAMED: usize = 5;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::serve::{VISITOR, authorization, kubeconfig};
+use crate::users::{VISITOR, authorization, kubeconfig};
 use crate::venue::quoted;
 
 /// The variables that would send a replica's requests to a proxy, which does not reach this

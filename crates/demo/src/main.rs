@@ -5,11 +5,11 @@
 //! and [`act`] how it happens, [`evidence`] what is looked at, [`judge`] whether it went well
 //! (pure), [`report`] how that is said, [`autopsy`] what a late run waits for, [`logs`] which log
 //! lines concern a failure, [`keep`] the instructions of `--keep`. Around them: [`venue`] on which
-//! API server, [`serve`] that server's own process, [`replica`] the provisioner's, [`process`]
-//! children that never outlive us, [`stage`] all that was started and written and how it is taken
-//! away; [`writer`], [`obstacle`] and [`sabotage`] act; [`record`], [`watch`], [`history`],
-//! [`births`], [`disk`], [`requests`] and [`metrics`] observe; [`failover`] and [`figures`] count;
-//! [`progress`] shows; [`clock`] is the only one that reads a clock.
+//! API server, [`users`] who reaches it, [`serve`] that server's own process, [`replica`] the
+//! provisioner's, [`process`] children that never outlive us, [`stage`] all that was started and
+//! written and how it is taken away; [`writer`], [`obstacle`] and [`sabotage`] act; [`record`],
+//! [`watch`], [`history`], [`births`], [`disk`], [`requests`] and [`metrics`] observe; [`failover`]
+//! and [`figures`] count; [`progress`] shows; [`clock`] is the only one that reads a clock.
 
 mod cli;
 mod plan;
@@ -23,6 +23,7 @@ mod logs;
 mod keep;
 
 mod venue;
+mod users;
 mod serve;
 mod replica;
 mod process;

@@ -11,7 +11,7 @@ use crate::failover::Ending;
 use crate::keep::PROXIES;
 use crate::plan::CLASS;
 use crate::process::{Child, on_leash};
-use crate::serve;
+use crate::users;
 use crate::venue::Lease;
 
 /// The name in the class by which the provisioner knows its claims.
@@ -34,7 +34,7 @@ pub(crate) fn name(i: usize) -> String {
 /// provisioner's default.
 pub(crate) fn arguments(name: &str, dir: &Path, root: &Path, lease: Lease<'_>) -> Vec<String> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
-    let (kubeconfig, root) = (path(&serve::kubeconfig(dir, name)), path(root));
+    let (kubeconfig, root) = (path(&users::kubeconfig(dir, name)), path(root));
     let arguments = [
         "run",
         "--kubeconfig",

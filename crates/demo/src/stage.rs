@@ -25,7 +25,8 @@ use crate::process::Child;
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::replica::{self, Replica};
-use crate::serve::{self, Answer};
+use crate::serve::Answer;
+use crate::users;
 use crate::venue::{Engine, Lease, Venue};
 
 /// A server process that says nothing for so long while it starts is broken. An API server that
@@ -157,7 +158,7 @@ impl Stage {
 
     /// A client for one of the server's users.
     pub(crate) fn client(&self, user: &str) -> anyhow::Result<Client> {
-        let path = serve::kubeconfig(self.dir.path(), user);
+        let path = users::kubeconfig(self.dir.path(), user);
         let file = Kubeconfig::read_from(&path)?;
         // By hand: what reads a whole file also looks for a proxy in the environment, which is not
         // for this machine itself.

@@ -24,6 +24,7 @@ use crate::location::Location;
 use crate::marker::Marker;
 use crate::names::{RETAINED_FOLDER, STATE_FOLDER, TERM_FILE};
 
+mod check_mounts;
 mod error;
 mod look;
 mod make;

@@ -6,9 +6,10 @@ use std::future::Future;
 
 use crate::clock::Moment;
 use crate::driver::{Ended, Release};
-use crate::elector::{LeaderElector, Outcome};
+use crate::elector::LeaderElector;
 use crate::leadership::Leadership;
 use crate::pause::Pauses;
+use crate::shared::Outcome;
 use crate::standing::{Leaving, Stood};
 
 /// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what

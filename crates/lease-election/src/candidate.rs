@@ -1,13 +1,11 @@
 //! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no
 //! clock, no I/O, no waiting. The driver does what it says.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::clock::Moment;
-use crate::config::Config;
 use crate::decide::Step;
 use crate::decide::coordinated::is_grant;
 use crate::draws::fraction;
@@ -27,6 +25,7 @@ mod late;
 mod missing;
 mod pending;
 mod remains;
+mod state;
 mod succession;
 mod times;
 mod vacancy;
@@ -34,144 +33,13 @@ mod vacancy;
 pub(crate) mod outlook;
 
 pub(crate) use deeds::{Action, Manner, News, Purpose, Read, Tenure, Write};
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Role {
-    Standby,
-    Leading(Tenure),
-    /// The work has ended; the lease is to be given back.
-    Leaving,
-}
+pub(crate) use state::Candidate;
+use state::{ORIGIN, Role};
 
 /// From one grant that is given back to the next.
 const DECLINES: Duration = Duration::from_secs(1);
 
-/// How far the times that are written may run ahead of the wall clock.
-const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Candidate {
-    config: Arc<Config>,
-    manner: Manner,
-    /// Since when the controller knows this candidate.
-    stands_from: Moment,
-    /// Whether nobody was elected for so long that nobody is taken to elect.
-    unelected: bool,
-    /// Since when no controller's hand is seen on the Lease, however often it changes, if none is.
-    untouched_from: Moment,
-    /// Until then the one whose lease the controller took away may act, as far as this candidate
-    /// has seen.
-    claim_not_before: Moment,
-    /// The grant that is known, if somebody may have led before it whom the watch has not told of
-    /// yet.
-    unproven: Option<succession::Unproven>,
-    /// The next event of the watch need not follow on what is known.
-    leaps: bool,
-    /// The time in the last grant, and when that was seen: what the server's clock said.
-    servers: Option<(Timestamp, Moment)>,
-    /// After a grant that was given back.
-    decline_not_before: Moment,
-    /// When the Lease was seen to go.
-    went: Moment,
-    /// The first part of every write's id: no other elector has it.
-    writer: String,
-    serial: u64,
-    random: u64,
-    role: Role,
-    /// Of the work of a term that was not wound up within it.
-    remains: remains::Remains,
-    /// It is not to take the lease for now.
-    barred: bool,
-    /// Whom the next release names; empty for nobody.
-    successor: String,
-    observation: Observation,
-    /// How often the observation changed.
-    changes: u64,
-    /// The record of our last write that is known to have been applied, unless another wrote after
-    /// it.
-    own: Option<Record>,
-    /// The time in our last write that was applied, or of which a part may have been.
-    last_time: Option<Timestamp>,
-    /// Until then nobody else can have taken the lease that our last write got.
-    undisputed_until: Moment,
-    /// The version known is that of another record as well, which was known before.
-    reissued: bool,
-    /// The last state known of the Lease that is gone: what is older is no news.
-    gone: Option<StoredLease>,
-    /// Another may have made the Lease since it was seen to be absent: one was in the way, or
-    /// nothing was heard for long.
-    another_made_it: bool,
-    /// Writes that may or may not have been applied, or were refused, oldest first.
-    pending: Vec<Write>,
-    /// Has seen nothing of the Lease yet.
-    is_cold: bool,
-    /// What the application's assumptions say of the Lease, if it makes any.
-    vacancy: Option<vacancy::Vacancy>,
-    /// Acquisitions that came too late.
-    late: late::Late,
-    must_read: bool,
-    read_not_before: Moment,
-    write_not_before: Moment,
-    /// Until then the server asked to be left alone, and has answered nothing since.
-    silent_until: Moment,
-    last_heard: Moment,
-    /// When there was no Lease for sure, or but a half of one: by an answer that was asked for
-    /// then, or by the news that it is gone.
-    absent_at: Moment,
-    /// Failed reads in a row.
-    failed_reads: u32,
-    /// Since a write was last seen to succeed, one's own or another's.
-    failed_writes: u32,
-}
-
-const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
-
 impl Candidate {
-    pub(crate) fn new(config: &Config, seed: u64) -> Self {
-        let mut candidate = Self {
-            config: Arc::new(config.clone()),
-            manner: Manner::Free,
-            stands_from: ORIGIN,
-            unelected: false,
-            untouched_from: ORIGIN,
-            claim_not_before: ORIGIN,
-            unproven: None,
-            leaps: false,
-            servers: None,
-            decline_not_before: ORIGIN,
-            went: ORIGIN,
-            writer: String::new(),
-            serial: 0,
-            random: seed,
-            role: Role::Standby,
-            remains: remains::Remains::Nothing,
-            barred: false,
-            successor: String::new(),
-            observation: Observation::Unknown,
-            changes: 0,
-            own: None,
-            last_time: None,
-            undisputed_until: ORIGIN,
-            reissued: false,
-            gone: None,
-            another_made_it: false,
-            pending: Vec::new(),
-            is_cold: true,
-            vacancy: None,
-            late: late::Late::default(),
-            must_read: false,
-            read_not_before: ORIGIN,
-            write_not_before: ORIGIN,
-            silent_until: ORIGIN,
-            last_heard: ORIGIN,
-            absent_at: ORIGIN,
-            failed_reads: 0,
-            failed_writes: 0,
-        };
-        candidate.writer = format!("{:016x}", candidate.draw());
-        candidate
-    }
-
     pub(crate) fn writer(&self) -> &str {
         &self.writer
     }

@@ -10,9 +10,10 @@ use futures::future::BoxFuture;
 
 use crate::clock::TokioClock;
 use crate::config::Config;
-use crate::elector::{LeaderElector, Outcome};
+use crate::elector::LeaderElector;
 use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
+use crate::shared::Outcome;
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::{Version, compare_resource_versions};
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures::Stream;
@@ -16,84 +16,20 @@ use crate::driver::{self, Account, Ended};
 use crate::evidence::HolderEvidence;
 use crate::leadership::Leadership;
 use crate::lent::Home;
-use crate::liveness::{Liveness, WorkLease};
+use crate::liveness::Liveness;
 use crate::maintenance::Maintenance;
+use crate::shared::{Outcome, Shared};
 use crate::standing::{Standing, Stood};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
-use crate::term::Term;
-use crate::warm_up::WarmUps;
+use crate::warm_up::WarmUp;
 use crate::watchdog::{Watch, Watchdog, WatchdogError};
-
-/// How a campaign ended.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Outcome<R> {
-    /// The work ended while its term went on, by itself or after a stop. The lease was given back,
-    /// if the elector does that ([`release_on_stop`](crate::ConfigBuilder::release_on_stop))
-    /// and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says
-    /// whether, [`Stats::failed_releases`] counts when not).
-    Finished(R),
-    /// The term ended first, then the work.
-    Lost(R),
-    /// The term ended, or the drain time-out passed, and the work did not return within its margin:
-    /// it was dropped. The lease was not given back.
-    Aborted,
-    /// The elector was stopped before it led.
-    NeverLed,
-}
 
 /// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same
 /// elector.
 #[derive(Clone)]
 pub struct LeaderElector {
     shared: Arc<Shared>,
-}
-
-/// What the handle, the driver and the health check share.
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    pub(crate) store: Arc<dyn LeaseStore>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) counters: Arc<Counters>,
-    pub(crate) leader: watch::Sender<Option<String>>,
-    pub(crate) stop: watch::Sender<bool>,
-    pub(crate) maintenance: Maintenance,
-    pub(crate) warm_ups: watch::Sender<WarmUps>,
-    pub(crate) work: Arc<WorkLease>,
-    pub(crate) term: Mutex<Option<Arc<Term>>>,
-    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that
-    /// runs.
-    pub(crate) candidate: Arc<RunLock<Candidate>>,
-    /// Held by the work of a term until its last step: where a runtime goes away with its tasks,
-    /// the work may outlive the run it belongs to.
-    pub(crate) at_work: Arc<RunLock<()>>,
-    pub(crate) watchdog: OnceLock<Arc<Watch>>,
-    pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
-    /// Its part in coordinated election, if it takes part.
-    pub(crate) standing: Option<Arc<Standing>>,
-}
-
-impl Shared {
-    /// The term under way, over or not.
-    pub(crate) fn term(&self) -> Option<Arc<Term>> {
-        self.term.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Whether it is ready to lead.
-    fn is_warm(&self) -> bool {
-        self.warm_ups.borrow().cold_until(self.clock.now()).is_none()
-    }
-
-    /// Whether it is not to campaign for now.
-    pub(crate) fn is_barred(&self) -> bool {
-        self.maintenance.is_on() || !self.is_warm()
-    }
-
-    /// By the clock.
-    fn is_leading(&self) -> bool {
-        self.term().is_some_and(|term| term.is_valid())
-    }
 }
 
 impl LeaderElector {
@@ -306,6 +242,37 @@ impl LeaderElector {
     #[must_use]
     pub fn maintenance(&self) -> Maintenance {
         self.shared.maintenance.clone()
+    }
+
+    /// Asks for time to get ready (caches that are filled, connections that are opened) beside
+    /// another leader: while the guard lives, and for `patience` at most, this elector
+    /// campaigns for no lease. It follows who leads, and others that are warm take the lease
+    /// meanwhile. Where nobody is, the first to be warm leads, or the first to be out of
+    /// patience: a cold leader is better than none for ever. (In a coordinated election that nobody
+    /// elects in, half a minute later.)
+    ///
+    /// `patience` counts from this call. Several guards are waited for together, each for its own
+    /// time. Unlike [`maintenance`](Self::maintenance) it ends no term; one of which the
+    /// acquisition was sent already may begin.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore};
+    /// # async fn fill_caches() {}
+    /// # async fn lead(elector: LeaderElector) {
+    /// let warm_up = elector.warm_up(Duration::from_secs(60));
+    /// tokio::spawn(async move {
+    ///     fill_caches().await;
+    ///     drop(warm_up); // Also if it panics.
+    /// });
+    /// elector.run_forever(|leadership| async move { /* … */ }).await;
+    /// # }
+    /// ```
+    #[doc(alias = "Warmup")]
+    #[doc(alias = "EnableWarmup")]
+    pub fn warm_up(&self, patience: Duration) -> WarmUp {
+        let until = self.shared.clock.now().after(patience);
+        WarmUp::begin(&self.shared.warm_ups, until)
     }
 
     /// Whether a stop was asked for.

@@ -31,6 +31,7 @@ mod standing;
 mod coordinated;
 mod feed;
 mod observer;
+mod shared;
 mod driver;
 mod platform;
 mod term;
@@ -58,7 +59,7 @@ pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
 pub use coordinated::{Coordination, Strategy, WithoutApi};
 pub use decide::{Step, decide};
 pub use driver::Release;
-pub use elector::{LeaderElector, Outcome, StopHandle};
+pub use elector::{LeaderElector, StopHandle};
 pub use error::{ConfigError, StoreError};
 pub use evidence::HolderEvidence;
 #[cfg(feature = "kube")]
@@ -77,6 +78,7 @@ pub use planted::PLANTED_BUGS;
 #[cfg(feature = "kube")]
 pub use pod_evidence::PodEvidence;
 pub use record::{Record, StoredLease};
+pub use shared::Outcome;
 pub use standing::Candidacy;
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};

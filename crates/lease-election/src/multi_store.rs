@@ -17,10 +17,11 @@ use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::{FenceToken, Version};
 
 mod gone;
+mod half;
 mod halves;
 mod order;
 use gone::Gone;
-use halves::{Attempt, Half, Halves};
+use half::{Attempt, Half, Halves};
 
 /// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that
 /// know either of the two.

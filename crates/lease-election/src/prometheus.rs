@@ -11,8 +11,9 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 
-use crate::elector::{LeaderElector, Shared};
+use crate::elector::LeaderElector;
 use crate::latency::Latency;
+use crate::shared::Shared;
 use crate::status::{Counters, Failures, Losses, Stats};
 
 type Label = (&'static str, String);

@@ -1,56 +1,26 @@
 //! Warm-up: a standby that is not ready to lead yet. The guard alone; what it does to a campaign is
 //! the driver's.
 
-use std::time::Duration;
-
 use tokio::sync::watch;
 
 use crate::clock::Moment;
-use crate::elector::LeaderElector;
 
-impl LeaderElector {
-    /// Asks for time to get ready (caches that are filled, connections that are opened) beside
-    /// another leader: while the guard lives, and for `patience` at most, this elector
-    /// campaigns for no lease. It follows who leads, and others that are warm take the lease
-    /// meanwhile. Where nobody is, the first to be warm leads, or the first to be out of
-    /// patience: a cold leader is better than none for ever. (In a coordinated election that nobody
-    /// elects in, half a minute later.)
-    ///
-    /// `patience` counts from this call. Several guards are waited for together, each for its own
-    /// time. Unlike [`maintenance`](Self::maintenance) it ends no term; one of which the
-    /// acquisition was sent already may begin.
-    ///
-    /// ```
-    /// # use std::time::Duration;
-    /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore};
-    /// # async fn fill_caches() {}
-    /// # async fn lead(elector: LeaderElector) {
-    /// let warm_up = elector.warm_up(Duration::from_secs(60));
-    /// tokio::spawn(async move {
-    ///     fill_caches().await;
-    ///     drop(warm_up); // Also if it panics.
-    /// });
-    /// elector.run_forever(|leadership| async move { /* … */ }).await;
-    /// # }
-    /// ```
-    #[doc(alias = "Warmup")]
-    #[doc(alias = "EnableWarmup")]
-    pub fn warm_up(&self, patience: Duration) -> WarmUp {
-        let shared = self.shared();
-        let until = shared.clock.now().after(patience);
-        let mut id = 0;
-        shared.warm_ups.send_modify(|held| id = held.add(until));
-        WarmUp { id, warm_ups: shared.warm_ups.clone() }
-    }
-}
-
-/// Keeps a [`LeaderElector`] from campaigning until it is dropped: see
-/// [`warm_up`](LeaderElector::warm_up).
+/// Keeps a [`LeaderElector`](crate::LeaderElector) from campaigning until it is dropped: see
+/// [`warm_up`](crate::LeaderElector::warm_up).
 #[must_use = "dropped at once it keeps nobody from leading"]
 #[derive(Debug)]
 pub struct WarmUp {
     id: u64,
     warm_ups: watch::Sender<WarmUps>,
+}
+
+impl WarmUp {
+    /// Keeps it until then at most.
+    pub(crate) fn begin(warm_ups: &watch::Sender<WarmUps>, until: Moment) -> Self {
+        let mut id = 0;
+        warm_ups.send_modify(|held| id = held.add(until));
+        Self { id, warm_ups: warm_ups.clone() }
+    }
 }
 
 impl Drop for WarmUp {

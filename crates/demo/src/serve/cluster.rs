@@ -14,14 +14,15 @@ use kube::api::{ListParams, PostParams};
 use kube::config::{Kubeconfig, KubeconfigError};
 use kube::{Api, Client, ResourceExt};
 
-use super::client::{chain, why};
+use super::answer::{Answer, say};
+use super::client::{chain, client, version, why};
+use super::front::{address, close, listening, present, proxy};
+use super::gone::{Gone, end};
 use super::sweep::sweep;
-use super::{
-    Answer, Gone, User, address, client, close, end, listening, present, proxy, say, version,
-};
 use crate::cli::ServeOptions;
 use crate::plan::{CLASS, is_our_volume};
 use crate::replica::PROVISIONER;
+use crate::users::User;
 use crate::venue::{Cluster, RUN_LABEL};
 
 /// A cluster that does not answer within this time is not there.

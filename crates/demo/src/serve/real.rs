@@ -10,11 +10,13 @@ use control_plane::{Assets, Component, ControlPlane, Progress};
 use kube::config::Kubeconfig;
 use serde_json::json;
 
-use super::{
-    Gone, User, address, client, close, doing, end, listening, present, proxy, token, version,
-};
+use super::answer::doing;
+use super::client::{client, version};
+use super::front::{address, close, listening, present, proxy};
+use super::gone::{Gone, end};
 use crate::cli::ServeOptions;
 use crate::clock;
+use crate::users::{User, token};
 
 /// What the provisioner's users apply, as it is: these roles must be enough.
 const MANIFESTS: [&str; 4] = [

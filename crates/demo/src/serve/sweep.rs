@@ -11,8 +11,8 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
+use super::answer::doing;
 use super::client::why;
-use super::doing;
 use crate::clock;
 use crate::plan::{CLASS, is_our_volume};
 use crate::venue::{RUN_LABEL, prefix};

@@ -8,9 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-use super::term::TermRecord;
 use super::{DirectoryError, Root, Trouble, open_root, walk};
-use crate::fence::Term;
 use crate::marker::Fence;
 use crate::names::{RESTORED_FILE, STATE_FOLDER};
 
@@ -59,26 +57,6 @@ impl Root {
             None => Ok(()),
             Some(why) => Err(DirectoryError::new(Trouble::Paused, Path::new(""), why)),
         }
-    }
-
-    /// Compares the server's present revision with the greatest that this root has seen, and keeps
-    /// the greater one.
-    ///
-    /// # Errors
-    /// When the disk refuses or the term is over.
-    pub fn compare_revision(&self, revision: u64, term: &Term) -> Result<(), DirectoryError> {
-        let Some(record) = self.read_term()? else { return Ok(()) };
-        self.check(term, self.path())?;
-        if revision < record.seen {
-            self.pause(&format!(
-                "the API server is at revision {revision} and was at {}",
-                record.seen
-            ))?;
-        }
-        if revision == record.seen {
-            return Ok(());
-        }
-        self.write_term(&TermRecord { seen: revision, ..record })
     }
 
     /// Notes that nothing may be removed. Durable when it returns.

@@ -122,7 +122,27 @@ impl Root {
         self.write_term(&TermRecord { owner: owner.clone(), fence, seen })
     }
 
-    pub(super) fn write_term(&self, record: &TermRecord) -> Result<(), DirectoryError> {
+    /// Compares the server's present revision with the greatest that this root has seen, and keeps
+    /// the greater one.
+    ///
+    /// # Errors
+    /// When the disk refuses or the term is over.
+    pub fn compare_revision(&self, revision: u64, term: &Term) -> Result<(), DirectoryError> {
+        let Some(record) = self.read_term()? else { return Ok(()) };
+        self.check(term, self.path())?;
+        if revision < record.seen {
+            self.pause(&format!(
+                "the API server is at revision {revision} and was at {}",
+                record.seen
+            ))?;
+        }
+        if revision == record.seen {
+            return Ok(());
+        }
+        self.write_term(&TermRecord { seen: revision, ..record })
+    }
+
+    fn write_term(&self, record: &TermRecord) -> Result<(), DirectoryError> {
         self.step_io("record-term", &self.state_path(TERM_FILE), || {
             write_record(self.path(), record)
         })

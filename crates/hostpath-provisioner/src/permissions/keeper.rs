@@ -8,7 +8,6 @@ use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use kube::Client;
-use kube::client::ClientBuilder;
 use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -19,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::ledger::{Changes, Ledger};
 use super::review::{Review, TheLease, review};
-use super::{NoticeRefusalsLayer, PERMISSIONS, Permission, Scope};
+use super::{PERMISSIONS, Permission, Scope};
 
 /// How often the server is asked while something is missing.
 const UNEASY: Duration = Duration::from_secs(3);
@@ -101,20 +100,6 @@ impl Permissions {
             "Whether the API server does not grant a permission that the program needs",
             self.shared.gauges.clone(),
         );
-    }
-
-    /// What notices refusals, for a client's service.
-    #[must_use]
-    pub fn layer(&self) -> NoticeRefusalsLayer {
-        NoticeRefusalsLayer::new(self.clone())
-    }
-
-    /// A client that notices refusals.
-    ///
-    /// # Errors
-    /// As `kube::Client::try_from`: certificates that cannot be read.
-    pub fn client(&self, cluster: kube::Config) -> Result<Client, kube::Error> {
-        Ok(ClientBuilder::try_from(cluster)?.with_layer(&self.layer()).build())
     }
 
     /// What is known to be missing, in the order of [`PERMISSIONS`].

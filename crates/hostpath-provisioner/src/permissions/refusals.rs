@@ -7,20 +7,32 @@ use std::task::{Context, Poll};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use http::{Request, Response, StatusCode};
+use kube::Client;
+use kube::client::ClientBuilder;
 use tower::{Layer, Service};
 
 use super::{Permission, Permissions};
+
+impl Permissions {
+    /// What notices refusals, for a client's service.
+    #[must_use]
+    pub fn layer(&self) -> NoticeRefusalsLayer {
+        NoticeRefusalsLayer { permissions: self.clone() }
+    }
+
+    /// A client that notices refusals.
+    ///
+    /// # Errors
+    /// As `kube::Client::try_from`: certificates that cannot be read.
+    pub fn client(&self, cluster: kube::Config) -> Result<Client, kube::Error> {
+        Ok(ClientBuilder::try_from(cluster)?.with_layer(&self.layer()).build())
+    }
+}
 
 /// Puts [`NoticeRefusals`] around a client's service; see [`Permissions::layer`].
 #[derive(Clone)]
 pub struct NoticeRefusalsLayer {
     permissions: Permissions,
-}
-
-impl NoticeRefusalsLayer {
-    pub(super) fn new(permissions: Permissions) -> Self {
-        Self { permissions }
-    }
 }
 
 impl fmt::Debug for NoticeRefusalsLayer {

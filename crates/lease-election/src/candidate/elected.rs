@@ -3,7 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Candidate, Manner, Role};
+use super::Manner;
+use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
     Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated,

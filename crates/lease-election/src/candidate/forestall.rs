@@ -1,7 +1,8 @@
 //! Forestall: what a candidate that is not to lead any more may do about an acquisition of which it
 //! does not know what became.
 
-use super::{Candidate, Purpose, Role, Write};
+use super::state::{Candidate, Role};
+use super::{Purpose, Write};
 use crate::clock::Moment;
 use crate::decide::Step;
 use crate::observation::Observation;

@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::remains::Remains;
-use super::{Candidate, Manner, News, ORIGIN, Purpose, Role, Tenure, Write, fraction};
+use super::state::{Candidate, ORIGIN, Remains, Role};
+use super::{Manner, News, Purpose, Tenure, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::decide::runs_out;
+use crate::draws::fraction;
 use crate::loss::Loss;
 use crate::observation::Observation;
 use crate::planted::planted;

@@ -3,18 +3,10 @@
 //! go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for
 //! ever.
 
-use super::{Candidate, Manner, Role};
+use super::Manner;
+use super::state::{Candidate, Late, ORIGIN, Role};
 use crate::clock::Moment;
 use crate::config::MAX_RANK;
-
-/// The acquisitions in a row that came too late.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Late {
-    in_a_row: u32,
-    not_before: Option<Moment>,
-    /// Since when the lease had been anybody's before the first of them after the last term.
-    vacant_since: Option<Moment>,
-}
 
 impl Candidate {
     /// An acquisition is found to have been applied when its hold had run out; the lease had been
@@ -78,6 +70,6 @@ impl Candidate {
 
     /// From when on it may acquire again, out of politeness.
     pub(super) fn late_until(&self) -> Moment {
-        self.late.not_before.unwrap_or(super::ORIGIN)
+        self.late.not_before.unwrap_or(ORIGIN)
     }
 }

@@ -1,7 +1,7 @@
 //! Missing: a Lease that was not there, or one half of a Lease in two stores. That is believed for
 //! a while only: another may have made it, and led, and it was deleted again, all of it unseen.
 
-use super::Candidate;
+use super::state::Candidate;
 use crate::clock::Moment;
 use crate::observation::Observation;
 use crate::record::StoredLease;

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::remains::Remains;
-use super::{Candidate, Manner, ORIGIN, Read, Role, Tenure, Write};
+use super::state::{Candidate, ORIGIN, Remains, Role};
+use super::{Manner, Read, Tenure, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::{SILENCE, SILENCE_UNTOUCHED};
 use crate::observation::Observation;

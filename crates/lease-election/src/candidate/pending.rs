@@ -1,7 +1,8 @@
 //! Pending: the writes that may turn out to have been applied: how many are remembered, and for how
 //! long a create is one's own.
 
-use super::{Candidate, Write};
+use super::Write;
+use super::state::Candidate;
 use crate::clock::Moment;
 
 /// So many are remembered; an older one that is applied after all is then taken for a stranger's,

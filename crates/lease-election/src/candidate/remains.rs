@@ -3,20 +3,9 @@
 
 use std::time::Duration;
 
-use super::{Candidate, ORIGIN, Role};
+use super::state::{Candidate, ORIGIN, Remains, Role};
 use crate::clock::Moment;
 use crate::observation::Observation;
-
-/// What may be left of the work of all terms so far.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Remains {
-    /// Each was wound up within its term, or long ago.
-    Nothing,
-    /// A term ended before its work did, and that may go on.
-    Work,
-    /// That work is gone; what it sent may land until then.
-    Requests(Moment),
-}
 
 impl Candidate {
     /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did

@@ -1,21 +1,12 @@
 //! Succession: whether a grant is known to follow on the record known before it, or somebody may
 //! have led in between, unseen.
 
-use super::Candidate;
+use super::state::{Candidate, Unproven};
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 use crate::version::Version;
-
-/// A grant that was met, of which is not known yet what was before it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Unproven {
-    /// What was known when it was met.
-    pub(super) before: StoredLease,
-    /// Until then one may act who led in between.
-    until: Moment,
-}
 
 impl Candidate {
     /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before

@@ -1,10 +1,14 @@
 //! The protocol, step by step, without a clock or a server: call sequences of client-go's tests,
 //! and what any input may not do.
 
+use std::sync::Arc;
+
+use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::pending::MAX_PENDING;
 use super::*;
+use crate::config::Config;
 use crate::version::Version;
 
 mod coordinated;

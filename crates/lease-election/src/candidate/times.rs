@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Candidate, FARTHEST_AHEAD, Role};
+use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::draws::{draw, fraction};
 use crate::error::StoreError;
 use crate::record::to_micros;
+
+/// How far the times that are written may run ahead of the wall clock.
+const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
 impl Candidate {
     /// When to try again after so many failures in a row: a leader at its pace, all others soon and

@@ -6,19 +6,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Candidate;
+use super::state::{Candidate, Vacancy};
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
-
-/// A version of the Lease whose holder is taken to be gone, and from when on.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Vacancy {
-    version: Version,
-    from: Moment,
-}
 
 impl Candidate {
     /// After news: judges the first Lease that this candidate sees by the wall clock, if it is

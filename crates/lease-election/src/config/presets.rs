@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::ConfigBuilder;
+use super::builder::ConfigBuilder;
 
 impl ConfigBuilder {
     /// Short terms for fast fail-over: 5 s leases, renewals each second, 0.9 s for a request and 1

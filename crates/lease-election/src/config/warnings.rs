@@ -56,6 +56,14 @@ pub enum ConfigWarning {
     },
 }
 
+impl Config {
+    /// What may be used, and is seldom meant.
+    /// [`ConfigBuilder::build`](crate::ConfigBuilder::build) logs each of them.
+    pub fn warnings(&self) -> Vec<ConfigWarning> {
+        of(self)
+    }
+}
+
 impl fmt::Display for ConfigWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -96,7 +104,7 @@ const THIN: Duration = Duration::from_millis(100);
 /// What a server that is well, and far away or busy, may take for a write.
 const PROMPT: Duration = Duration::from_millis(250);
 
-pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
+fn of(config: &Config) -> Vec<ConfigWarning> {
     let mut warnings = Vec::new();
     let attempts = config.attempts_per_hold();
     if attempts < 3 {

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::announcement::Announcement;
-use crate::elector::Shared;
+use crate::shared::Shared;
 
 /// A panic of the store ends here: what is told is for people, and the lease is to be given back
 /// all the same.

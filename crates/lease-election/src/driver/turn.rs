@@ -8,12 +8,12 @@ use tokio::sync::watch;
 
 use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
 use crate::clock::{Clock, Moment};
-use crate::elector::Shared;
 use crate::error::StoreError;
 use crate::evidence::Inquiry;
 use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
 use crate::record::StoredLease;
+use crate::shared::Shared;
 use crate::standing::Candidacy;
 
 /// The answer to the request under way.

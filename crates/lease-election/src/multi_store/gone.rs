@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::halves::{Attempt, Half, Halves};
+use super::half::{Attempt, Half, Halves};
 use crate::record::{Record, StoredLease};
 
 /// What is remembered of both halves.

@@ -1,66 +1,17 @@
 //! Halves: what two leases say together, and how their versions are one. Pure: no store is asked
 //! here.
 
-use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::gone::Gone;
+use super::half::{Attempt, Half, Halves};
 use crate::error::StoreError;
 use crate::planted::planted;
 use crate::record::{Record, StoredLease, UNKNOWN_HOLDER};
-use crate::version::{Version, compare_resource_versions};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Half {
-    Primary,
-    Secondary,
-}
-
-/// The two halves as far as they are there.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Halves {
-    pub(super) primary: Option<StoredLease>,
-    pub(super) secondary: Option<StoredLease>,
-}
-
-/// A write of this store that was sent, of which perhaps only one half was made.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Attempt {
-    pub(super) record: Record,
-    /// What it was to replace.
-    pub(super) halves: Halves,
-    /// What that said as a whole.
-    pub(super) before: Record,
-    /// The half that was sent first: unless that was made the other was not sent.
-    pub(super) first: Half,
-    /// How often what it has left to do was tried.
-    pub(super) tries: u32,
-}
-
-impl Half {
-    pub(super) const BOTH: [Self; 2] = [Self::Primary, Self::Secondary];
-
-    pub(super) const fn other(self) -> Self {
-        match self {
-            Self::Primary => Self::Secondary,
-            Self::Secondary => Self::Primary,
-        }
-    }
-}
-
-impl Attempt {
-    /// Whether it was to make this half.
-    pub(super) fn makes(&self, half: Half) -> bool {
-        self.halves.get(half).is_none()
-    }
-}
+use crate::version::Version;
 
 impl Halves {
-    pub(super) fn are_whole(&self) -> bool {
-        self.primary.is_some() && self.secondary.is_some()
-    }
-
     /// Both versions as one; `None` if there is neither half. That of a missing half is how often
     /// it went.
     pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
@@ -134,64 +85,6 @@ impl Halves {
         // Not whom they name, also if it is one: it need not have been he who led last, and that he
         // is gone says nothing.
         Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
-    }
-
-    /// The newest of these writes of which one half is made, and that half.
-    pub(super) fn half_made<'a>(
-        &self,
-        attempts: &'a VecDeque<Attempt>,
-    ) -> Option<(&'a Attempt, Half)> {
-        attempts.iter().rev().find_map(|attempt| Some((attempt, self.half_made_of(attempt)?)))
-    }
-
-    /// The half that is of this write, if the other is as it was before.
-    fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
-        // The mark alone says nothing: client-go keeps the annotations that it finds, ours among
-        // them, beside a record of its own.
-        let is_of = |half| self.get(half).is_some_and(|lease| lease.record == attempt.record);
-        // A label makes a new version of what it was before.
-        let is_still = |half| match (self.get(half), attempt.halves.get(half)) {
-            (Some(lease), Some(before)) => {
-                lease.version.uid == before.version.uid && lease.record == before.record
-            }
-            (lease, before) => lease.is_none() && before.is_none(),
-        };
-        // Whichever is written first, the event of the other may come before.
-        Half::BOTH.into_iter().find(|half| is_of(*half) && is_still(half.other()))
-    }
-
-    /// Takes in a state of one half, unless a later one is known. Whether it was news.
-    pub(super) fn see(&mut self, half: Half, lease: StoredLease) -> bool {
-        let known = self.half(half);
-        let is_later = known.as_ref().is_none_or(|known| {
-            let order = compare_resource_versions(
-                &lease.version.resource_version,
-                &known.version.resource_version,
-            );
-            !matches!(order, Some(Ordering::Less | Ordering::Equal))
-        });
-        if is_later {
-            *known = Some(lease);
-        }
-        is_later
-    }
-
-    pub(super) fn forget(&mut self, half: Half) {
-        *self.half(half) = None;
-    }
-
-    pub(super) const fn get(&self, half: Half) -> Option<&StoredLease> {
-        match half {
-            Half::Primary => self.primary.as_ref(),
-            Half::Secondary => self.secondary.as_ref(),
-        }
-    }
-
-    fn half(&mut self, half: Half) -> &mut Option<StoredLease> {
-        match half {
-            Half::Primary => &mut self.primary,
-            Half::Secondary => &mut self.secondary,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::halves::{Attempt, Half, Halves};
+use super::half::{Attempt, Half, Halves};
 
 /// To take the lease, or to keep it: the half that we were `forbidden` to write, or else the one
 /// that a write of ours has not made yet: who may not write that, or cannot, leaves the other to

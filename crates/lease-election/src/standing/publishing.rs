@@ -10,7 +10,7 @@ use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Board, Candidacy, Publish};
+use super::board::{Board, Candidacy, Publish};
 use crate::error::StoreError;
 use crate::status::Counters;
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::*;
+use crate::error::StoreError;
 
 /// With a publisher that counts its lives, and ends when it is not wanted.
 fn standing() -> (Arc<Standing>, Arc<AtomicU32>) {

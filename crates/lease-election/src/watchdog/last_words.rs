@@ -8,13 +8,11 @@ use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::Overdue;
-
 /// As long as it may be to enter a pipe in one piece on every system.
 const LONGEST: usize = 512;
 
 /// Says why the process ends, if somebody listens, and ends it.
-pub(super) fn abort(overdue: &Overdue) -> ! {
+pub(super) fn abort(overdue: &dyn fmt::Display) -> ! {
     let mut buffer = [0; LONGEST];
     let line = line(&mut buffer, overdue);
     write_if_it_fits(rustix::stdio::stderr(), line);

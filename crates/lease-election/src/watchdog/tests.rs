@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use super::timer::Timer;
 use super::*;
 use crate::clock::{Sleep, TokioClock};
-use crate::elector::{LeaderElector, Outcome};
+use crate::elector::LeaderElector;
 use crate::memory_store::{Fault, MemoryLeaseStore, Verb};
+use crate::shared::Outcome;
 
 /// Tokio's clock, as if it were the boot clock.
 #[derive(Clone, Copy, Debug)]

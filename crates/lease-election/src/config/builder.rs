@@ -1,0 +1,371 @@
+//! Builder: a configuration in the making, and what is checked before it is one.
+
+use std::time::Duration;
+
+#[cfg(feature = "kube")]
+use super::names::host;
+use super::names::{check_identity, check_name, default_identity};
+#[cfg(feature = "kube")]
+use super::random::random;
+use super::{Config, MAX_LEASE, MAX_RANK, attempts};
+use crate::error::ConfigError;
+
+impl Config {
+    /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s,
+    /// 3 s for a request and 2 s to stop. Other times that go together:
+    /// [`fast`](ConfigBuilder::fast),
+    /// [`client_go_compatible`](ConfigBuilder::client_go_compatible).
+    pub fn builder(namespace: impl Into<String>, name: impl Into<String>) -> ConfigBuilder {
+        ConfigBuilder {
+            namespace: namespace.into(),
+            name: name.into(),
+            identity: None,
+            lease_duration: Duration::from_secs(15),
+            renew_interval: Duration::from_secs(2),
+            request_timeout: Duration::from_secs(3),
+            stop_margin: Duration::from_secs(2),
+            drift_ppm: 500,
+            takeover_jitter: Duration::from_millis(200),
+            rank: None,
+            hand_over_wait: Duration::from_secs(1),
+            drain_timeout: Duration::from_secs(30),
+            foreign_lease_cap: MAX_LEASE,
+            release_on_stop: true,
+            wait_after_deletion: true,
+            wall_clock_bound: None,
+        }
+    }
+}
+
+/// A configuration in the making. Each method replaces one value; [`build`](Self::build) checks
+/// them all.
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ConfigBuilder {
+    namespace: String,
+    name: String,
+    identity: Option<String>,
+    pub(super) lease_duration: Duration,
+    pub(super) renew_interval: Duration,
+    pub(super) request_timeout: Duration,
+    pub(super) stop_margin: Duration,
+    drift_ppm: u32,
+    takeover_jitter: Duration,
+    rank: Option<u8>,
+    hand_over_wait: Duration,
+    drain_timeout: Duration,
+    foreign_lease_cap: Duration,
+    release_on_stop: bool,
+    wait_after_deletion: bool,
+    wall_clock_bound: Option<Duration>,
+}
+
+impl ConfigBuilder {
+    /// Who this candidate is. Must differ between processes, also between two lives of one pod.
+    ///
+    /// Default: the host's name (in Kubernetes, the pod's) and 64 random bits.
+    #[doc(alias = "Identity")]
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// How long a lease is: whole seconds (that is what a Lease can store), at most [`MAX_LEASE`].
+    /// Default 15 s.
+    #[doc(alias = "LeaseDuration")]
+    pub fn lease_duration(mut self, lease_duration: Duration) -> Self {
+        self.lease_duration = lease_duration;
+        self
+    }
+
+    /// From the sending of one successful renewal to the next renewal. Failed renewals are repeated
+    /// twice as often. Default 2 s.
+    #[doc(alias = "RetryPeriod")]
+    pub fn renew_interval(mut self, renew_interval: Duration) -> Self {
+        self.renew_interval = renew_interval;
+        self
+    }
+
+    /// How long one request may take. Three times the slowest usual one is a good value. Default 3
+    /// s.
+    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
+        self.request_timeout = request_timeout;
+        self
+    }
+
+    /// What the work is given to stop in, after its term has ended and before anybody else may take
+    /// the lease. Default 2 s. In client-go it is what `LeaseDuration` leaves after
+    /// `RenewDeadline`.
+    pub fn stop_margin(mut self, stop_margin: Duration) -> Self {
+        self.stop_margin = stop_margin;
+        self
+    }
+
+    /// How far the rate of a clock may be off, in millionths, at most 100000. Default 500, the
+    /// bound NTP keeps.
+    pub fn clock_drift_ppm(mut self, ppm: u32) -> Self {
+        self.drift_ppm = ppm;
+        self
+    }
+
+    /// The longest random wait of a candidate on top of an expired lease, so that not all write at
+    /// once. None after a release. Default 200 ms.
+    pub fn takeover_jitter(mut self, takeover_jitter: Duration) -> Self {
+        self.takeover_jitter = takeover_jitter;
+        self
+    }
+
+    /// This candidate's place in the order of those that take an expired lease, from 0 (at once) to
+    /// [`MAX_RANK`]: it waits `rank * takeover_jitter` on top of the lease, and nothing random.
+    /// Default: none, a random wait of up to one `takeover_jitter`.
+    ///
+    /// Give every candidate a rank, or none; two of one rank write at one time, and one of them
+    /// fails. A lease that was given back is taken at once by whoever comes first, whatever its
+    /// rank, unless its holder named a successor
+    /// ([`hand_over_to`](crate::Leadership::hand_over_to)).
+    pub fn rank(mut self, rank: u8) -> Self {
+        self.rank = Some(rank);
+        self
+    }
+
+    /// For how long the others leave a lease alone that was handed over to one of them, counted
+    /// from their own sight of it. If that one has not taken it by then, those with a rank do,
+    /// each `takeover_jitter` apart, and after [`MAX_RANK`] of these and one more those without, so
+    /// that with 200 ms of jitter nobody leads for 1 s to 2.8 s after a hand-over to one that
+    /// is dead. At most a lease. Default 1 s.
+    ///
+    /// A successor that polls needs one and a half of its renew intervals; one of client-go, a
+    /// retry period and a fifth.
+    pub fn hand_over_wait(mut self, wait: Duration) -> Self {
+        self.hand_over_wait = wait;
+        self
+    }
+
+    /// How long the work may go on after a stop was asked for, while the lease is still renewed.
+    /// Work that takes longer is dropped, and then the lease is not given back but runs out,
+    /// unless the elector campaigns again: a stop margin later it may lead, or gives the lease
+    /// back. Default 30 s.
+    pub fn drain_timeout(mut self, drain_timeout: Duration) -> Self {
+        self.drain_timeout = drain_timeout;
+        self
+    }
+
+    /// The longest lease granted to others, whatever they write; at least [`MAX_LEASE`], which is
+    /// the default. Raise it if a candidate of another make uses longer leases.
+    pub fn foreign_lease_cap(mut self, cap: Duration) -> Self {
+        self.foreign_lease_cap = cap;
+        self
+    }
+
+    /// Whether the lease is given back when the work has ended, so that another candidate starts at
+    /// once. Default true. With `false` it runs out, also when the controller of a coordinated
+    /// election prefers another.
+    #[doc(alias = "ReleaseOnCancel")]
+    pub fn release_on_stop(mut self, release: bool) -> Self {
+        self.release_on_stop = release;
+        self
+    }
+
+    /// Whether a candidate that sees the Lease of a live leader deleted waits until that leader's
+    /// lease has run out. Default true.
+    ///
+    /// With `false` deleting the Lease forces an election at once, and the old leader works on
+    /// until it notices (a renewal later at most, if it can reach the server).
+    pub fn wait_after_deletion(mut self, wait: bool) -> Self {
+        self.wait_after_deletion = wait;
+        self
+    }
+
+    /// A cold start without the wait, on one more assumption: **at every moment the wall clock of
+    /// each candidate is within half of `bound` of the true time**, so that no two differ by
+    /// more than `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value
+    /// where NTP runs and is watched.
+    ///
+    /// A candidate that starts and finds a Lease watches it for a whole lease, because nobody
+    /// else's clock is trusted; after all replicas were restarted that is an outage of one
+    /// lease. With this it judges the *first* Lease that it sees by its `renewTime`: at
+    /// `renewTime`, the record's duration and `bound`, by its own wall clock, it may be taken,
+    /// and if that is over, at once. All that it sees later is judged as ever. The write is
+    /// conditional on what was read, so that a holder that renewed meanwhile keeps its lease.
+    ///
+    /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once
+    /// until the old one notices: at its next renewal, or, cut off, at the end of its hold. A
+    /// clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand
+    /// are such cases. All holders must write their wall clock's time into `renewTime`, as
+    /// client-go does. Renewals more often than once a second let it run ahead, which only makes
+    /// others wait longer.
+    ///
+    /// In a coordinated election it changes nothing: the server's controller elects.
+    pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
+        self.wall_clock_bound = Some(bound);
+        self
+    }
+
+    /// If none was given, the identity that `make` makes of the host's name and 64 random bits.
+    #[cfg(feature = "kube")]
+    pub(crate) fn with_default_identity(mut self, make: impl FnOnce(&str, u64) -> String) -> Self {
+        self.identity.get_or_insert_with(|| make(&host(), random()));
+        self
+    }
+
+    /// That the identity can be the name of an object.
+    #[cfg(feature = "kube")]
+    pub(crate) fn check_identity_is_name(&self) -> Result<(), ConfigError> {
+        self.identity
+            .as_ref()
+            .map_or(Ok(()), |identity| check_name("identity", identity, 253, true))
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In
+    /// particular two renewals that time out must fit into the [hold](Config::hold):
+    /// `renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold`.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        check_name("namespace", &self.namespace, 63, false)?;
+        check_name("name", &self.name, 253, true)?;
+        let identity = self.identity.clone().unwrap_or_else(default_identity);
+        check_identity(&identity)?;
+        self.check_ranges()?;
+
+        let hold = hold(self.lease_duration, self.drift_ppm, self.stop_margin);
+        if attempts(hold, self.renew_interval, self.request_timeout) < 2 {
+            let attempt = self.request_timeout.max(self.renew_interval / 2);
+            let need = self.renew_interval.saturating_add(attempt.saturating_mul(2));
+            return Err(ConfigError {
+                field: "renew_interval",
+                value: format!("{:?}", self.renew_interval),
+                bound: format!(
+                    "renew_interval {:?} + 2 attempts of {attempt:?} (the longer of request_timeout {:?} and half a renew_interval) is {need:?} and must \
+                     not exceed the hold of {hold:?} (lease_duration {:?}, less {} ppm of clock drift, less stop_margin {:?})",
+                    self.renew_interval,
+                    self.request_timeout,
+                    self.lease_duration,
+                    self.drift_ppm,
+                    self.stop_margin
+                ),
+                remedy: "shorten renew_interval, request_timeout or stop_margin, or lengthen lease_duration",
+            });
+        }
+        let config = Config {
+            namespace: self.namespace,
+            name: self.name,
+            identity,
+            lease_duration: self.lease_duration,
+            renew_interval: self.renew_interval,
+            request_timeout: self.request_timeout,
+            stop_margin: self.stop_margin,
+            drift_ppm: self.drift_ppm,
+            hold,
+            takeover_jitter: self.takeover_jitter,
+            rank: self.rank,
+            hand_over_wait: self.hand_over_wait,
+            drain_timeout: self.drain_timeout,
+            foreign_lease_cap: self.foreign_lease_cap,
+            release_on_stop: self.release_on_stop,
+            wait_after_deletion: self.wait_after_deletion,
+            wall_clock_bound: self.wall_clock_bound,
+        };
+        for warning in config.warnings() {
+            tracing::warn!(lease = config.name(), "{warning}");
+        }
+        Ok(config)
+    }
+
+    fn check_ranges(&self) -> Result<(), ConfigError> {
+        if self.lease_duration.subsec_nanos() != 0
+            || self.lease_duration.is_zero()
+            || self.lease_duration > MAX_LEASE
+        {
+            return Err(range(
+                "lease_duration",
+                self.lease_duration,
+                format!("a lease is a whole number of seconds, from 1s to {MAX_LEASE:?}"),
+                "round it to whole seconds within these bounds",
+            ));
+        }
+        let least = Duration::from_millis(10);
+        for (field, value) in [
+            ("renew_interval", self.renew_interval),
+            ("request_timeout", self.request_timeout),
+            ("stop_margin", self.stop_margin),
+        ] {
+            if value < least || value >= self.lease_duration {
+                return Err(range(
+                    field,
+                    value,
+                    format!(
+                        "must be at least {least:?} and shorter than lease_duration {:?}",
+                        self.lease_duration
+                    ),
+                    "choose a value between the two, or a longer lease_duration; `fast()` sets all of them",
+                ));
+            }
+        }
+        if self.drift_ppm > 100_000 {
+            return Err(ConfigError {
+                field: "clock_drift_ppm",
+                value: self.drift_ppm.to_string(),
+                bound: "at most 100000 (10 %)".into(),
+                remedy: "repair the clock, or use a longer lease and a longer stop_margin",
+            });
+        }
+        if self.takeover_jitter > self.lease_duration {
+            return Err(range(
+                "takeover_jitter",
+                self.takeover_jitter,
+                format!("at most lease_duration {:?}", self.lease_duration),
+                "use some hundred milliseconds",
+            ));
+        }
+        let bounds = least..=MAX_LEASE;
+        if let Some(bound) = self.wall_clock_bound.filter(|bound| !bounds.contains(bound)) {
+            return Err(range(
+                "trust_wall_clocks_within",
+                bound,
+                format!("from {least:?}, since no two clocks show the same, to {MAX_LEASE:?}"),
+                "use what the clocks of your nodes are known to keep, or leave it out",
+            ));
+        }
+        if let Some(rank) = self.rank.filter(|rank| *rank > MAX_RANK) {
+            return Err(ConfigError {
+                field: "rank",
+                value: rank.to_string(),
+                bound: format!("from 0 (the first) to {MAX_RANK}"),
+                remedy: "let those behind share the last rank",
+            });
+        }
+        if self.hand_over_wait > self.lease_duration {
+            return Err(range(
+                "hand_over_wait",
+                self.hand_over_wait,
+                format!("at most lease_duration {:?}", self.lease_duration),
+                "use a second, or what a successor that polls needs",
+            ));
+        }
+        if self.foreign_lease_cap < MAX_LEASE {
+            return Err(range(
+                "foreign_lease_cap",
+                self.foreign_lease_cap,
+                format!(
+                    "at least {MAX_LEASE:?}, the longest lease a candidate of this crate asks for"
+                ),
+                "leave it at its default",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn range(field: &'static str, value: Duration, bound: String, remedy: &'static str) -> ConfigError {
+    ConfigError { field, value: format!("{value:?}"), bound, remedy }
+}
+
+/// `lease * (1 - rho) / (1 + rho) - margin` in whole nanoseconds, rounded down.
+fn hold(lease: Duration, drift_ppm: u32, margin: Duration) -> Duration {
+    let drift = u128::from(drift_ppm);
+    let nanos =
+        lease.as_nanos().saturating_mul(1_000_000 - drift.min(1_000_000)) / (1_000_000 + drift);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).saturating_sub(margin)
+}

@@ -1,0 +1,82 @@
+//! Shared: what an elector, its driver and its health check share; and how a campaign ends.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tokio::sync::{Mutex as RunLock, watch};
+
+use crate::candidate::Candidate;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::evidence::HolderEvidence;
+use crate::liveness::WorkLease;
+use crate::maintenance::Maintenance;
+use crate::standing::Standing;
+use crate::status::Counters;
+use crate::store::LeaseStore;
+use crate::term::Term;
+use crate::warm_up::WarmUps;
+use crate::watchdog::Watch;
+
+/// How a campaign ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Outcome<R> {
+    /// The work ended while its term went on, by itself or after a stop. The lease was given back,
+    /// if the elector does that ([`release_on_stop`](crate::ConfigBuilder::release_on_stop))
+    /// and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says
+    /// whether, [`Stats::failed_releases`](crate::Stats::failed_releases) counts when not).
+    Finished(R),
+    /// The term ended first, then the work.
+    Lost(R),
+    /// The term ended, or the drain time-out passed, and the work did not return within its margin:
+    /// it was dropped. The lease was not given back.
+    Aborted,
+    /// The elector was stopped before it led.
+    NeverLed,
+}
+
+/// What the handle, the driver and the health check share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) store: Arc<dyn LeaseStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) leader: watch::Sender<Option<String>>,
+    pub(crate) stop: watch::Sender<bool>,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) warm_ups: watch::Sender<WarmUps>,
+    pub(crate) work: Arc<WorkLease>,
+    pub(crate) term: Mutex<Option<Arc<Term>>>,
+    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that
+    /// runs.
+    pub(crate) candidate: Arc<RunLock<Candidate>>,
+    /// Held by the work of a term until its last step: where a runtime goes away with its tasks,
+    /// the work may outlive the run it belongs to.
+    pub(crate) at_work: Arc<RunLock<()>>,
+    pub(crate) watchdog: OnceLock<Arc<Watch>>,
+    pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
+    /// Its part in coordinated election, if it takes part.
+    pub(crate) standing: Option<Arc<Standing>>,
+}
+
+impl Shared {
+    /// The term under way, over or not.
+    pub(crate) fn term(&self) -> Option<Arc<Term>> {
+        self.term.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it is ready to lead.
+    pub(crate) fn is_warm(&self) -> bool {
+        self.warm_ups.borrow().cold_until(self.clock.now()).is_none()
+    }
+
+    /// Whether it is not to campaign for now.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.maintenance.is_on() || !self.is_warm()
+    }
+
+    /// By the clock.
+    pub(crate) fn is_leading(&self) -> bool {
+        self.term().is_some_and(|term| term.is_valid())
+    }
+}
