@@ -466,12 +466,12 @@ async fn kubectl_asks_what_its_user_may_do_where_roles_decide() {
     k.server.access().by("kim").assert_all_used();
 }
 
-/// The commands of the section about kubectl in the crate's README, after those that start the
+/// The commands of the section about kubectl in the server's page, after those that start the
 /// server.
-fn commands_of_the_readme() -> String {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../embedded-apiserver/README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README");
-    let section = readme.split("## With kubectl").nth(1).expect("the section");
+fn commands_of_the_page() -> String {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/embedded-apiserver.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let section = page.split("## With kubectl").nth(1).expect("the section");
     let block = section
         .split("```sh\n")
         .nth(2)
@@ -485,12 +485,12 @@ fn commands_of_the_readme() -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_commands_of_the_readme_do_what_it_says() {
+async fn the_commands_of_the_page_do_what_it_says() {
     let Some(k) = Stage::new().await else { return };
     let mut shell = Command::new("bash");
     let folder = k.kubectl.parent().expect("a folder").to_owned();
     let path = std::env::var("PATH").unwrap_or_default();
-    shell.args(["-euc", &commands_of_the_readme()]).kill_on_drop(true);
+    shell.args(["-euc", &commands_of_the_page()]).kill_on_drop(true);
     shell.env("PATH", format!("{}:{path}", folder.display())).env("HOME", k.home.path());
     shell.env("KUBECONFIG", k.home.path().join("config"));
     let output = timeout(LIMIT, shell.output()).await.expect("in time").expect("bash starts");

@@ -101,7 +101,7 @@ impl Kubectl<'_> {
     }
 }
 
-/// On the embedded server other words come, for a reason that its README names.
+/// On the embedded server other words come, for a reason that docs/embedded-apiserver.md names.
 const DIFFER: [&str; 3] = ["describe namespace texts", "describe pvc c", "describe pv texts-v"];
 
 /// Less times, uids and versions, which differ from run to run.

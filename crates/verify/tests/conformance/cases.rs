@@ -11,7 +11,7 @@ const FILTER: &str = "CONFORMANCE_FILTER";
 const TEST: &str = "--test conformance";
 /// Set to `write` to bring the pages up to date.
 const PAGE: &str = "CONFORMANCE_PAGE";
-/// The table of support in the crate's page stands between these.
+/// The table of verbs in docs/embedded-apiserver.md stands between these.
 const TABLE: [&str; 2] = ["<!-- support: written by the test -->\n\n", "<!-- end of support -->"];
 
 /// Every case in process, once for all tests that need it.
@@ -152,14 +152,14 @@ async fn each_verb_is_seen_refused_for_each_reason() {
 async fn the_pages_say_what_the_cases_saw() {
     let run = whole().await;
     assert!(run.failures.is_empty(), "a page is made of what passes: {:?}", run.failures);
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../embedded-apiserver/README.md");
-    let old = std::fs::read_to_string(&readme).unwrap_or_default();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let (rules, support) = (docs.join("conformance.md"), docs.join("embedded-apiserver.md"));
+    let old = std::fs::read_to_string(&support).unwrap_or_default();
     let (before, rest) = old.split_once(TABLE[0]).expect("the beginning of the table");
     let (_, after) = rest.split_once(TABLE[1]).expect("the end of the table");
     let [begin, end] = TABLE;
     let table = format!("{before}{begin}{}\n{end}{after}", conformance::support(&run.sights));
-    for (file, page) in [(docs, conformance::page(&run.sights)), (readme, table)] {
+    for (file, page) in [(rules, conformance::page(&run.sights)), (support, table)] {
         if std::env::var(PAGE).as_deref() == Ok("write") {
             std::fs::write(&file, &page).unwrap();
         }
