@@ -43,7 +43,8 @@ enum Mode {
     Legacy,
 }
 
-/// The same request in the name of whom it asks for; without such a header, as it is.
+/// Returns the request with the impersonated user in place of its own; unchanged if it impersonates
+/// none.
 pub(super) fn apply(
     access: &Authorizer,
     mut request: Request<Bytes>,

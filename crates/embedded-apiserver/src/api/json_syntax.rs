@@ -1,5 +1,4 @@
-//! What is looked at in JSON before it is an object: how deep it is nested, and what it says to be.
-//! Pure.
+//! Reads of JSON text before it is parsed: its depth, and its apiVersion and kind. Pure.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What is wrong with an object that is about to be stored.
+//! Validation of an object before it is stored.
 
 use k8s_value::names;
 

@@ -1,5 +1,5 @@
 //! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines
-//! that are none.
+//! without JSON.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Documents through both directions; what is odd in YAML.
+//! Documents in both directions; oddities of YAML.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -80,7 +80,7 @@ fn coerce_value(
     }
 }
 
-/// What is wrong with embedded objects.
+/// Checks embedded objects.
 pub(crate) fn check_embedded(
     schema: &Schema,
     object: &Map<String, Value>,

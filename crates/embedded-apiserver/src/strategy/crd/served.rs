@@ -65,7 +65,7 @@ impl Column {
     }
 }
 
-/// As many unknown members are told of as an answer has warnings.
+/// The most unknown members that are named: as many as an answer has warnings.
 const MOST_UNKNOWN: usize = 64;
 
 impl Served {
@@ -108,7 +108,7 @@ impl Served {
         })
     }
 
-    /// What is wrong with an object, after its metadata was looked at
+    /// Validates an object, after its metadata was checked
     /// (registry/customresource/strategy.go and status_strategy.go of
     /// k8s.io/apiextensions-apiserver).
     pub(crate) fn check(
@@ -138,8 +138,7 @@ impl Served {
         self.check_beside_schema(kind, object, old, subresource, causes);
     }
 
-    /// What is wrong with an object that its schema says nothing of, be it of this kind or of
-    /// another.
+    /// Checks what the schema does not say, for an object of this kind or another.
     pub(crate) fn check_beside_schema(
         &self,
         kind: &Kind,
