@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::workspace::Workspace;
 
 /// The built-in kinds of embedded-apiserver, by group and version, which may have several rows.
-const KINDS: [(&str, &str); 15] = [
+const KINDS: &[(&str, &str)] = &[
     ("v1", "ConfigMap Endpoints Event Namespace Node PersistentVolume PersistentVolumeClaim"),
     ("v1", "Pod Secret Service ServiceAccount"),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
