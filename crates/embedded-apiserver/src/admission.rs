@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub use crate::admission::hook::{Denied, Hook};
 
-/// The kind of write that a hook is asked about.
+/// What is about to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -29,7 +29,7 @@ pub enum Operation {
 #[non_exhaustive]
 #[doc(alias = "admission.k8s.io/v1 AdmissionRequest")]
 pub struct AdmissionRequest {
-    /// The kind of write.
+    /// What is about to be done.
     pub operation: Operation,
     /// Who does it.
     pub user: User,
@@ -99,9 +99,9 @@ impl Hooks {
 /// # fn main() {}
 /// ```
 ///
-/// Hooks run outside of every lock. If an object changes while its hooks look at it, the write
-/// begins anew with the newer object, and the hooks are asked again: they have seen every object
-/// that is stored. A panic in a hook fails its request with 500. Hooks are not asked about
+/// Hooks run outside of every lock. Where an object changes while its hooks look at it, the write
+/// begins anew with the newer object, and they are asked again: what is stored is what they have
+/// seen. One that panics fails its request with 500, and nothing else. Hooks are not asked about
 /// subresources that are not implemented (`connect`), about reviews, or about what the server makes
 /// at its start.
 ///

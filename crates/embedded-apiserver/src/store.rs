@@ -1,5 +1,5 @@
-//! The store's shell: one lock around the state, wake-ups after it, and a signal for waits for a
-//! revision.
+//! The store's shell: one lock around the state, wake-ups after it, and a signal for those who wait
+//! for a revision.
 
 pub(crate) mod audience;
 pub(crate) mod lines;
@@ -47,7 +47,7 @@ pub(crate) enum Rest {
     Known(usize),
     /// How many there are: they are all looked at.
     Count,
-    /// Only whether any object follows, matching or not, as the real server: 1 or 0.
+    /// Only whether there is one, be it one that matches or not, as the real server: 1 or 0.
     Any,
 }
 

@@ -1,4 +1,4 @@
-//! The step between authentication and the API: impersonation, then authorization.
+//! What stands between authentication and the API.
 
 use bytes::Bytes;
 use http::Request;
@@ -11,8 +11,7 @@ use crate::access::user::user_of;
 use crate::api::status::Status;
 use api_front::RequestInfo;
 
-/// Finds the user that the request impersonates or is sent by, and refuses the request if that
-/// user may not make it.
+/// Who really asks, and whether that user may: what stands between authentication and the API.
 pub(crate) fn admit(
     access: &Authorizer,
     request: Request<Bytes>,

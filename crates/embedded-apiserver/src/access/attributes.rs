@@ -7,7 +7,7 @@ use std::fmt;
 use api_front::{RequestInfo, Verb};
 use http::Method;
 
-/// A verb on a resource, or on a path that names no resource.
+/// A verb on a resource, or on a path that is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Attributes<'a> {
     Resource {

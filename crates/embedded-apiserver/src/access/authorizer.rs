@@ -24,7 +24,7 @@ const TABLES: [(&str, Table); 4] = [
     ("rbac.authorization.k8s.io/rolebindings", Table::Bindings),
 ];
 
-/// Decides by the roles if they are switched on; otherwise every user may do everything.
+/// Decides, if roles are to decide; otherwise everybody may do everything.
 #[derive(Debug)]
 pub(crate) struct Authorizer {
     enabled: bool,

@@ -1,4 +1,4 @@
-//! Create on update: a PUT or apply to a missing object also needs `create`. `withAuthorization` of
+//! The right to create of who updates or applies what is not there: `withAuthorization` of
 //! k8s.io/apiserver/pkg/endpoints/handlers.
 
 use std::cell::Cell;

@@ -35,7 +35,7 @@ pub(crate) fn check_escalation(
         return Ok(());
     }
     let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");
-    // The verb that lifts the check. The refusal names it.
+    // The right that lifts the check: what is refused by it is refused as this.
     let mut unlifted = write.asking("escalate", write.kind.plural(), write.name);
     if is_role && is_allowed(access, user, &unlifted) {
         return Ok(());
@@ -105,7 +105,7 @@ impl RoleWrite<'_> {
     fn rules_granted(&self, access: &Authorizer, role: &RoleRef) -> Result<Vec<Rule>, Status> {
         match access.rules_of(role, self.namespace) {
             Some(rules) => Ok(rules.to_vec()),
-            // The refusal names the written object, as the real server's does.
+            // Under the name of what is written: so the real server says it.
             None => Err(Status::missing(GROUP, self.kind.plural(), &role.name)),
         }
     }

@@ -13,10 +13,10 @@ use api_front::User;
 /// What the server's roles were used for; from
 /// [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
 ///
-/// Run a test in which the controller does everything it can do. Its manifest grants exactly what
-/// it needs if then nothing was refused to its account, and no grant of its roles is unused. A PUT
-/// or an apply that creates its object needs the verb `create` beside `update` or `patch`, as on
-/// the real server:
+/// A controller's manifest grants exactly what the controller needs if, after a test in which it
+/// did everything it can do, nothing was refused to its account and nothing that its roles grant is
+/// unused. A PUT or an apply that creates its object needs the verb `create` beside `update` or
+/// `patch`, as on the real server, and is refused without:
 ///
 /// ```
 /// # fn check(server: embedded_apiserver::EmbeddedApiServer) {
@@ -44,9 +44,9 @@ impl Access {
         Account { authorizer: Arc::clone(&self.authorizer), user: user.into() }
     }
 
-    /// All refusals, sorted by user, verb, group, resource, namespace and name. Each is there once,
-    /// however often it happened. Those beyond the bound are missing: see
-    /// [`not_kept`](Self::not_kept).
+    /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and
+    /// name. Each is there once, however often it was refused. See [`not_kept`](Self::not_kept)
+    /// for what may be missing.
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.authorizer, None)
@@ -112,7 +112,7 @@ impl Account {
         self.grants().into_iter().filter(|grant| grant.uses == 0).collect()
     }
 
-    /// Its refusals, sorted as [`Access::refused`].
+    /// What was refused to it, sorted as [`Access::refused`].
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.authorizer, Some(self.user.name()))
@@ -149,7 +149,7 @@ impl Account {
     }
 }
 
-/// The note in a message if some uses or refusals were not kept.
+/// What has to be said where notes were not kept.
 fn doubt(lost: u64) -> String {
     match lost {
         0 => String::new(),
@@ -225,7 +225,7 @@ pub struct Refusal {
     pub namespace: Option<String>,
     /// The object's name, if the request had one.
     pub name: Option<String>,
-    /// The path, if it names no resource.
+    /// The path, if it is none of a resource.
     pub path: String,
     /// How many requests.
     pub times: u64,

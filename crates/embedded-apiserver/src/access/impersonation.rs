@@ -43,8 +43,7 @@ enum Mode {
     Legacy,
 }
 
-/// Returns the request with the impersonated user in place of its own; unchanged if it impersonates
-/// none.
+/// The same request in the name of whom it asks for; without such a header, as it is.
 pub(super) fn apply(
     access: &Authorizer,
     mut request: Request<Bytes>,

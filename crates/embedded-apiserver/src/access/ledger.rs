@@ -1,5 +1,5 @@
-//! Uses of grants, and refusals: counted per user, sorted, bounded. Those beyond the bound are
-//! counted as not kept.
+//! What was granted and used, and what was refused: counted per user, sorted, bounded; what is
+//! beyond the bound is counted as not kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Ledger {
         self.used.get(&(Arc::clone(user.shared_name()), key, atom.clone())).copied().unwrap_or(0)
     }
 
-    /// The refusals of one user, or of all.
+    /// What was refused to a user, or to everybody.
     pub(crate) fn refusals(&self, user: Option<&str>) -> impl Iterator<Item = (&Refused, u64)> {
         let wanted = move |refused: &&Refused| user.is_none_or(|user| *refused.user == *user);
         self.refused

@@ -1,4 +1,4 @@
-//! All roles and bindings, compiled for decisions. Plain data; changes come in one object at a
+//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a
 //! time.
 //!
 //! A decision looks at the bindings of the user and of its groups, for the whole cluster and for
@@ -34,7 +34,7 @@ struct Role {
     labels: BTreeMap<String, String>,
     /// Whose rules it has instead of its own.
     aggregates: Option<Vec<LabelSelector>>,
-    /// Whether every cluster has the role.
+    /// One that every cluster has.
     default: bool,
 }
 
@@ -72,7 +72,7 @@ enum Key {
     Group(Arc<str>),
 }
 
-/// Bindings by name, by the name of their subject.
+/// Bindings by name, by the name of whom they are for.
 type Bound = HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>;
 
 /// The bindings of one namespace, or of the cluster, by whom they are for.
@@ -97,7 +97,7 @@ pub(crate) struct Policy {
 /// What an authorizer says.
 #[derive(Debug)]
 pub(crate) enum Decision {
-    /// A member of `system:masters` asks, or roles are switched off.
+    /// A member of `system:masters` asks, or nobody decides.
     Always,
     /// By a rule of a role.
     Granted { binding: Arc<Binding>, atom: Atom, reason: String },
@@ -123,11 +123,11 @@ impl Decision {
 pub(crate) struct Held {
     pub(crate) binding: Arc<Binding>,
     pub(crate) rules: Arc<[Rule]>,
-    /// Whether every cluster has the role.
+    /// The role is one that every cluster has.
     pub(crate) default: bool,
 }
 
-/// The members of a role that decisions read.
+/// What of a role is read; the rest is for those who look at it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RoleObject {
@@ -256,7 +256,7 @@ impl Policy {
         self.bindings.insert(place.clone(), binding);
     }
 
-    /// Forgets everything. The caller adds all objects again.
+    /// Forgets everything: what is there is told anew.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }

@@ -1,4 +1,4 @@
-//! One rule of a role: does it allow a request, and does it cover another rule? Pure.
+//! One rule of a role: what it allows, what it is made of, and whether it covers another one. Pure.
 //! As k8s.io/component-helpers/auth/rbac/validation and the helpers of rbac/v1 have it.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! One hook: its filter, its answer, and how a panic in it is answered.
+//! One hook: what it is asked about, what it says, and what becomes of a panic in it.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +26,7 @@ impl Denied {
         Self { message: message.into(), code: 403, reason: "Forbidden".to_owned() }
     }
 
-    /// Sets another code. A code below 400 becomes 400, as on the real server.
+    /// Another code; what is lower than 400 becomes 400, as on the real server.
     #[must_use]
     pub const fn code(mut self, code: u16) -> Self {
         self.code = if code < 400 { 400 } else { code };

@@ -1,4 +1,5 @@
-//! Reads of JSON text before it is parsed: its depth, and its apiVersion and kind. Pure.
+//! What is looked at in JSON before it is an object: how deep it is nested, and what it says to be.
+//! Pure.
 
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,7 @@ pub struct Kind {
     list_kind: String,
     /// One of Kubernetes' own.
     built_in: bool,
-    /// The group that refusals of its objects name.
+    /// The group in whose name its objects are refused.
     group_of_rules: String,
     codec: Option<Arc<dyn Codec>>,
     /// The table its objects are in: two versions of one kind, and the two groups of Event, share
@@ -231,7 +231,7 @@ impl Kind {
     }
 
     /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number
-    /// of replicas, and of the selector of the scaled Pods, as member names: `spec.replicas`.
+    /// of replicas, and of the selector of what is scaled, as member names: `spec.replicas`.
     #[must_use]
     #[doc(alias = "CustomResourceSubresourceScale")]
     pub fn scale(
@@ -340,7 +340,7 @@ impl Kind {
         }
     }
 
-    /// The group that refusals of its objects name: its own, but for one kind.
+    /// The group in whose name its objects are refused: its own, but for one kind.
     pub(crate) fn group_of_rules(&self) -> &str {
         &self.group_of_rules
     }
@@ -378,7 +378,7 @@ impl Kind {
         self.codec.as_ref().is_some_and(|codec| codec.converts(revision))
     }
 
-    /// A stored object, as this version shows it.
+    /// What is stored, as this version shows it.
     pub(crate) fn to_version(&self, object: Object, revision: u64) -> Object {
         match self.codec.as_ref().filter(|codec| codec.converts(revision)) {
             Some(codec) => codec.to_version(object, revision),

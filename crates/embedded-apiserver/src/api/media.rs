@@ -101,8 +101,8 @@ pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
     known.is_some_and(|clause| clause.media() == Some(YAML))
 }
 
-/// Whether the client takes a list of this kind, group and version, wherever it names it. A client
-/// that knows the aggregated form of discovery gets it even as a second choice.
+/// Whether the client takes a list of this kind, group and version, wherever it names it: who knows
+/// the aggregated form of discovery gets it even as a second choice.
 pub(crate) fn accepts_as(headers: &HeaderMap, wanted: [&str; 3]) -> bool {
     let clauses = clauses(accept::header(headers));
     clauses.iter().any(|clause| clause.becomes == Some(wanted) && clause.media() == Some(JSON))

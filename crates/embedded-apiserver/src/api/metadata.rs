@@ -38,7 +38,7 @@ pub(crate) fn set(object: &mut Object, member: &str, value: impl Into<Value>) {
     of(object).insert(member.to_owned(), value.into());
 }
 
-/// Copies a member from another object, or removes it if it is missing there.
+/// Sets a member to what it is in another object, or removes it.
 pub(crate) fn copy(from: &Object, to: &mut Object, member: &str) {
     match get(from, member) {
         Some(value) => set(to, member, value.clone()),
@@ -150,7 +150,7 @@ pub(crate) fn check_old_finalizers(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Checks labels, annotations, finalizers and owner references.
+/// What is wrong with labels, annotations, finalizers and owner references.
 pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
     if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
         let why = "must be greater than or equal to 0";

@@ -11,7 +11,8 @@ use crate::api::status::{FieldError, Status};
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
-/// The pairs of a query, decoded. Pairs at which Go's `url.ParseQuery` fails are left out.
+/// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left
+/// out without a word.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let sound = query.split('&').filter(|pair| !pair.contains(';') && !is_malformed(pair));
     sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
@@ -131,7 +132,7 @@ impl Query {
     }
 }
 
-/// Checks `dryRun`, of which only `All` is known.
+/// What is wrong with `dryRun`, of which only `All` is known.
 pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option<FieldError> {
     let values: Vec<&str> = values.collect();
     if values.iter().all(|value| *value == "All") {
@@ -158,7 +159,7 @@ pub(crate) enum FieldValidation {
 pub(crate) enum Match {
     Exact,
     NotOlderThan,
-    /// An unknown word; the checks refuse it.
+    /// A word that is none of these; the checks refuse it.
     Unknown,
 }
 
@@ -203,7 +204,7 @@ impl ListOptions {
                 .filter(|l| *l > 0),
             continuation: query.text("continue").to_owned(),
             bookmarks: query.flag("allowWatchBookmarks"),
-            // As strconv.ParseBool; an unreadable value counts as false.
+            // As strconv.ParseBool; what it cannot read counts as false.
             initial_events: query
                 .get("sendInitialEvents")
                 .map(|value| matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True")),
@@ -242,7 +243,7 @@ impl ListOptions {
     }
 
     /// What a watch means that says nothing about initial events: from the newest, or from any
-    /// version, it begins with the present objects, as if asked for (`SetListOptionsDefaults`
+    /// version, it begins with what is there, as one that asks for it (`SetListOptionsDefaults`
     /// of k8s.io/apimachinery/pkg/apis/meta/internalversion).
     pub(crate) fn default_watch(&mut self) {
         let unsaid = self.initial_events.is_none() && self.version_match.is_none();

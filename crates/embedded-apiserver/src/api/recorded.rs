@@ -1,5 +1,5 @@
-//! Recorded types and schemas of the built-in kinds (`cargo xtask record-openapi`): committed
-//! compressed, inflated at the first use.
+//! What was recorded of the built-in kinds (`cargo xtask record-openapi`): committed compressed,
+//! inflated when first asked for.
 
 pub(crate) mod types;
 

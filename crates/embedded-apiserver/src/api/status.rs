@@ -28,7 +28,7 @@ pub(crate) struct Status {
 struct More {
     /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
     continuation: Option<String>,
-    /// The warnings that came before.
+    /// What had to be warned of before.
     warnings: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ impl Status {
         details
     }
 
-    /// The message.
+    /// What is wrong, in words.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -297,7 +297,7 @@ impl Status {
         Self::internal("This request caused apiserver to panic. Look in the logs for details.")
     }
 
-    /// The same for a request beyond a bound of this server, with the reason.
+    /// One that crosses a bound of this server: the same, and why.
     pub(crate) fn out_of_bounds(why: &str) -> Self {
         let causes =
             json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
@@ -331,7 +331,7 @@ impl Status {
     }
 
     /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful),
-    /// before all other checks.
+    /// before anybody else looks.
     pub(crate) fn no_representation(available: &str) -> Self {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
         let mut status = Self::new(406, "NotAcceptable", message);

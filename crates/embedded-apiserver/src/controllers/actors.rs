@@ -1,5 +1,5 @@
 //! The server's own actors: started by the first request from outside, stopped with the last
-//! handle. [`kinds`] tells actors that deal with every kind which kinds there are.
+//! handle. [`kinds`] tells those that deal with every kind which kinds there are.
 
 pub(crate) mod backoff;
 pub(crate) mod kinds;

@@ -2,10 +2,10 @@
 //! deleted, and lets it go.
 //!
 //! Stands in for kube-controller-manager's `namespace-controller` (kubernetes/kubernetes,
-//! pkg/controller/namespace). It deletes pods first, then everything else, by kind. The namespace's
-//! conditions name the remaining objects and their finalizers. An empty namespace loses the
-//! finalizer `kubernetes`. Unlike there nothing waits five seconds before it begins, and no timer
-//! looks again: watches of the remaining objects say when.
+//! pkg/controller/namespace): pods first, then everything else, by kind; what is left and what
+//! holds it is said in the namespace's conditions; an empty namespace loses the finalizer
+//! `kubernetes`. Unlike there nothing waits five seconds before it begins, and no timer looks
+//! again: a watch of what is left says when.
 //!
 //! [`conditions`] says what a namespace's status should be; [`run`](mod@run) is the loop.
 

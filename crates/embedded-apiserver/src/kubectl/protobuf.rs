@@ -143,7 +143,7 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
     Ok(())
 }
 
-/// Go writes a field that is no pointer even if it is not set: such a zero does not count as
+/// Go writes a field that is no pointer even when nobody set it: such a value does not count as
 /// sent. An object that is no pointer cannot be told from an empty one in any case.
 fn is_zero(presence: Presence, value: &Value) -> bool {
     match value {
@@ -226,7 +226,7 @@ fn whole(deeper: usize, message: usize, bytes: &[u8]) -> Result<Value, Malformed
     Ok(Value::Object(object))
 }
 
-/// A message with a field for the schema and one for the simpler form; `None` if a field is not of
+/// A message with a field for the schema and one for what is simpler; nothing if a field is not of
 /// its type.
 fn schema_or(
     deeper: usize,
@@ -262,7 +262,7 @@ fn schema_or(
     }))
 }
 
-/// A value of zero on the wire.
+/// What is on the wire for a value of zero.
 const fn zero(of: Type) -> Payload<'static> {
     match of {
         Type::Bool | Type::Int32 | Type::Int64 => Payload::Varint(0),

@@ -26,7 +26,7 @@ pub(crate) struct Wish {
     include: Include,
 }
 
-/// The object that comes with each row.
+/// What comes with each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Include {
     Nothing,

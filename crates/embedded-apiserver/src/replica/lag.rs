@@ -29,8 +29,8 @@ pub(crate) enum Due {
 }
 
 impl Lag {
-    /// When the cache may know of the write of `revision` at `written`, while `newest` is the
-    /// newest revision.
+    /// When the cache may know of what was written at `written`, as `revision`, while `newest` is
+    /// the newest one.
     pub(crate) fn due(self, written: Instant, revision: u64, newest: u64, now: Instant) -> Due {
         match self {
             Self::Time(lag) => match written.checked_add(lag) {

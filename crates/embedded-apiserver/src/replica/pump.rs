@@ -24,7 +24,7 @@ type Changes = VecDeque<News<(Arc<str>, Change)>>;
 /// Changes one by one, perhaps after a leap.
 #[derive(Default)]
 struct Stage {
-    /// The whole state, because the changes before it can no longer be told.
+    /// All there is: what came before can no longer be told.
     leap: Option<News<Everything>>,
     changes: Changes,
 }
@@ -58,10 +58,10 @@ struct Pump {
     to: Arc<ApiState>,
     /// Everything up to this revision has been taken.
     read: u64,
-    /// The state that the cache learns next. A newer one never replaces it: under steady writes
-    /// none would ever be due.
+    /// What the cache learns next. It is never given up for what is newer: under steady writes
+    /// nothing would ever be due.
     stage: Stage,
-    /// The state after it, when more changes came than the history keeps. A newer one replaces it.
+    /// What comes then, after more changes than anybody keeps. Given up for what is newer.
     next: Option<Stage>,
 }
 
@@ -83,7 +83,7 @@ impl Pump {
                     });
                     last.changes.extend(news);
                 }
-                // More changes than the history keeps: the real cache begins anew then, too.
+                // More than anybody keeps: a cache that far behind begins anew, too.
                 _ => {
                     let leap = News { written: now, revision, what: state.everything() };
                     self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });

@@ -1,6 +1,6 @@
-//! Admission of a write: mutating hooks and the check of what roles grant, then validating hooks.
-//! All of them run without a lock. A write that begins anew asks them again, so they have seen
-//! every stored object (`GuaranteedUpdate` of the real server).
+//! What has a say in a write: mutating hooks and the check of what roles grant, then validating
+//! hooks. All of them run without a lock; a write that begins anew asks them again, so what is
+//! stored is what they have seen (`GuaranteedUpdate` of the real server).
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Allocation of addresses and ports of Services.
+//! What is handed out to objects: addresses and ports of Services.
 
 use crate::api::metadata::Object;
 use crate::api::status::Status;

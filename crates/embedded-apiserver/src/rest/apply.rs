@@ -182,7 +182,7 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
         let said = if said.contains('/') { said } else { format!("/{said}") };
         return Err(Status::bad_request(format!("invalid object type: {said}, Kind={name}")));
     }
-    // A list of a wrong type counts as empty here; it is refused later.
+    // What are no entries are none, and of a wrong type: that is found later.
     let entries = metadata::get(config, "managedFields").and_then(Value::as_array);
     if entries.is_some_and(|entries| entries.iter().all(Value::is_object)) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));

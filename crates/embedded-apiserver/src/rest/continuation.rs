@@ -22,8 +22,8 @@ struct Written {
     /// Below the collection: `name`, or `namespace/name` in a list over all namespaces, and a NUL
     /// to begin behind it.
     start: String,
-    /// How many objects of which collection follow, if all of them were asked for: they are not
-    /// counted again. The real server has no such member, and counts.
+    /// How many objects of which collection follow, if all of them were asked for: then nobody
+    /// counts them again. The real server has no such member, and counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<(usize, String)>,
 }
@@ -42,7 +42,7 @@ impl Written {
 #[derive(Debug)]
 pub(super) struct Token {
     /// The snapshot that the pages are of. Nothing: whatever is newest, handed out with 410 to
-    /// clients that would rather have an inconsistent rest than none.
+    /// those who would rather have an inconsistent rest than none.
     pub(super) revision: Option<u64>,
     /// Without the leading slash.
     start: String,
@@ -104,7 +104,7 @@ impl Token {
         Self { revision: None, start: self.start.clone(), rest: None }
     }
 
-    /// Where that is in a collection, the token's own or another.
+    /// Where that is in a collection, be it the one that the token came from or another one.
     pub(super) fn place(&self, target: &Target) -> Key {
         let start = &self.start;
         match &target.namespace {

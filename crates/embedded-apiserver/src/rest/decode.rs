@@ -42,8 +42,8 @@ pub(crate) struct Hidden {
     /// A whole number was written as a float, beside metadata and status: to Go that is another
     /// value, until it is stored.
     pub(crate) floats: bool,
-    /// A member of an applied object was left out, or reads as another value: it is stored as it
-    /// was sent.
+    /// Something was left out of what was applied, or is another thing when it is read: it is
+    /// stored as it was sent.
     pub(crate) pruned: bool,
     /// As `pruned`, of an empty list or map in the metadata.
     pub(crate) emptied: bool,
@@ -57,8 +57,8 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Whether the stored object differs from the read one. A write to a `subresource`
-    /// leaves the metadata of a custom object alone.
+    /// Whether what is stored is another thing than what is read. `subresource`: that of the write,
+    /// which leaves the metadata of a custom object alone.
     pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
         let (emptied, signed) = match subresource {
             None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
@@ -169,7 +169,7 @@ pub(crate) fn body(
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
     if kind.is_built_in() {
-        // Go does not look into unknown members, and finds no duplicates there.
+        // What is not known is not looked into: nobody sees that it is there twice.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
     }
     doubtful.extend(unknown);
@@ -182,7 +182,7 @@ pub(crate) fn body(
                 return Err(Status::bad_request(MISSING_VERSION));
             }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            // A custom object is decoded by then, and counts as the kind that it declares.
+            // A custom object was decoded by then, and is taken for what it says.
             let expected = if kind.is_built_in() { kind.kind() } else { &of };
             return Err(refuse(expected, &why));
         }
@@ -327,7 +327,7 @@ fn canonical(
                 _ => hidden.sign |= has_sign_of_zero(value),
             }
             let shortened = shorten_numbers(value);
-            // All numbers of an apply are floats to Go: it makes no difference.
+            // All numbers of an apply are floats to Go, and nobody takes notice.
             hidden.floats |=
                 shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
         }
@@ -358,9 +358,9 @@ fn canonical(
     Ok(Canonical { object, unknown, hidden })
 }
 
-/// Times and numbers in the metadata of custom objects are read where they are used: an unreadable
-/// one counts as absent. A member that the server does not set itself has to be converted first,
-/// unless it `stays` in its version.
+/// Times and numbers in the metadata of custom objects are read out of what was applied where they
+/// are wanted: what is none is as good as absent. What the server does not set itself has to be
+/// converted first, unless it `stays` in its version.
 fn remove_unreadable(metadata: &mut Value, stays: bool) {
     let Value::Object(members) = metadata else { return };
     let is_time = |value: &Value| value.as_str().is_some_and(|time| time::seconds(time).is_ok());
@@ -373,7 +373,8 @@ fn remove_unreadable(metadata: &mut Value, stays: bool) {
     });
 }
 
-/// Whether metadata have members that their one form does not have, beside the server's own.
+/// Whether metadata have members that their one form does not have, beside those that the server
+/// sets.
 fn shrinks(sent: &Value, known: &Value) -> bool {
     const SET: [&str; 8] = [
         "name",
@@ -389,7 +390,7 @@ fn shrinks(sent: &Value, known: &Value) -> bool {
     sent.any(|(name, value)| !SET.contains(&&**name) && known.get(name) != Some(value))
 }
 
-/// The sent members that are not in the object's one form, in words.
+/// What was sent and is not in the object's one form, in words.
 pub(crate) fn unknown_fields(sent: &Value, known: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     find_unknown(sent, known, "", &mut unknown);

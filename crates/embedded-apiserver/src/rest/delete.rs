@@ -46,7 +46,7 @@ pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
         }
         Removal::Held(object) => {
             let object = object.resolve(&written)?;
-            // Only to clients that ask for it by the old option.
+            // Only to who asks for it in the old way.
             let cascades = options.orphan_dependents == Some(false);
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
             json_response(code, object.to_bytes(kind, form))
@@ -65,9 +65,9 @@ fn empty(kind: &ServedResource, form: Form) -> Bytes {
     Stored::new(kind, Key::new("", ""), 0, &mut object, "").to_bytes(kind, form)
 }
 
-/// Deletes the matching objects one after the other, each in a write of its own, as
-/// `Store.DeleteCollection` of k8s.io/apiserver/pkg/registry/generic/registry. The first refusal
-/// ends it; the objects before are gone. Answers with the list of the matching objects.
+/// Deletes what matches, one object after the other, each in a write of its own, as
+/// `Store.DeleteCollection` of k8s.io/apiserver/pkg/registry/generic/registry: the first that
+/// cannot be deleted ends it, and those before are gone. Answers with the list of what was there.
 pub(crate) async fn delete_collection(
     call: Call<'_>,
     form: Form,

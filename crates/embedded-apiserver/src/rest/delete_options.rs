@@ -73,7 +73,7 @@ fn check_type(options: &Value) -> Result<(), String> {
 }
 
 impl DeleteOptions {
-    /// Reads the body, or the query if the body is empty.
+    /// From the body, or from the query if there is none.
     pub(super) fn parse(query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
         let bad = |why: String| Status::bad_request(format!("DeleteOptions: {why}"));
         let options: Self = if request.body().is_empty() {
@@ -123,7 +123,7 @@ impl DeleteOptions {
         self.dry_run.as_ref().is_some_and(|values| !values.is_empty())
     }
 
-    /// Their word about the dependents.
+    /// What they say of the dependents.
     pub(super) fn propagation(&self) -> Propagation<'_> {
         Propagation { policy: self.propagation_policy.as_deref(), orphans: self.orphan_dependents }
     }

@@ -12,7 +12,7 @@ use crate::strategy::resource::ServedResource;
 
 /// As many as an answer has warnings.
 const MOST: usize = 64;
-/// The longest path in a message, in bytes.
+/// Paths are cut to so many bytes.
 const MOST_BYTES: usize = 1024;
 
 /// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the
@@ -65,7 +65,8 @@ impl Shape {
         }
     }
 
-    /// Whether the type decodes its part of the body by itself: duplicates in it are not found.
+    /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in
+    /// it.
     const fn decodes_itself(self) -> bool {
         matches!(self, Self::One(Type::Json | Type::SchemaOr(..)))
     }

@@ -64,8 +64,8 @@ impl Edited<'_> {
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         strategy.default(&mut new);
         metadata::normalize(&mut new);
-        // The object that the client wants, defaults included, without members that such a write
-        // cannot change. Changes by hooks have no owner, as on the real server.
+        // Compared as the client wants it, defaults included; what such a write cannot change is
+        // left out there. What a hook has changed is nobody's, as on the real server.
         let unmutated = unmutated.map(|object| defaulted(kind, object));
         let wanted = unmutated.as_ref().unwrap_or(&new);
         // What ends at zero is owned, and not stored for longer than until the next write.
@@ -119,8 +119,8 @@ impl Edited<'_> {
         if self.ends_at_zero() {
             metadata::set(&mut new, "deletionTimestamp", Value::Null);
         }
-        // A write that only moves times in the managedFields changes nothing. If either version
-        // lacks a member that reads set, stored and read form differ, and the write is a change.
+        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid,
+        // or what was, is compared with what is read, where it is said.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
@@ -144,7 +144,7 @@ impl Edited<'_> {
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
             if !dry_run {
-                // As etcd's event: the version before, at the revision of the removal.
+                // As etcd's event: what was there before, at the revision of the removal.
                 transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
                 remove_with(self.api, transaction, kind, &current.key, self.now);
             }
@@ -248,7 +248,8 @@ impl Edited<'_> {
         self.hidden.ends_at_zero && self.kind.is_built_in() && !metadata::is_being_deleted(self.old)
     }
 
-    /// Whether whole numbers that are written as floats make another version.
+    /// Whether whole numbers that are written as floats make another version of what is stored
+    /// without.
     const fn counts_floats(&self) -> bool {
         self.hidden.floats && self.target.subresource.is_none()
     }

@@ -7,7 +7,7 @@ use crate::rest::state::ApiState;
 use crate::store::stored::Stored;
 use crate::store::transaction::Transaction;
 
-/// How often a write begins anew, each time because another write was faster.
+/// How often a write begins anew, each time because somebody else was faster.
 const ATTEMPTS: usize = 1000;
 
 /// A version that a write answers with.
@@ -38,7 +38,7 @@ impl Answer {
 ///
 /// # Errors
 ///
-/// The refusal of `work`, by a state that was true at one moment.
+/// What `work` refuses, by what was true at one moment.
 #[doc(alias = "GuaranteedUpdate")]
 pub(super) fn guaranteed_update<T>(
     api: &ApiState,

@@ -125,8 +125,8 @@ pub(super) fn insert(
     // Who writes to the status owns it, though it is not stored.
     let by_status = subresource.is_some();
     let drops_status = kind.has_status() && !strategy.keeps_status_of_create() && !by_status;
-    // A custom object is checked before it is dropped: one beyond its schema leaves it without
-    // owners.
+    // Of a custom object it is looked at before it goes: one that does not fit its schema leaves it
+    // without owners.
     let drops_it_later = !kind.is_built_in();
     if drops_status && !drops_it_later {
         object.remove("status");
@@ -135,7 +135,7 @@ pub(super) fn insert(
     definitions::require_served(api, transaction, kind);
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
-    // The client owns defaults. Later changes, those of hooks included, have no owner.
+    // Defaults are the client's. What comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(api, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if drops_status && drops_it_later {
@@ -159,7 +159,7 @@ pub(super) fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
-    // Only the store checks it, and a dry run does not get there. An unreadable version is ignored.
+    // Only the store looks at it, and a dry run does not get there. What is no version is none.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
         let why = "resourceVersion should not be set on objects to be created";
         return Err(Status::unknown(why).warned(&strategy.warnings(&object, None)));
@@ -176,7 +176,7 @@ pub(super) fn insert(
         chain.validate(&object, None)?;
     }
     if dry_run && !said_version.is_empty() {
-        // A dry run keeps the version that it names, readable or not.
+        // What is tried keeps what it says, be it a version or not.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
     put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)

@@ -136,7 +136,7 @@ impl Listed {
                     .to_owned()
             }
         };
-        /// The bytes around an object: a comma, a brace, its apiVersion and kind.
+        /// What stands around an object: a comma, a brace, its apiVersion and kind.
         const AROUND: usize = 64;
         let size = objects.iter().map(|object| object.size().saturating_add(AROUND)).sum::<usize>();
         let mut body = BytesMut::with_capacity(size.saturating_add(256));

@@ -31,7 +31,8 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
 }
 
 /// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going
-/// away. It is the first: no hook hears of such an object, and its grants are not checked.
+/// away. It is the first: no hook hears of such an object, and what it would grant matters to
+/// nobody.
 pub(super) fn check_namespace(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -53,7 +54,7 @@ pub(super) fn check_namespace(
     }
 }
 
-/// The same for an update: the namespace may be going away, but not be gone.
+/// The same of an object that is there already: its namespace may be going away, but not be gone.
 pub(super) fn check_namespace_of_update(
     api: &ApiState,
     transaction: &mut Transaction<'_>,

@@ -19,7 +19,8 @@ pub(crate) fn without_namespace(target: Target, method: &Method) -> Target {
     Target { namespace: (!is_list).then(String::new), ..target }
 }
 
-/// Refuses a path of a built-in kind that lacks a part, when the request needs that part.
+/// What is missing in a path of a built-in kind, said when the request has come so far that it is
+/// needed.
 pub(crate) fn check(
     target: &Target,
     query: &Query,
@@ -59,8 +60,9 @@ pub(crate) fn check(
     }
 }
 
-/// Refuses objects in `.` and `..`: the store of the real server takes no such key. Runs after the
-/// checks of the request itself; new objects are refused before.
+/// What is answered about objects in `.` and `..`, where none can be: the store of the real server
+/// takes no such key. It is asked after what is wrong with the request itself, and new objects are
+/// refused before.
 pub(crate) fn in_store(
     target: &Target,
     method: &Method,

@@ -24,7 +24,7 @@ use crate::strategy::resource::ServedResource;
 pub(crate) struct Author {
     manager: String,
     subresource: String,
-    /// The server itself, before its first request.
+    /// The server itself, before anybody has asked it for anything.
     is_server: bool,
 }
 
@@ -129,7 +129,7 @@ pub(super) fn with_operation<T>(
     let kinds: Vec<Arc<ServedResource>> =
         if has_others { api.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
-    // Event's two groups have members of their own: fields owned in one have no owner in the other,
+    // Event's two groups have members of their own: what was owned in one is nobody's in the other,
     // as on the real server.
     for other in
         kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version)

@@ -37,8 +37,8 @@ fn refusal(error: PatchError) -> Status {
 }
 
 impl Patch {
-    /// Reads the patch of an object of a kind. A merge patch whose members are not checked may be a
-    /// list, which makes no object.
+    /// Reads the patch of an object of a kind. A merge patch whose members nobody is to look at may
+    /// be a list, of which no object comes.
     pub(crate) fn parse(
         patch: PatchType,
         body: &Bytes,

@@ -18,7 +18,7 @@ use crate::rest::update::replace;
 use crate::store::stored::Key;
 use crate::strategy::resource::ServedResource;
 
-/// How often a put is tried, each time because another write was faster.
+/// How often it is tried to put an object, each time because somebody else was faster.
 const TRIES: usize = 1000;
 
 /// Creates an object, or replaces the one of its name.

@@ -88,7 +88,7 @@ pub(super) fn remove_object(
         return Err(Status::forbidden(kind, name, why));
     }
     if marks && !is_first && strategy.is_held(&old) {
-        // Whatever the options say, and without a hook.
+        // Whatever the options say, and nobody is asked.
         return Ok(Removal::Held(Answer::Known(current)));
     }
     if let Some(wanted) = &options.preconditions {

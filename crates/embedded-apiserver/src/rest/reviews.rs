@@ -1,5 +1,5 @@
-//! Reviews: questions that are answered at once and never stored. May this user do that, which user
-//! is asking, whose token is this?
+//! Questions that are posted and answered at once, and never stored: may somebody do this, who am
+//! I, whose token is this.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn parts(metadata: Value, spec: Option<Value>, status: Value) -> Parts {
 }
 
 impl<'a> Asked<'a> {
-    /// The question, and warnings of its unknown members.
+    /// The question, and warnings of what it has that is unknown.
     fn read(
         kind: &'a ServedResource,
         namespace: Option<&'a str>,
@@ -145,7 +145,7 @@ impl<'a> Asked<'a> {
             part.map_err(|error| wrong(name, &error.to_string()))
         };
         asked.spec = of_type(spec)?;
-        // The status is read, and has no effect.
+        // What is said of the answer is read, and has no effect.
         let status = of_type(status)?;
         let known = json!({
             "apiVersion": api_version, "kind": name, "metadata": asked.metadata, "spec": asked.spec, "status": status,
@@ -177,8 +177,7 @@ impl<'a> Asked<'a> {
         self.spec.get(member).is_some_and(|value| !value.is_null())
     }
 
-    /// `user` is the asking user, if the question is about that user; otherwise the question names
-    /// one.
+    /// `user`: who asks, if the question is about that; otherwise it says whom it is about.
     fn access(&self, api: &ApiState, user: Option<&User>) -> Result<Parts, Status> {
         self.check_access(user.is_none())?;
         let attributes = if self.has("resourceAttributes") {

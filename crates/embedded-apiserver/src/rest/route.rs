@@ -1,4 +1,4 @@
-//! From a path to the resource that it names: pure, but for the registry of served kinds.
+//! From a path to what it names: pure, but for the registry that says which kinds there are.
 
 use std::sync::Arc;
 
@@ -130,8 +130,8 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Route {
     Route::Resources { group: group.to_owned(), version: version.to_owned() }
 }
 
-/// The answer about a missing resource in a served group: a Status, but a plain text in a group of
-/// custom kinds, for which another part of the real server answers.
+/// What is not there in a group that is served: a Status says so, but of a group of custom kinds,
+/// which another part of the real server answers for, a plain text.
 fn nothing_of(registry: &Registry, group: &str) -> Route {
     if registry.is_custom_group(group) { Route::Nothing } else { Route::NoSuchResource }
 }

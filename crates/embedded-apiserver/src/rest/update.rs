@@ -1,4 +1,4 @@
-//! PUT and PATCH of a stored object.
+//! PUT and PATCH: what comes of an object that is there.
 
 use crate::api::media;
 use crate::api::media::Form;
@@ -93,7 +93,7 @@ pub(super) fn forbidden_force(query: &Query) -> Option<FieldError> {
         .map(|_| FieldError::forbidden("force", "may not be specified for non-apply patch"))
 }
 
-/// The change that a request asks for.
+/// What is to become of an object.
 enum Edit<'a> {
     Replace(Decoded),
     Patch { patch: &'a Patch, duplicates: &'a [String], validation: FieldValidation },
@@ -187,7 +187,7 @@ fn edited(
     }
 }
 
-/// Applies a patch to an object and to the owners of its fields.
+/// What a patch makes of an object, who owns it included.
 fn patched(
     kind: &ServedResource,
     name: &str,

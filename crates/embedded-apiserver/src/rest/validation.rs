@@ -1,4 +1,4 @@
-//! Validation of an object before it is stored.
+//! What is wrong with an object that is about to be stored.
 
 use k8s_value::names;
 

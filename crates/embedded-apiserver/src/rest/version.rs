@@ -1,4 +1,4 @@
-//! A resourceVersion that a request names: its checks, and the wait for it.
+//! A resourceVersion that a request names: what it must be, and the wait for it.
 
 use std::time::Duration;
 

@@ -19,11 +19,11 @@ pub(super) struct Version<'a> {
     pub(super) key: Key,
     pub(super) object: Object,
     pub(super) managed: &'a ManagedFields,
-    /// The stored form lacks a member that every read sets.
+    /// Something of it goes without saying.
     pub(super) unsaid: bool,
 }
 
-/// Writes a version down for the next revision; in a dry run, for the object's own.
+/// Writes a version down for the next revision; in a dry run, at the one that the object has.
 pub(super) fn put(
     transaction: &mut Transaction<'_>,
     kind: &Kind,
@@ -36,7 +36,7 @@ pub(super) fn put(
     let revision = if dry_run { old_revision } else { NEXT };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
     if stored.size() > MAX_OBJECT {
-        // As the real server: the managedFields are left out first.
+        // As the real server: what it can do without is left out first.
         stored = Stored::new(kind, key, revision, &mut object, "");
     }
     let stored = stored.unsaid(unsaid);

@@ -1,4 +1,4 @@
-//! Watches: a cursor into the history of a table, moved on by reads of the answer. No task, no
+//! Watches: a cursor into the history of a table, moved on by whoever reads the answer. No task, no
 //! buffer of events.
 
 use std::collections::VecDeque;
@@ -145,7 +145,7 @@ struct Watcher {
     /// The kind is no longer served as it was.
     withdrawn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     bookmark_due: bool,
-    /// The time is up: the changes until now are still sent, and a last bookmark.
+    /// The time is up: what was written until now is still sent, and a last bookmark.
     ending: bool,
     ended: bool,
 }

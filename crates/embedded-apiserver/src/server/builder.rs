@@ -81,18 +81,18 @@ impl Builder {
     }
 
     /// How many bytes of JSON the history of each kind may hold beyond the objects themselves:
-    /// versions that were replaced or deleted (default 64 MiB). Older versions are forgotten,
-    /// however few there are.
+    /// versions that were replaced or deleted (default 64 MiB). What is older is forgotten,
+    /// however few changes it is.
     ///
-    /// 0: replaced versions are forgotten at once, and a watch that missed a replacement or a
+    /// 0: what was replaced is forgotten at once, and a watch that missed a replacement or a
     /// deletion has to list again.
     pub const fn history_bytes(mut self, bytes: usize) -> Self {
         self.history.bytes = bytes;
         self
     }
 
-    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). With
-    /// zero it gets only the bookmark that ends the initial events.
+    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). Zero:
+    /// only the one that ends the initial events.
     pub const fn bookmark_interval(mut self, interval: Duration) -> Self {
         self.bookmark_interval = interval;
         self
@@ -114,18 +114,19 @@ impl Builder {
     }
 
     /// A bearer token and the user it stands for (a `&str` will do). With the first token, requests
-    /// over a socket without a known token are answered 401. With [`rbac`](Self::rbac), a request
-    /// without any is made by `system:anonymous`. Clients in this process need none.
+    /// over a socket that carry none, or a wrong one, are answered 401; with
+    /// [`rbac`](Self::rbac), one that carries none is made by `system:anonymous`. Clients in
+    /// this process need none.
     pub fn token(mut self, user: impl Into<User>, token: impl Into<String>) -> Self {
         self.front = self.front.token(user, token);
         self
     }
 
-    /// Whether roles and bindings decide what a user may do (default `false`: every user may do
+    /// Whether roles and bindings decide what a user may do (default `false`: everybody may do
     /// everything).
     ///
     /// The rules are those of the server's own Roles, ClusterRoles and their bindings, as they
-    /// stand when a request comes. Refusals are Kubernetes' own. The cluster
+    /// stand when a request comes, with Kubernetes' answers to what is refused. The cluster
     /// roles and bindings that every cluster has for users exist from the start:
     /// `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user`
     /// and `system:public-info-viewer`. [`EmbeddedApiServer::access`] says what was used and what
@@ -164,8 +165,8 @@ impl Builder {
     }
 
     /// Whether a listener may be given an address that other machines can reach (default `false`).
-    /// Without [`rbac`](Self::rbac) every client that reaches it may do everything. Without TLS
-    /// the tokens can be read on the way.
+    /// Without [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS
+    /// whoever listens on the way knows the tokens.
     pub fn allow_non_loopback(mut self, allow: bool) -> Self {
         self.front = self.front.allow_non_loopback(allow);
         self
@@ -179,9 +180,9 @@ impl Builder {
         self
     }
 
-    /// Whether the server collects garbage (default `false`, as on a bare API server). Objects
-    /// without an owner left are deleted. A foreground deletion waits for the dependents that block
-    /// it. An orphaning one takes the owner out of them.
+    /// Whether the server collects garbage (default `false`, as on a bare API server): what has no
+    /// owner left is deleted, a foreground deletion waits for the dependents that block it, an
+    /// orphaning one takes the owner out of them.
     #[cfg(feature = "actors")]
     #[doc(alias = "garbage-collector-controller")]
     #[doc(alias = "ownerReferences")]
@@ -191,7 +192,7 @@ impl Builder {
     }
 
     /// Whether the server empties namespaces that are being deleted, and lets them go (default
-    /// `false`, as on a bare API server, where they stay `Terminating` until a client calls
+    /// `false`, as on a bare API server, where they stay `Terminating` until somebody calls
     /// `finalize`).
     #[cfg(feature = "actors")]
     #[doc(alias = "namespace-controller")]

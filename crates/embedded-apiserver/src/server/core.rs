@@ -36,7 +36,7 @@ impl Core {
         let api = self.api();
         let front = self.front.for_replica();
         let (options, registry) = (api.options.clone(), Arc::clone(&api.registry));
-        // Writes go to the other store: nothing here asks for a random number.
+        // What is written goes to the other store: nothing here asks for a random number.
         let rng = fastrand::Rng::with_seed(0);
         let api = ApiState::new(options, registry, api.clock.clone(), front.clone(), rng);
         Self { front, handler: Handler::new(api) }

@@ -13,7 +13,7 @@ const OBJECTS: &str = include_str!("../../data/rbac.json");
 
 /// Creates them.
 pub(crate) fn create_default_roles(api: &ApiState) {
-    // The tests see that this text can be read.
+    // What is written down here can be read: the tests see it.
     let objects: Vec<Value> = serde_json::from_str(OBJECTS).unwrap_or_default();
     for object in objects {
         let plural = match object.get("kind").and_then(Value::as_str) {

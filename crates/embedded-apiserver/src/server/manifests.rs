@@ -32,7 +32,7 @@ pub enum ManifestError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// The mistake, and its place.
+        /// What is wrong, and where.
         why: String,
     },
     /// The server refuses an object.
@@ -148,7 +148,7 @@ fn put(api: &ApiState, object: Value) -> Result<(), String> {
     rest::put(api, &kind, namespace.as_deref(), object)
         .map_err(|status| status.message().to_owned())?;
     if *kind.storage == *crd::TABLE {
-        // Its kinds are served from here on, for the objects that follow.
+        // What it defines is served from here on, for the objects that follow.
         settle_all(api);
     }
     Ok(())

@@ -18,13 +18,12 @@ use crate::server::shared::Shared;
 /// A second API server on the same objects, as in a cluster with several of them, whose watch cache
 /// may lag behind: from [`EmbeddedApiServer::replica`]. A cheap handle: clones share one replica.
 ///
-/// These come from the cache, and may be old: watches; lists and gets with a `resourceVersion`. For
-/// `"0"` the cache answers as it is. For a number it waits until it has that version, up to three
-/// seconds, and then answers 504. A watch that asks for initial events without a version waits
-/// until the cache has caught up with the moment of the request.
-///
-/// All others see and change the newest state, on any API server: Events, lists and gets without a
-/// `resourceVersion`, pages, lists of an exact version, and all writes.
+/// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion`
+/// (`"0"`: whatever the cache has; a number: at least that one, for which it waits up to three
+/// seconds and then answers 504). What does not: Events, which no API server caches; lists and gets
+/// without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and
+/// change the newest state, on any API server. A watch that asks for initial events without a
+/// version waits until the cache has caught up with the moment it was asked.
 ///
 /// Without a lag the cache follows at once, but not within the same step: as everywhere, a client
 /// that writes here and reads with `resourceVersion=0` there may see the past.
@@ -67,16 +66,16 @@ impl Replica {
     /// once; `Duration::MAX`: never. May be changed at any time; what the cache knows already
     /// it does not forget.
     ///
-    /// After more writes at once than the server's [history](crate::Builder::history) holds, the
-    /// cache skips to a later state, at most twice the lag after it was made. Its watches begin
-    /// anew with 410.
+    /// Of more writes at once than the server's [history](crate::Builder::history) has the cache
+    /// does not learn one by one: it goes on to what came later, at most twice as long after it
+    /// was made, and its watches begin anew with 410.
     pub fn behind(&self, lag: Duration) -> Self {
         self.0.set_lag(Lag::Time(lag));
         self.clone()
     }
 
-    /// From now on the cache learns of each write only after `lag` more writes. May be changed at
-    /// any time; the cache forgets nothing that it knows.
+    /// From now on the cache learns of each write only when so many more have been made. May be
+    /// changed at any time; what the cache knows already it does not forget.
     pub fn behind_revisions(&self, lag: u64) -> Self {
         self.0.set_lag(Lag::Revisions(lag));
         self.clone()

@@ -1,4 +1,4 @@
-//! The state that lives as long as a handle of the server or a client of it.
+//! What lives as long as somebody outside holds the server or a client of it.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! Who waits for which changes: an index of the watches of every table. Plain data behind the
 //! store's lock.
 //!
-//! A watch has a seat. A write looks only at the seats that its object concerns. It notes in each
-//! where the watch has to read on, and takes the wakers of waiting watches. They are called after
-//! the lock.
+//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each
+//! where its watch has to read on, and takes the wakers of those that wait, to be called after the
+//! lock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Rows {
         }
     }
 
-    /// The row for an interest, made if it is missing.
+    /// The row for an interest, made if there is none.
     fn row_mut(&mut self, interest: &Interest) -> &mut Row {
         match interest {
             Interest::Everything => &mut self.everything,
@@ -152,7 +152,7 @@ impl Audience {
         Seat { table: Arc::clone(table), interest, number }
     }
 
-    /// Gives a seat back. Returns its waker, to be dropped after the lock.
+    /// Gives a seat back. What was waiting in it is handed out, to be dropped after the lock.
     pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
         let rows = self.tables.get_mut(&seat.table)?;
         let row = rows.row_mut(&seat.interest);

@@ -36,8 +36,8 @@ pub(crate) struct Line {
     pub(crate) form: Form,
 }
 
-/// How many lines are kept: as many as a watch reads at once, and as many again for watches that
-/// are a little behind.
+/// How many lines are kept: what a watch reads at once, and as much again for those that are a
+/// little behind.
 const MOST_LINES: usize = 512;
 /// How many bytes of lines are kept, if they are more than one.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
@@ -66,7 +66,7 @@ impl Lines {
     pub(crate) fn keep(&mut self, line: Line, prefix: &Arc<str>, bytes: Bytes) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         match self.lines.insert(line, Shown { prefix: Arc::clone(prefix), bytes }) {
-            // Two versions of a kind are watched: the one shown last stays.
+            // Two versions of a kind are watched: the last one that was shown stays.
             Some(other) => self.bytes = self.bytes.saturating_sub(other.bytes.len()),
             None => self.order.push_back(line),
         }

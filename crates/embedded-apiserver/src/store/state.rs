@@ -93,8 +93,8 @@ struct Table {
     /// Nobody may begin to read the history before this revision: changes up to it may be gone.
     forgotten: u64,
     /// The newest change that is really gone from `history`. Lower than `forgotten` where a
-    /// compaction passed over revisions of other tables: an earlier reader of this table missed
-    /// nothing then.
+    /// compaction passed over revisions of other tables: who was reading here before it has
+    /// missed nothing of those.
     lost: u64,
 }
 
@@ -236,7 +236,7 @@ impl State {
         self.tables.get(table).map_or(self.compacted, |t| t.forgotten)
     }
 
-    /// Whether a watch may begin to read the changes after a revision.
+    /// Whether somebody may begin to read the changes after a revision.
     pub(crate) fn can_resume(&self, table: &str, after: u64) -> Result<(), Expired> {
         let forgotten = self.forgotten(table);
         if after < forgotten { Err(Expired { oldest: forgotten }) } else { Ok(()) }
@@ -252,10 +252,10 @@ impl State {
         self.audience.leave(seat)
     }
 
-    /// Reads on for a seat's watch, which has read everything up to `after`: returns the changes
-    /// that concern it and that `shows` admits, oldest first, at most `max`. If it finds none,
-    /// the next write that concerns the watch wakes `waker`; the waker before it is put into `old`,
-    /// to be dropped after the lock.
+    /// What a seat's watch, which has read everything up to `after`, reads next: the changes that
+    /// concern it and that `shows` admits, oldest first, at most `max`. If there are none for
+    /// now, `waker` is woken by the next write that concerns it; the waker that waited before
+    /// is put into `old`, to be dropped after the lock.
     pub(crate) fn read(
         &mut self,
         seat: &Seat,
@@ -275,7 +275,7 @@ impl State {
         if let Some(unread) = self.audience.unread(seat)
             && let Some(table) = self.tables.get(&seat.table)
         {
-            // Earlier writes concerned other watches.
+            // What was written before that concerned others.
             let after = after.max(unread.saturating_sub(1));
             if after < table.lost {
                 return Err(Expired { oldest: self.forgotten(&seat.table) });
@@ -302,8 +302,9 @@ impl State {
     }
 
     /// Shows the objects of a table (of one namespace, if one is named; from a key on, if one is
-    /// given) as they were at `at`, or as they are now, in order. The cost is that of the visited
-    /// objects and of the changes since `at`. The caller makes sure that `at` is not in the future.
+    /// given) as they were at `at`, or as they are now, in order. Only those that are looked at
+    /// cost anything, but for the changes since `at`. The caller makes sure that `at` is not in
+    /// the future.
     pub(crate) fn visit<T>(
         &self,
         place: &Place<'_>,

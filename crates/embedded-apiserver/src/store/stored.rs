@@ -21,7 +21,7 @@ use crate::store::stored::pairs::Pairs;
 use k8s_value::go_json;
 
 /// A version of an object, never changed again. Small, because there may be hundreds of thousands:
-/// fields of the text are told by their place in it.
+/// what is in the text already is told by where it is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
@@ -35,7 +35,7 @@ pub(crate) struct Stored {
     places: Places,
     /// It has a deletionTimestamp.
     ending: bool,
-    /// The text lacks a member that every read sets; the next write stores it, whatever it changes.
+    /// Something of it goes without saying, which the next write will say, whatever else it says.
     unsaid: bool,
 }
 
@@ -49,7 +49,7 @@ struct Places {
     /// The digits of the resourceVersion belong here. 0: it has none.
     version: u32,
     /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0:
-    /// no field has an owner.
+    /// nobody owns anything.
     managed: u32,
 }
 
@@ -105,7 +105,7 @@ impl Stored {
         self.ending
     }
 
-    /// The version, as one whose text lacks a member that every read sets.
+    /// The version, with something of it that goes without saying.
     #[must_use]
     pub(crate) fn unsaid(self, unsaid: bool) -> Self {
         Self { unsaid, ..self }
@@ -116,7 +116,7 @@ impl Stored {
         self.unsaid
     }
 
-    /// The managedFields as JSON; empty if no field has an owner.
+    /// The managedFields as JSON; empty if there are none.
     pub(crate) fn managed(&self) -> &str {
         if self.places.managed == 0 {
             return "";
@@ -137,8 +137,8 @@ impl Stored {
             rest = managed.end.saturating_sub(1);
         }
         self.write_part(rest..self.body.len(), &mut json);
-        // Text by `new` can be read: an empty object here would be a bug of `new`, seen by its
-        // tests.
+        // What was written by `new` can be read: an empty object here would be a bug of `new`, seen
+        // by its tests.
         match go_json::read(&json) {
             Ok(Value::Object(object)) => object,
             _ => Map::new(),

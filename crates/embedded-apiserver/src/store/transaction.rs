@@ -1,4 +1,4 @@
-//! A write that is worked out without the lock: its reads, and its changes.
+//! A write that is worked out without the lock: what it has read, and what it is going to change.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use crate::store::Store;
 use crate::store::state::{Place, State};
 use crate::store::stored::{Key, Stored};
 
-/// An object that the transaction read has changed meanwhile.
+/// What was read has changed meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Conflict;
 
-/// Reads of a store, and changes. They are committed only if no object that was read has changed.
+/// Reads of a store, and changes that hold only if nothing of what was read has changed when they
+/// are made.
 #[doc(alias = "Txn")]
 pub(crate) struct Transaction<'a> {
     store: &'a Store,
@@ -60,7 +61,7 @@ impl<'a> Transaction<'a> {
     pub(crate) fn list(&mut self, table: &Arc<str>) -> Vec<Arc<Stored>> {
         let (found, revision) = self.store.look(|state| {
             let place = Place { table, namespace: None, from: None };
-            // The present state is always known.
+            // What is now is always known.
             (state.snapshot(&place, None).unwrap_or_default(), state.last_change(table))
         });
         self.compares.push(Compare::Table { table: Arc::clone(table), revision });
@@ -72,7 +73,7 @@ impl<'a> Transaction<'a> {
         self.compares.push(Compare::Other(Box::new(still)));
     }
 
-    /// Puts a version in place of the stored one. Returns the index of the change.
+    /// Puts a version, in the place of the one that is there; answers which change this is.
     pub(crate) fn put(&mut self, table: &Arc<str>, version: Stored) -> usize {
         self.change(table, version, false)
     }

@@ -1,5 +1,5 @@
-//! Custom resource definitions: their checks, their names, and when their kinds are served. Shared
-//! by the API and by `register_definition`.
+//! Custom resource definitions: what they may say, which names they get, how their kinds come to be
+//! served and cease to be. Shared by the API and by `register_definition`.
 
 mod check;
 mod embedded;
@@ -61,7 +61,7 @@ pub(crate) fn prepare_create(object: &mut Object) {
     remember_storage(object);
 }
 
-/// Adds the present storage version to the stored versions of the status.
+/// The version that objects are now stored in is one that they were ever stored in.
 pub(crate) fn remember_storage(object: &mut Object) {
     let versions =
         object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);

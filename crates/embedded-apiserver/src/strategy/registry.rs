@@ -96,8 +96,8 @@ impl Registry {
         self.kinds.values().any(|known| is(known))
     }
 
-    /// Serves the kinds of a definition as it is now, in place of those it had. Returns the kinds
-    /// that end.
+    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that
+    /// ends.
     pub(crate) fn serve(&mut self, name: &str, object: &Object, revision: u64) -> Option<Ended> {
         if self.definitions.get(name).is_some_and(|known| known.is(object)) {
             return None;
@@ -179,7 +179,7 @@ fn key_of(kind: &ServedResource) -> (String, String, String) {
     (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
 }
 
-/// Takes out the kinds of a definition. Kinds registered over them since stay.
+/// Takes out what a definition served; what was registered over it since stays.
 fn forget(
     kinds: &mut BTreeMap<(String, String, String), Arc<ServedResource>>,
     before: &Registered,

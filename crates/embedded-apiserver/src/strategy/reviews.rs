@@ -23,7 +23,7 @@ pub(crate) fn kinds() -> [Kind; 6] {
     ]
 }
 
-/// Whether the kind is a review: these groups have no other kinds.
+/// Whether the kind is one of those: these groups have no others.
 pub(crate) fn is_review(kind: &Kind) -> bool {
     matches!(kind.group(), AUTHORIZATION | AUTHENTICATION)
 }

@@ -211,7 +211,7 @@ impl Walk<'_> {
             (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => {
                 Ok(value)
             }
-            // Out of a map Go silently takes the lower half of a number that does not fit.
+            // Out of a map Go takes the lower half of what does not fit, and nobody is told.
             (Type::Int32, Value::Number(number))
                 if self.source == Source::Map && number.is_i64() =>
             {
@@ -257,7 +257,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A part that Go's type decodes by itself: unknown members in it are not reported.
+    /// What Go's type decodes by itself: nobody then says what is unknown in it.
     fn schema_or(
         &mut self,
         simpler: Simpler,
@@ -339,7 +339,7 @@ fn mistyped(path: &str, expected: &str, value: &Value) -> String {
     format!("{path}: expected {expected}, got {}", json_type(value))
 }
 
-/// The value that Go writes for a member that is not set.
+/// The value that Go writes for what nobody has set.
 fn unset(always: Always) -> Value {
     match always {
         Always::Null => Value::Null,

@@ -1,5 +1,5 @@
 //! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines
-//! without JSON.
+//! that are none.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! Fuzz targets: selectors, beside a plain reading of their meaning.
+//! Fuzz targets: selectors, beside a plain reading of what they mean.
 
 use std::collections::BTreeMap;
 

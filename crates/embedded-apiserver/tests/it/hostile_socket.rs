@@ -1,6 +1,6 @@
 //! Connections that are slow, broken, too large or too many: each ends in its time, and others are
-//! served meanwhile. The clock is paused: it goes on only when no task has anything to do, so that
-//! waiting costs nothing.
+//! served meanwhile. The clock stands still: it goes on only when nobody has anything to do, so
+//! that waiting costs nothing.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn stage() -> (EmbeddedApiServer, Listener) {
 
 async fn connect(listener: &Listener, bytes: impl AsRef<[u8]>) -> TcpStream {
     let mut socket = TcpStream::connect(listener.local_addr()).await.expect("it listens");
-    // A server that has heard enough closes: the rest is not sent.
+    // A server that has heard enough closes: what is left is not sent.
     let _ = socket.write_all(bytes.as_ref()).await;
     socket
 }

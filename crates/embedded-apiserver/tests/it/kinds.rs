@@ -1,5 +1,5 @@
-//! The built-in kinds, where the real server cannot be asked the same: kinds that only it has,
-//! candidates for Leases, and that addresses of Services come out the same each time.
+//! The built-in kinds, where the real server cannot be asked the same: what it has and this one has
+//! not, candidates for Leases, and that addresses of Services come out the same each time.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, StatusCode};

@@ -1,5 +1,5 @@
-//! Manifests of a folder: missing members are filled in, errors name file and field. And one object
-//! that is put back.
+//! Manifests of a folder: what they lack is filled in, what is wrong names file and field; and one
+//! object that is put back.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! A second API server whose cache lags behind: which answers are old there, and that it repeats.
+//! A second API server whose cache lags behind: what is old there, what is not, and that it
+//! repeats.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use crate::trace::send;
 use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Far more than a list of eight, and than the wakers woken under one lock.
+/// Far more than a list of eight, and than what is woken under one lock.
 const MANY: usize = 100;
 /// Set in a process that says its hash.
 const ASKED: &str = "EMBEDDED_APISERVER_SAY_TRACE_HASH";
@@ -174,7 +174,7 @@ fn watches_of_a_kind_that_goes_end_in_one_order() {
 }
 
 /// Under faults owners go while the collector is cut off, so that it learns of all that from one
-/// list, and takes their dependents along; a namespace goes with its objects.
+/// list, and takes their dependents along; a namespace goes with what is in it.
 #[cfg(feature = "actors")]
 #[test]
 fn the_actors_do_the_same_each_time() {

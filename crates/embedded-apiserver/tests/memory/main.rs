@@ -1,5 +1,5 @@
 //! What the server costs, counted by the allocator: the bytes that it holds (objects, history,
-//! unread watches), and the allocations that requests make.
+//! watches that nobody reads), and the allocations that requests make.
 
 #[path = "../it/sizes.rs"]
 mod sizes;

@@ -28,7 +28,7 @@ fn what_is_not_kept_is_counted_and_nothing_is_asserted_of_it() {
     let access = server.access();
     assert_eq!((access.refused().len(), access.not_kept()), (MOST, 0));
     access.by("bob").assert_nothing_refused();
-    // A known entry is counted, even beyond the bound.
+    // One that is there already is counted there.
     note(&stranger, 7);
     assert_eq!(access.not_kept(), 0);
     note(&bob, 0);

@@ -26,7 +26,7 @@ pub(crate) struct Types {
 pub(crate) struct Message {
     /// Its members in JSON, those of embedded structs among them.
     members: HashMap<Box<str>, Field>,
-    /// The members that are in JSON even if they are not sent, by name.
+    /// What is in JSON even when nobody sends it, by name.
     always: Vec<(Box<str>, Always)>,
     /// What the server fills in by the type's schema.
     defaults: Vec<(Box<str>, Value)>,
@@ -36,7 +36,7 @@ pub(crate) struct Message {
     fields: HashMap<u64, Field>,
 }
 
-/// The value that Go writes for a member that is not set.
+/// What Go writes for a member that nobody has set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Always {
     Null,
@@ -59,7 +59,7 @@ pub(crate) struct Field {
 /// What Go's type says about absence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// A value on the wire was set.
+    /// What is on the wire was set.
     Pointer,
     /// As that; null in JSON when it was not.
     NullPointer,
@@ -99,7 +99,7 @@ pub(crate) enum Type {
     Message(usize),
 }
 
-/// The wrappers that may stand in place of a schema.
+/// What may stand in a schema where another one may stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Simpler {
     /// `JSONSchemaPropsOrBool`
@@ -231,7 +231,7 @@ impl Types {
 }
 
 impl Field {
-    /// The value in JSON if it is not set.
+    /// What is in JSON when nobody has set it.
     fn always(&self) -> Option<Always> {
         match (self.presence, self.of) {
             (Presence::NullPointer | Presence::NullList | Presence::NullMap, _) => {

@@ -1,4 +1,4 @@
-//! Documents in both directions; oddities of YAML.
+//! Documents through both directions; what is odd in YAML.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The next step for one object: `attemptToDeleteItem` and its kin of
+//! What is to be done about one object: `attemptToDeleteItem` and its kin of
 //! pkg/controller/garbagecollector, without the requests that they make.
 
 use super::graph::{Deletion, Graph, Node, Uid};
@@ -91,8 +91,8 @@ pub(super) enum Verdict {
     Delete { policy: Policy, unblock: bool },
 }
 
-/// Decides about an object whose owners were all asked for. `dependents` says how its own
-/// dependents are being deleted.
+/// What happens to an object whose owners were all asked for. `dependents`: of those that it has
+/// itself, how they are being deleted.
 pub(super) fn verdict(
     metadata: &ObjectMeta,
     owners: &[(OwnerReference, Standing)],
@@ -111,7 +111,7 @@ pub(super) fn verdict(
     }
     if waiting && !dependents.is_empty() {
         // If a dependent waits for its own dependents, these may lead back here: a circle in which
-        // no object would ever go first.
+        // nobody would ever go first.
         let unblock = dependents.contains(&Deletion::Foreground);
         return Verdict::Delete { policy: Policy::Foreground, unblock };
     }

@@ -86,7 +86,7 @@ impl Node {
     }
 }
 
-/// The objects, and the queue of those yet to be judged.
+/// The objects, and those that have yet to be looked at.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: BTreeMap<Uid, Node>,
@@ -94,7 +94,7 @@ pub(super) struct Graph {
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     order: VecDeque<Uid>,
     queued: BTreeSet<Uid>,
-    /// The objects that cannot be judged before other kinds are served.
+    /// Those that cannot be judged before other kinds are served.
     parked: BTreeSet<Uid>,
     /// References into other namespaces of which users have yet to be told.
     misplaced: VecDeque<Misplaced>,
@@ -137,7 +137,7 @@ impl Graph {
         }
     }
 
-    /// Queues the parked objects again, because other kinds are served.
+    /// Other kinds are served: what was parked is looked at again.
     pub(super) fn unpark(&mut self) {
         std::mem::take(&mut self.parked).iter().for_each(|uid| self.queue(uid));
     }
@@ -147,9 +147,9 @@ impl Graph {
         self.misplaced.pop_front()
     }
 
-    /// Finds references into other namespaces, whichever end of them is seen first. If an object
-    /// gets several wrong references at once, only the first is told, and only if it is of this
-    /// sort (`addDependentToOwners`).
+    /// Finds references into other namespaces, whichever end of them is seen first. Of those that
+    /// an object gets at once only the first that is not what it says is told, and only if it
+    /// is of this sort (`addDependentToOwners`).
     fn find_misplaced(&mut self, uid: &Uid, node: &Node, before: Option<&Node>) {
         let is_new = |owner: &&OwnerReference| {
             before.is_none_or(|before| before.owners.iter().all(|old| old.uid != owner.uid))
@@ -205,8 +205,8 @@ impl Graph {
             self.queue_dependents(&uid);
         }
         let owned_anew = before.as_ref().is_none_or(|before| before.owners != node.owners);
-        // A new dependent of an object that waits for its dependents is found when the owner is
-        // judged again.
+        // One that begins to be owned by what waits for its dependents is found when that is looked
+        // at again.
         if waits || (owned_anew && !self.owners_are_known(&node)) {
             self.queue(&uid);
         }

@@ -110,7 +110,7 @@ enum Outcome {
 }
 
 impl Collector {
-    /// Watches the kinds that are served now, and forgets all others.
+    /// Watches the kinds that are served now, and forgets those that no longer are.
     fn watch(&mut self, events: &mut Events) {
         let served = self.kinds.tables(false);
         let gone = |table: &Arc<str>, watched: &mut Watched| {

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::NamespaceCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
 
-/// The rest of a namespace's content.
+/// What is left of a namespace's content.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Left {
     /// How many objects, by `plural.group`.

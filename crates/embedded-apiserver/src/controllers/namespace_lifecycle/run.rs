@@ -63,7 +63,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
             }
             () = lifecycle.kinds.changed() => {
                 lifecycle.kinds.tables(true);
-                // The rest may be of a kind that has gone.
+                // What is left may be of a kind that has gone.
                 for name in lifecycle.waiting.clone() {
                     lifecycle.queue(name);
                 }
@@ -139,8 +139,8 @@ impl Lifecycle {
         for resource in pods {
             self.clear(name, &resource, &mut left, &mut watches).await;
         }
-        // Pods may need the other objects as long as they run. The real controller does not say
-        // that it waits for them.
+        // What is not a pod may be needed by the pods as long as they run. The real controller does
+        // not say that it waits for them.
         let said = if left.is_nothing() {
             for resource in others {
                 self.clear(name, &resource, &mut left, &mut watches).await;
@@ -160,7 +160,7 @@ impl Lifecycle {
         Ok(Some(futures::future::select_all(watches).map(drop).boxed()))
     }
 
-    /// Deletes the objects of a kind, and counts the remaining ones.
+    /// Deletes the objects of a kind, and counts those that stay.
     async fn clear(
         &self,
         namespace: &str,

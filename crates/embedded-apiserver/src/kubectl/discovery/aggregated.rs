@@ -18,7 +18,7 @@ pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     media::accepts_as(headers, ["APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"])
 }
 
-/// `/api` (the core group) or `/apis` (all others); 304 to a client that has it.
+/// `/api` (the core group) or `/apis` (all others); 304 to who knows it already.
 pub(super) fn answer(registry: &Registry, core: bool, headers: &HeaderMap) -> Response<Body> {
     let items: Vec<Value> = if core {
         let versions = registry.groups().get("").cloned().unwrap_or_default();
@@ -67,8 +67,8 @@ fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Valu
 }
 
 fn resource(kind: &ServedResource) -> Value {
-    // For built-in kinds the real server leaves group and version of the response kind empty: those
-    // of the path hold.
+    // Of built-in kinds the real server leaves group and version of what it shows empty: those of
+    // the path.
     let own = match kind.is_built_in() {
         true => json!({ "group": "", "version": "", "kind": kind.kind() }),
         false => json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() }),

@@ -16,7 +16,7 @@ use crate::strategy::reviews;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subresource {
     pub(super) name: &'static str,
-    /// Group, version and kind of its objects, if that is not the kind itself.
+    /// Group, version and kind of what it takes and gives, if that is not the kind itself.
     pub(super) shows: Option<(&'static str, &'static str, &'static str)>,
     pub(super) verbs: &'static [&'static str],
 }
@@ -45,8 +45,8 @@ pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
     verbs
 }
 
-/// The subresources that are served. Clients look here before they use one, so a subresource that
-/// answers 501 is left out.
+/// The subresources that are served. Those that the real server has and this one answers with 501
+/// are not among them: clients look here for what they may use.
 pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     let mut all = Vec::new();
     if kind.strategy().has_finalize() {

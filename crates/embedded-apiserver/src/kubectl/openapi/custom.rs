@@ -22,7 +22,8 @@ pub(super) fn name(kind: &ServedResource) -> String {
     format!("{}.{}.{}", group.join("."), kind.version(), kind.kind())
 }
 
-/// The published schema of a kind: the types of its definition, or an object if it has none.
+/// What is published of a kind: the types of its definition, or, of a kind without a schema, that
+/// it is an object.
 pub(super) fn schema(kind: &ServedResource) -> Value {
     let mut schema = match kind.schema() {
         Some(own) => published(own),
@@ -46,7 +47,8 @@ pub(super) fn schema(kind: &ServedResource) -> Value {
     schema
 }
 
-/// A structural schema in OpenAPI v3's words: `int-or-string` is said in them, too.
+/// A structural schema as OpenAPI v3 says it: what may be a number or a text is said in OpenAPI's
+/// own words too.
 fn published(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {

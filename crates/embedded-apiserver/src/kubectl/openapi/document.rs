@@ -74,7 +74,7 @@ impl Documents {
     }
 
     /// `/openapi/v3/apis/GROUP/VERSION`: for ever under its own hash, moved under any other, 304 to
-    /// a client that has it.
+    /// who has it.
     pub(crate) fn document(
         &self,
         registry: &Registry,
@@ -166,13 +166,13 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     }))
 }
 
-/// The media type of requests. Go cannot read the at sign; answers have `VERSION_2`.
+/// What is asked for, and what is answered: with an at sign it is no media type that Go can read.
 const WANTED_2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const VERSION_2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// `/openapi/v2`: a document that describes nothing, for kubectl, which asks for it before it
 /// creates a `List` and then leaves the checking of the items to the server. In JSON it is not
-/// served: a client that reads it wants the types.
+/// served: whoever reads that wants the types.
 pub(crate) fn version_2(headers: &HeaderMap) -> Result<Response<Body>, Status> {
     /// `swagger: "2.0"`
     const NOTHING: &[u8] = b"\x0a\x032.0";

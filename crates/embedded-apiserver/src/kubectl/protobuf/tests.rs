@@ -225,7 +225,7 @@ fn member(message: usize, name: &str) -> (u64, usize) {
     (number, of)
 }
 
-/// A definition whose schema nests `not` this many levels deep.
+/// A definition whose schema says `not` of itself so many times.
 fn deep(levels: usize) -> Request<Bytes> {
     let (version, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
     let mut message = TYPES.kind(version, kind).expect("built in");

@@ -1,6 +1,6 @@
 //! Protobuf's wire format: numbered fields, one after another. Knows no schema.
 
-/// Why the bytes cannot be read.
+/// What is wrong with the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) String);
 

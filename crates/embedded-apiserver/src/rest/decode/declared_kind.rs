@@ -1,4 +1,4 @@
-//! The kind and version that an object declares, compared with the request's.
+//! The kind and version that an object declares, against those that the request expects.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), 
     Ok(())
 }
 
-/// Refuses an object that declares a kind that no part of Kubernetes has.
+/// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
 pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
@@ -85,8 +85,9 @@ pub(super) fn check_said_types(object: &Object) -> Result<(), Untyped> {
     }
 }
 
-/// Checks that a custom object declares its own kind. Runs with its validation: until then an
-/// object keeps another apiVersion and kind. Such an object is held to all rules but the schema.
+/// That a custom object is what it says, which is looked at when it is validated: until then its
+/// apiVersion and kind stay with it if they are others. What is not, is held to all but the schema
+/// all the same.
 pub(crate) fn check_own_type(
     kind: &ServedResource,
     object: &Object,

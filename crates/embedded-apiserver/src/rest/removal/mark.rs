@@ -63,8 +63,8 @@ pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", clock::seconds(end));
     } else if let Some(given) = given.filter(|given| grace < *given) {
-        // Counted from the first delete. An object whose time is over stays for a second, so that
-        // clients may see it.
+        // Counted from the first delete; what is over by then is left a second, in which somebody
+        // may see it.
         let until: Option<Timestamp> = metadata::text(object, "deletionTimestamp").parse().ok();
         let sooner = SignedDuration::from_secs(given.saturating_sub(grace));
         let end = until.and_then(|until| until.checked_sub(sooner).ok()).filter(|end| *end >= now);
@@ -73,7 +73,7 @@ pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
         }
         metadata::set(object, "deletionTimestamp", clock::seconds(end.unwrap_or(now)));
     }
-    // An object marked by its kind's own first step says no grace until it is deleted again.
+    // What was marked by a kind's own first step says no grace until it is deleted again.
     if first || given.is_none_or(|given| grace < given) {
         metadata::set(object, "deletionGracePeriodSeconds", grace);
     }

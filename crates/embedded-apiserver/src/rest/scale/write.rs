@@ -100,8 +100,8 @@ impl Wish {
         })
     }
 
-    /// The new Scale, or `None` if it is unchanged; the new owners of the object's fields; and
-    /// warnings.
+    /// The new Scale, none if it stays as it is; who owns the object's fields then; and what there
+    /// is to warn of.
     fn grant(
         self,
         api: &ApiState,
@@ -133,7 +133,7 @@ impl Wish {
                 let applied =
                     applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
                 if !kind.is_built_in() && applied.object.is_some() {
-                    // The real server refuses it, too.
+                    // The real server cannot, and says so.
                     let name = metadata::text(&config, "name");
                     return Err(Status::unknown(format!(
                         "failed to convert new object (/{name}; {SCALE}, Kind=Scale) to proper version: request to \

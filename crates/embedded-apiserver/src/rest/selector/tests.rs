@@ -1,4 +1,4 @@
-//! Parsing of selectors. Tests of lists check their matches.
+//! Parsing of selectors; what they match is tested through lists.
 
 use proptest::prelude::*;
 

@@ -56,8 +56,8 @@ impl State {
             self.tables.keys().map(|name| (Arc::clone(name), Vec::new())).collect();
         tables.extend(everything);
         self.revision = revision;
-        // Objects that came and went meanwhile are in neither state: every watch may have missed
-        // some.
+        // What has come and gone meanwhile is in neither state: all have missed something, or may
+        // have.
         self.audience.announce_to_all(revision, &mut self.woken);
         for (name, objects) in tables {
             let table = self.table(&name);

@@ -11,8 +11,8 @@ use crate::store::stored::Stored;
 pub(crate) struct News {
     /// Whether it must forget everything first: the history does not reach back to where it was.
     pub(crate) anew: bool,
-    /// In the order of tables, then of revisions: the table's place among the named ones, the
-    /// object, and whether that is gone.
+    /// In the order of tables, then of revisions: the table's place among those that were named,
+    /// the object, and whether that is gone.
     pub(crate) changes: Vec<(usize, Arc<Stored>, bool)>,
     /// It has read everything up to here then.
     pub(crate) revision: u64,

@@ -6,8 +6,8 @@ use super::{ByKey, State, Table};
 use crate::store::stored::Stored;
 
 impl State {
-    /// Puts an object into a table, over the one of its name, in a revision of its own. The history
-    /// of the table is forgotten: its watches have to begin anew.
+    /// Puts an object into a table, over the one of its name, in a revision of its own. What was
+    /// there before is no longer known: watches of the table have to begin anew.
     pub(crate) fn restore(&mut self, name: &Arc<str>, object: Arc<Stored>) {
         let revision = self.next_revision().max(object.revision);
         self.revision = revision;
@@ -19,7 +19,7 @@ impl State {
 }
 
 impl Table {
-    /// Forgets all history before a revision.
+    /// Nothing is known of what was before a revision.
     pub(super) fn forget(&mut self, revision: u64) {
         self.history.clear();
         self.changed = revision;

@@ -1,4 +1,4 @@
-//! Versions of objects on their own: the fields beside the text agree with the text.
+//! Versions of objects on their own: what is beside the text says what the text says.
 
 use serde_json::{Map, Value, json};
 

@@ -14,7 +14,7 @@ use k8s_value::names;
 
 const APPROVED: &str = "api-approved.kubernetes.io";
 
-/// Checks a definition.
+/// What is wrong with a definition.
 pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
     let none = Value::Null;
     let spec = object.get("spec").unwrap_or(&none);
@@ -56,7 +56,7 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErr
     }
 }
 
-/// Checks the status of a definition after a write to it alone.
+/// What is wrong with the status of a definition after a write to it alone.
 pub(crate) fn check_status(object: &Object, causes: &mut FieldErrors) {
     let names = object.get("status").and_then(|status| status.get("acceptedNames"));
     let root = Path::Root;

@@ -80,7 +80,7 @@ fn coerce_value(
     }
 }
 
-/// Checks embedded objects.
+/// What is wrong with embedded objects.
 pub(crate) fn check_embedded(
     schema: &Schema,
     object: &Map<String, Value>,

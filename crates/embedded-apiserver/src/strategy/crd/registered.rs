@@ -1,4 +1,4 @@
-//! The state of a definition whose kinds are served.
+//! What is remembered of a definition whose kinds are served.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Registered {
     ///
     /// # Errors
     ///
-    /// Says which schema cannot be read. The state before is unchanged.
+    /// Says which schema cannot be read; what was before is as it was.
     pub(crate) fn next(
         before: &mut Option<Self>,
         object: &Object,
@@ -57,7 +57,7 @@ impl Registered {
             Some(before) if storage(&before.spec) == storage(spec) => before.converts_upto,
             _ => revision,
         };
-        // If only the status changed, watches go on.
+        // If only the status changed, whoever watches goes on.
         let same =
             before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
         let fresh = Signal::new(());

@@ -65,7 +65,7 @@ impl Column {
     }
 }
 
-/// The most unknown members that are named: as many as an answer has warnings.
+/// As many unknown members are told of as an answer has warnings.
 const MOST_UNKNOWN: usize = 64;
 
 impl Served {
@@ -108,7 +108,7 @@ impl Served {
         })
     }
 
-    /// Validates an object, after its metadata was checked
+    /// What is wrong with an object, after its metadata was looked at
     /// (registry/customresource/strategy.go and status_strategy.go of
     /// k8s.io/apiextensions-apiserver).
     pub(crate) fn check(
@@ -138,7 +138,8 @@ impl Served {
         self.check_beside_schema(kind, object, old, subresource, causes);
     }
 
-    /// Checks what the schema does not say, for an object of this kind or another.
+    /// What is wrong with an object that its schema says nothing of, be it of this kind or of
+    /// another.
     pub(crate) fn check_beside_schema(
         &self,
         kind: &Kind,

@@ -179,7 +179,7 @@ fn accept_names(object: &mut Object, all: &[Object], now: &str) {
 
 const NAMES: [&str; 6] = ["plural", "singular", "shortNames", "kind", "listKind", "categories"];
 
-/// Whether a name, or a list of names, is the same. An empty list equals a missing one.
+/// Whether a name, or a list of names, is the same; an empty list is none.
 fn same_name(a: &Value, b: &Value, name: &str) -> bool {
     list(a, name) == list(b, name) && text(a, name) == text(b, name)
 }

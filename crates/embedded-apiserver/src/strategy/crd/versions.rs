@@ -20,7 +20,7 @@ pub(crate) struct Around {
     pub(crate) ended: Follower<()>,
 }
 
-/// The kinds that a definition serves, and the kind of its stored objects, served or not.
+/// The kinds that a definition serves, and the one that its objects are stored as, served or not.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The order of clauses, and malformed ones.
+//! The order of clauses, and what is none.
 
 use super::clauses;
 

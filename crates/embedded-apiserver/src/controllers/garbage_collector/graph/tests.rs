@@ -1,4 +1,4 @@
-//! Objects that wait for a kind that is not served.
+//! What waits for a kind that is not served.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Addresses and node ports of Services: each gets the next free one. The stored
+//! Addresses and node ports of Services: each gets the next one that no Service has. The stored
 //! Services say which are taken, so nothing is given back. Pure.
 
 use std::collections::HashSet;
