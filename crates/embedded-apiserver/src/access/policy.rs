@@ -5,11 +5,10 @@
 //! one namespace, and at the rules of their roles; what other users have costs nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use api_front::User;
-use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule, Subject};
+use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,8 +16,13 @@ use serde_json::Value;
 use crate::access::attributes::Attributes;
 use crate::access::rule::{Atom, Rule};
 
-/// Roles and bindings have an empty namespace if they are of cluster scope.
-pub(crate) type Place = (Arc<str>, Arc<str>);
+mod binding;
+mod index;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use binding::{Binding, Place, RoleRef, role_ref_of};
+use index::Index;
 
 /// One of the four kinds of object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,50 +40,6 @@ struct Role {
     aggregates: Option<Vec<LabelSelector>>,
     /// One that every cluster has.
     default: bool,
-}
-
-/// A RoleBinding or ClusterRoleBinding.
-#[derive(Debug)]
-pub(crate) struct Binding {
-    /// Empty: of the whole cluster.
-    pub(crate) namespace: Arc<str>,
-    pub(crate) name: Arc<str>,
-    pub(crate) role: RoleRef,
-    subjects: Vec<Who>,
-}
-
-/// Which role a binding grants.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RoleRef {
-    /// `Role`, `ClusterRole`.
-    pub(crate) kind: Arc<str>,
-    pub(crate) name: Arc<str>,
-}
-
-/// One subject of a binding.
-#[derive(Debug)]
-struct Who {
-    kind: String,
-    name: String,
-    namespace: String,
-    /// The user or the group that it stands for.
-    key: Option<Key>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
-    User(Arc<str>),
-    Group(Arc<str>),
-}
-
-/// Bindings by name, by the name of whom they are for.
-type Bound = HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>;
-
-/// The bindings of one namespace, or of the cluster, by whom they are for.
-#[derive(Debug, Default)]
-struct Index {
-    users: Bound,
-    groups: Bound,
 }
 
 #[derive(Debug, Default)]
@@ -141,12 +101,6 @@ struct RoleObject {
 pub(crate) fn rules_of(role: &Value) -> Vec<Rule> {
     let role = RoleObject::deserialize(role).ok();
     role.into_iter().flat_map(|role| role.rules).flatten().map(|rule| Rule::of(&rule)).collect()
-}
-
-/// The role that a binding's object names.
-pub(crate) fn role_ref_of(binding: &Value) -> Option<RoleRef> {
-    let text = |path: &str| binding.pointer(path).and_then(Value::as_str);
-    Some(RoleRef { kind: text("/roleRef/kind")?.into(), name: text("/roleRef/name")?.into() })
 }
 
 impl Policy {
@@ -227,32 +181,14 @@ impl Policy {
         if let Some(old) = self.bindings.remove(place)
             && let Some(index) = self.index.get_mut(&place.0)
         {
-            for key in old.subjects.iter().filter_map(|who| who.key.as_ref()) {
-                let (map, key) = index.of(key);
-                if let Some(bindings) = map.get_mut(key) {
-                    bindings.remove(&place.1);
-                    if bindings.is_empty() {
-                        map.remove(key);
-                    }
-                }
+            index.remove(&old);
+            if index.is_empty() {
+                self.index.remove(&place.0);
             }
         }
-        let read = object.and_then(|object| {
-            let subjects = object.get("subjects").cloned().unwrap_or_default();
-            Some((
-                role_ref_of(object)?,
-                Option::<Vec<Subject>>::deserialize(subjects).ok()?.unwrap_or_default(),
-            ))
-        });
-        let Some((role, subjects)) = read else { return };
-        let (namespace, name) = place.clone();
-        let subjects = subjects.into_iter().map(|subject| Who::of(subject, &namespace)).collect();
-        let binding = Arc::new(Binding { namespace, name, role, subjects });
-        let index = self.index.entry(place.0.clone()).or_default();
-        for key in binding.subjects.iter().filter_map(|who| who.key.as_ref()) {
-            let (map, key) = index.of(key);
-            map.entry(key.clone()).or_default().insert(place.1.clone(), Arc::clone(&binding));
-        }
+        let Some(binding) = object.and_then(|object| Binding::read(place, object)) else { return };
+        let binding = Arc::new(binding);
+        self.index.entry(Arc::clone(&place.0)).or_default().insert(&binding);
         self.bindings.insert(place.clone(), binding);
     }
 
@@ -320,15 +256,9 @@ impl Policy {
         held.collect()
     }
 
-    /// Those of one scope, in the order of their names.
+    /// The bindings of one scope, sorted by name.
     fn bindings_of(&self, user: &User, namespace: &str) -> Vec<&Arc<Binding>> {
-        let Some(index) = self.index.get(namespace) else { return Vec::new() };
-        let own = index.users.get(user.name());
-        let groups = user.groups().iter().filter_map(|group| index.groups.get(group.as_str()));
-        let mut all: Vec<_> = own.into_iter().chain(groups).flat_map(BTreeMap::values).collect();
-        all.sort_by(|one, other| one.name.cmp(&other.name));
-        all.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        all
+        self.index.get(namespace).map(|index| index.of(user)).unwrap_or_default()
     }
 
     /// The rules of a role, and whether every cluster has it.
@@ -370,75 +300,3 @@ fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool 
     });
     equal && required
 }
-
-impl Index {
-    fn of<'a, 'k>(&'a mut self, key: &'k Key) -> (&'a mut Bound, &'k Arc<str>) {
-        match key {
-            Key::User(name) => (&mut self.users, name),
-            Key::Group(name) => (&mut self.groups, name),
-        }
-    }
-}
-
-impl Who {
-    fn of(subject: Subject, binding_namespace: &str) -> Self {
-        let Subject { kind, name, namespace, .. } = subject;
-        let namespace = namespace
-            .filter(|said| !said.is_empty())
-            .unwrap_or_else(|| binding_namespace.to_owned());
-        let key = match kind.as_str() {
-            "User" => Some(Key::User(name.as_str().into())),
-            "Group" => Some(Key::Group(name.as_str().into())),
-            "ServiceAccount" if !namespace.is_empty() => {
-                let user = User::service_account(&namespace, &name);
-                Some(Key::User(Arc::clone(user.shared_name())))
-            }
-            _ => None,
-        };
-        Self { kind, name, namespace, key }
-    }
-
-    fn is(&self, user: &User) -> bool {
-        match &self.key {
-            Some(Key::User(name)) => **name == *user.name(),
-            Some(Key::Group(name)) => user.is_in(name),
-            None => false,
-        }
-    }
-}
-
-impl Binding {
-    /// `ClusterRoleBinding "b" of ClusterRole "r" to User "u"`, as the real server says it.
-    fn described_for(&self, user: &User) -> impl fmt::Display + use<> {
-        let kind = if self.namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" };
-        // Name before namespace: so upstream.
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        let subject = match self.subjects.iter().find(|who| who.is(user)) {
-            Some(Who { kind, name, namespace, .. }) if kind == "ServiceAccount" => {
-                format!("{kind} \"{name}/{namespace}\"")
-            }
-            Some(Who { kind, name, .. }) => format!("{kind} {name:?}"),
-            None => String::new(),
-        };
-        let RoleRef { kind: role_kind, name: role } = &self.role;
-        format!(
-            "{kind} \"{}{slash}{}\" of {role_kind} {role:?} to {subject}",
-            self.name, self.namespace
-        )
-    }
-}
-
-impl RoleRef {
-    fn not_found(&self) -> String {
-        let Self { kind, name } = self;
-        match &**kind {
-            "Role" | "ClusterRole" => {
-                format!("{}.rbac.authorization.k8s.io {name:?} not found", kind.to_lowercase())
-            }
-            _ => format!("unsupported role reference kind: {kind:?}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;
