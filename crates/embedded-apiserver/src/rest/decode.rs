@@ -1,4 +1,4 @@
-//! From the bytes of a request to an object that may be worked on.
+//! Decodes the body of a request.
 
 use bytes::Bytes;
 use http::Request;
@@ -23,18 +23,18 @@ use declared_kind::{
 };
 pub(crate) use declared_kind::{check_own_type, said_types};
 
-/// An object from outside: its own apiVersion and kind are checked and taken off.
+/// A decoded object. Its apiVersion and kind are checked and removed.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded {
     pub(crate) object: Object,
     pub(crate) warnings: Vec<String>,
-    /// As managedFields, which the object has no more.
+    /// The managedFields that were sent. They are removed from the object.
     pub(crate) sent: RequestedFields,
     pub(crate) hidden: Hidden,
 }
 
 impl Decoded {
-    /// Owner references that are there twice become one, with a warning.
+    /// Removes duplicate owner references, with a warning.
     pub(crate) fn remove_equal_owners(&mut self, found: &str) {
         let twice = metadata::remove_equal_owners(&mut self.object);
         if !twice.is_empty() {
@@ -50,7 +50,7 @@ impl Decoded {
 
 fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     match metadata::get(object, "managedFields") {
-        // Of custom objects it is left out with all that is empty in the metadata.
+        // The metadata of custom objects omits empty lists.
         Some(Value::Array(none)) if none.is_empty() && !kind.is_built_in() => {
             RequestedFields::Unset
         }
@@ -58,7 +58,7 @@ fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     }
 }
 
-/// JSON that says what it is, or does not.
+/// Parses JSON that need not declare a kind.
 pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status> {
     let value =
         serde_json::from_slice(bytes).map_err(|error| unrecognized(kind, &error.to_string()))?;
@@ -66,7 +66,7 @@ pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status>
     Ok(value)
 }
 
-/// A body of which it cannot be said what it is (`transformDecodeError` of
+/// The error of a body that declares no kind (`transformDecodeError` of
 /// k8s.io/apiserver/pkg/endpoints/handlers).
 fn unrecognized(kind: &ServedResource, why: &str) -> Status {
     let kind = kind.kind();
@@ -75,7 +75,7 @@ fn unrecognized(kind: &ServedResource, why: &str) -> Status {
     ))
 }
 
-/// An object that says to be of a version and a kind, and cannot be decoded.
+/// The error of an object that declares its kind and cannot be decoded.
 fn cannot_be_handled(
     kind: &ServedResource,
     (version, of): (&str, &str),
@@ -134,7 +134,7 @@ pub(crate) fn body(
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
     if kind.is_built_in() {
-        // What is not known is not looked into: nobody sees that it is there twice.
+        // Upstream skips unknown fields, so it finds no duplicates in them.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
     }
     doubtful.extend(unknown);
@@ -147,19 +147,19 @@ pub(crate) fn body(
                 return Err(Status::bad_request(MISSING_VERSION));
             }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            // A custom object was decoded by then, and is taken for what it says.
+            // Upstream has decoded a custom object by now and names its declared kind.
             let expected = if kind.is_built_in() { kind.kind() } else { &of };
             return Err(refuse(expected, &why));
         }
     };
-    // The version of a custom object is looked at when it has been decoded.
+    // The version of a custom object is checked after decoding.
     if !kind.is_built_in() && version != kind.api_version() {
         return Err(Status::bad_request(other_version(&version, kind)).warned(&warnings));
     }
     Ok(Decoded { object, warnings, sent: owners, hidden })
 }
 
-/// Whether a member that is there twice is an unknown one, or in one: both as warnings have it.
+/// Whether a duplicate field equals or lies in an unknown one. Both are warnings.
 fn is_within(twice: &str, unknown: &str) -> bool {
     let path = |warning: &str, prefix: &str| {
         warning.strip_prefix(prefix).and_then(|path| path.strip_suffix('"')).map(str::to_owned)
@@ -169,8 +169,8 @@ fn is_within(twice: &str, unknown: &str) -> bool {
     twice.strip_prefix(&unknown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in
-/// the patch itself.
+/// Decodes the result of a patch. Wrong types are errors of the patch. `duplicates`: those of the
+/// patch itself.
 pub(crate) fn patched(
     kind: &ServedResource,
     value: Value,
@@ -191,7 +191,7 @@ pub(crate) fn patched(
                 return Err(wrong(&why));
             }
         }
-        // An apply has said what it is.
+        // An apply has declared its kind.
         false if is_apply => {}
         false => check_said_types(&object).map_err(|why| match why {
             Untyped::Decoding(why) => wrong(&why),
@@ -215,16 +215,16 @@ pub(crate) fn patched(
     }
 }
 
-/// What was sent and is not in the object's one form, in words.
+/// The warnings for sent fields that the canonical form lacks.
 pub(crate) fn unknown_fields(sent: &Value, known: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     find_unknown(sent, known, "", &mut unknown);
     unknown
 }
 
-/// Members that were sent and are not there after decoding: the first of them.
+/// Collects the first sent fields that decoding removed.
 pub(crate) fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
-    /// As many as an answer has warnings.
+    /// The largest number of warnings in one response.
     const MOST: usize = 64;
     match (sent, known) {
         _ if unknown.len() >= MOST => {}

@@ -11,30 +11,27 @@ use crate::strategy::shape::{Source, metadata as canonical_metadata};
 use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
 use k8s_value::time;
 
-/// What the one form of a custom object does not show of what a client has sent, and the real
-/// server's does.
+/// Details of a sent custom object that upstream keeps and the canonical form here drops.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Hidden {
-    /// A whole number was written as a float, beside metadata and status: to Go that is another
-    /// value, until it is stored.
+    /// A whole number outside of metadata and status was written as a float. Go compares it as a
+    /// different value until it is stored.
     pub(crate) floats: bool,
-    /// Something was left out of what was applied, or is another thing when it is read: it is
-    /// stored as it was sent.
+    /// An applied object is stored as it was sent, and reads differently.
     pub(crate) pruned: bool,
-    /// As `pruned`, of an empty list or map in the metadata.
+    /// As `pruned`, for an empty list or map in the metadata.
     pub(crate) emptied: bool,
-    /// A zero below zero was sent beside metadata and status: its sign is stored, and not read.
+    /// A negative zero outside of metadata and status: stored with its sign, read without.
     pub(crate) sign: bool,
     /// As `sign`, in the status.
     pub(crate) sign_in_status: bool,
-    /// The deletionTimestamp was Go's zero time, which is shown as null and is a time all the
-    /// same.
+    /// The deletionTimestamp was Go's zero time: null in the output, and still set.
     pub(crate) ends_at_zero: bool,
 }
 
 impl Hidden {
-    /// Whether what is stored is another thing than what is read. `subresource`: that of the write,
-    /// which leaves the metadata of a custom object alone.
+    /// Whether the stored object differs from the one that is read. `subresource` is that of the
+    /// write: it leaves the metadata of custom objects alone.
     pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
         let (emptied, signed) = match subresource {
             None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
@@ -44,7 +41,7 @@ impl Hidden {
     }
 }
 
-/// What made an object that a client has not sent as a whole.
+/// The source of an object that no client has sent as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A JSON patch, a merge patch or an admission hook.
@@ -56,7 +53,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Of the patch that made it.
+    /// The origin of a patched object.
     pub(crate) const fn of(patch: &Patch) -> Self {
         if patch.is_strategic() { Self::Strategic } else { Self::Document }
     }
@@ -71,14 +68,15 @@ impl Origin {
     }
 }
 
-/// An object's one form, and which members of it the kind does not know.
+/// The canonical form of an object, and the warnings for its unknown fields.
 pub(super) struct Canonical {
     pub(super) object: Object,
     pub(super) unknown: Vec<String>,
     pub(super) hidden: Hidden,
 }
 
-/// The object's one form; or why it cannot be decoded. `origin`: of what a patch has made.
+/// Returns the canonical form, or why the object cannot be decoded. `origin`: `None` for a request
+/// body.
 pub(super) fn canonical(
     kind: &ServedResource,
     mut object: Object,
@@ -104,8 +102,7 @@ pub(super) fn canonical(
         });
         if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
-            // Of another version than the stored one it is left out on the way there, or cannot go
-            // there.
+            // Conversion to the stored version drops it, or fails.
             let stays = kind.definition().is_none_or(|definition| definition.is_stored);
             if is_apply {
                 remove_unreadable(&mut sent, stays);
@@ -121,14 +118,13 @@ pub(super) fn canonical(
                 _ => hidden.sign |= has_sign_of_zero(value),
             }
             let shortened = shorten_numbers(value);
-            // All numbers of an apply are floats to Go, and nobody takes notice.
+            // Go reads every number of an apply as a float.
             hidden.floats |=
                 shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
             Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
-            // Nobody holds what says to be of another kind, or of another group, to the schema of
-            // this one.
+            // An object of another kind or group is not checked against this kind's schema.
             Some(_) if types[1].1.is_some() || of_other_group => {}
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
             None => {}
@@ -139,7 +135,7 @@ pub(super) fn canonical(
         object.extend(others);
         return Ok(Canonical { object, unknown, hidden });
     }
-    // Bytes of null are stored otherwise than none, as which they are read.
+    // Null bytes are stored unlike absent ones, and read the same.
     let bytes = kind.strategy().bytes_member().and_then(|member| object.get(member));
     hidden.pruned =
         bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
@@ -152,9 +148,9 @@ pub(super) fn canonical(
     Ok(Canonical { object, unknown, hidden })
 }
 
-/// Times and numbers in the metadata of custom objects are read out of what was applied where they
-/// are wanted: what is none is as good as absent. What the server does not set itself has to be
-/// converted first, unless it `stays` in its version.
+/// Removes unreadable times and numbers from the metadata of an applied custom object. Fields that
+/// the server does not set are kept for the conversion, unless the version is the stored one
+/// (`stays`).
 fn remove_unreadable(metadata: &mut Value, stays: bool) {
     let Value::Object(members) = metadata else { return };
     let is_time = |value: &Value| value.as_str().is_some_and(|time| time::seconds(time).is_ok());
@@ -167,8 +163,7 @@ fn remove_unreadable(metadata: &mut Value, stays: bool) {
     });
 }
 
-/// Whether metadata have members that their one form does not have, beside those that the server
-/// sets.
+/// Whether the canonical metadata lack a sent member, apart from those that the server sets.
 fn shrinks(sent: &Value, known: &Value) -> bool {
     const SET: [&str; 8] = [
         "name",
