@@ -1,9 +1,7 @@
-//! Who waits for which changes: an index of the watches of every table. Plain data behind the
-//! store's lock.
+//! An index of the open watches of every table. Plain data behind the store's lock.
 //!
-//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each
-//! where its watch has to read on, and takes the wakers of those that wait, to be called after the
-//! lock.
+//! A write touches only the watches that its object concerns: it marks them as unread and takes
+//! their wakers. The caller wakes them after it has released the lock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,14 +9,14 @@ use std::task::Waker;
 
 use crate::store::stored::Key;
 
-/// Which part of a table a watch is about.
+/// The part of a table that a watch covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// All of it.
+    /// The whole table.
     Everything,
     /// One namespace.
     Namespace(Box<str>),
-    /// Objects of one name, in any namespace or in none.
+    /// Objects of this name, in any namespace or in cluster scope.
     Name(Box<str>),
     /// One object.
     Object(Key),
@@ -34,7 +32,7 @@ impl Interest {
         }
     }
 
-    /// Whether a change of the object at `key` concerns it.
+    /// Whether it covers the object at `key`.
     pub(crate) fn covers(&self, key: &Key) -> bool {
         match self {
             Self::Everything => true,
@@ -45,7 +43,7 @@ impl Interest {
     }
 }
 
-/// A seat's place in the index. It is taken for one watch and given back by it.
+/// Identifies a registered watch.
 #[derive(Debug)]
 pub(crate) struct Seat {
     pub(crate) table: Arc<str>,
@@ -55,17 +53,16 @@ pub(crate) struct Seat {
 
 #[derive(Debug, Default)]
 struct Listener {
-    /// The first revision that concerns the watch and that it has not read; nothing if it has read
-    /// all.
+    /// The first unread revision that concerns the watch. `None` if it has read everything.
     unread: Option<u64>,
-    /// There while the watch waits.
+    /// Set while the watch waits.
     waker: Option<Waker>,
 }
 
-/// In the order in which they were taken, so that wake-ups come in an order that repeats.
+/// In the order of registration, so that wake-ups are reproducible.
 type Row = BTreeMap<u64, Listener>;
 
-/// The seats of one table, by what their watches are about.
+/// The watches of one table, by their interest.
 #[derive(Debug, Default)]
 struct Rows {
     everything: Row,
@@ -84,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// The row for an interest, made if there is none.
+    /// The row of an interest. Creates it if it is missing.
     fn row_mut(&mut self, interest: &Interest) -> &mut Row {
         match interest {
             Interest::Everything => &mut self.everything,
@@ -103,7 +100,7 @@ impl Rows {
         }
     }
 
-    /// All seats that a change of an object concerns.
+    /// All watches that a change of an object concerns.
     fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Listener> {
         let namespace = self.namespaces.get_mut(key.namespace());
         let name = self.names.get_mut(key.name());
@@ -111,7 +108,7 @@ impl Rows {
         rows.into_iter().flatten().flat_map(Row::values_mut)
     }
 
-    /// All seats, in no order.
+    /// All watches, in no order.
     fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Listener)> {
         let rows = self
             .namespaces
@@ -137,7 +134,7 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    /// A seat whose watch has read everything before `unread`, or everything there is.
+    /// Registers a watch that has read everything before `unread`.
     pub(crate) fn take(
         &mut self,
         table: &Arc<str>,
@@ -152,7 +149,7 @@ impl Audience {
         Seat { table: Arc::clone(table), interest, number }
     }
 
-    /// Gives a seat back. What was waiting in it is handed out, to be dropped after the lock.
+    /// Unregisters a watch. Returns its waker, to be dropped after the lock is released.
     pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
         let rows = self.tables.get_mut(&seat.table)?;
         let row = rows.row_mut(&seat.interest);
@@ -168,13 +165,13 @@ impl Audience {
         left.waker
     }
 
-    /// How many seats are taken, in all tables.
+    /// The number of registered watches, in all tables.
     pub(crate) const fn len(&self) -> usize {
         self.seats
     }
 
-    /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those
-    /// that wait to `woken`.
+    /// Marks the watches of the object at `key` as unread. Adds the wakers of waiting ones to
+    /// `woken`.
     pub(crate) fn announce(
         &mut self,
         table: &str,
@@ -191,7 +188,7 @@ impl Audience {
         }
     }
 
-    /// Tells every watch of every table of a change, in the order of the seats.
+    /// Marks every watch of every table as unread, in the order of registration.
     pub(crate) fn announce_to_all(&mut self, revision: u64, woken: &mut Vec<Waker>) {
         let mut waiting = BTreeMap::new();
         for (number, listener) in self.tables.values_mut().flat_map(Rows::all) {
@@ -203,13 +200,13 @@ impl Audience {
         woken.extend(waiting.into_values());
     }
 
-    /// From which revision on the seat's watch has to read.
+    /// The first unread revision of the watch.
     pub(crate) fn unread(&self, seat: &Seat) -> Option<u64> {
         self.tables.get(&seat.table)?.row(&seat.interest)?.get(&seat.number)?.unread
     }
 
-    /// Notes how far the seat's watch has read, and who waits there from now on. What waited before
-    /// is handed out, to be dropped after the lock.
+    /// Records the progress of a watch and its waker. Returns the waker before, to be dropped after
+    /// the lock is released.
     pub(crate) fn wait(
         &mut self,
         seat: &Seat,

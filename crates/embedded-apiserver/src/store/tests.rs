@@ -1,4 +1,4 @@
-//! The state on its own: history, snapshots of the past, compaction.
+//! The state: history, old snapshots, compaction.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn state(changes: usize) -> State {
     State::new(Window { changes, bytes: usize::MAX })
 }
 
-/// What somebody who has read up to `after` reads, without waiting.
+/// Reads after `after`, without waiting.
 fn read(state: &mut State, after: u64, max: usize) -> Result<Changes, Expired> {
     let seat = state.take_seat(&kind().storage, Interest::Everything, after);
     let read = state.read(&seat, after, max, |_| true, None, &mut None);

@@ -30,8 +30,8 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Whether the stored object differs from the one that is read. `subresource` is that of the
-    /// write: it leaves the metadata of custom objects alone.
+    /// Whether the stored object differs from the one that is read. A write to a `subresource`
+    /// leaves the metadata of custom objects alone.
     pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
         let (emptied, signed) = match subresource {
             None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
@@ -163,7 +163,7 @@ fn remove_unreadable(metadata: &mut Value, stays: bool) {
     });
 }
 
-/// Whether the canonical metadata lack a sent member, apart from those that the server sets.
+/// Whether the canonical metadata lack a sent member. Ignores members that the server sets.
 fn shrinks(sent: &Value, known: &Value) -> bool {
     const SET: [&str; 8] = [
         "name",
