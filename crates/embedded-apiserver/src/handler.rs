@@ -1,4 +1,4 @@
-//! Which part answers a request: objects, questions about access, discovery, OpenAPI.
+//! Dispatches requests: objects, reviews, discovery, OpenAPI.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::rest::{
 use crate::strategy::reviews::is_review;
 use api_front::{Body, User};
 
-/// The API as requests see it that have passed the log and the faults.
+/// The API behind the front, which logs requests and injects faults.
 #[derive(Debug)]
 pub(crate) struct Handler {
     pub(crate) api: Arc<ApiState>,
@@ -35,14 +35,14 @@ impl Handler {
         Self { api: Arc::new(api), openapi: Documents::default() }
     }
 
-    /// The same request, if its user may make it.
+    /// Authorizes the request, and applies impersonation.
     pub(crate) fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
         access::admit(&self.api.access, request)
     }
 }
 
 impl Handler {
-    /// Answers one request whose body has been read.
+    /// Serves a request whose body has been read.
     pub(crate) async fn serve(&self, request: Request<Bytes>) -> Response<Body> {
         let prefers_yaml = media::prefers_yaml(request.headers());
         let mut deprecated = None;
@@ -60,9 +60,8 @@ impl Handler {
         if prefers_yaml { media::into_yaml(response).await } else { response }
     }
 
-    /// Answers. The warning of a deprecated version goes into `deprecated`, whatever the answer.
-    /// The checks stand in the order of the real server's filters and handlers: of several mistakes
-    /// the first is told.
+    /// Serves a request. A deprecated kind is put into `deprecated`, even on errors. The checks run
+    /// in upstream's order, so the same mistake is reported first.
     async fn answer(
         &self,
         request: Request<Bytes>,
@@ -95,7 +94,7 @@ impl Handler {
         let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
         way::check(&target, &request)?;
         let form = media::accepted(request.headers())?;
-        // Refused before this, a request has not come as far as to the kind.
+        // An earlier error does not know the kind.
         if target.kind.is_built_in() {
             *deprecated = target.kind.strategy().deprecation().map(str::to_owned);
         }

@@ -162,7 +162,7 @@ impl Store {
         read
     }
 
-    /// Returns a cached event line, or the one that `write` makes.
+    /// Returns a cached event line. Calls `write` for a line that is not cached.
     pub(crate) fn line(
         &self,
         line: Line,

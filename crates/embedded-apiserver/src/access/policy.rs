@@ -1,8 +1,7 @@
-//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a
-//! time.
+//! The compiled policy of all roles and bindings. Plain data, updated one object at a time.
 //!
-//! A decision looks at the bindings of the user and of its groups, for the whole cluster and for
-//! one namespace, and at the rules of their roles; what other users have costs nothing.
+//! A decision reads only the bindings of the user and its groups, in the cluster and in one
+//! namespace, with the rules of their roles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,7 +23,7 @@ mod tests;
 pub(crate) use binding::{Binding, Place, RoleRef, role_ref_of};
 use index::Index;
 
-/// One of the four kinds of object.
+/// Roles or bindings, namespaced or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Roles,
@@ -36,9 +35,9 @@ pub(crate) enum Table {
 struct Role {
     rules: Arc<[Rule]>,
     labels: BTreeMap<String, String>,
-    /// Whose rules it has instead of its own.
+    /// The selectors of the roles whose rules it aggregates.
     aggregates: Option<Vec<LabelSelector>>,
-    /// One that every cluster has.
+    /// A default role of every cluster.
     default: bool,
 }
 
@@ -48,20 +47,20 @@ pub(crate) struct Policy {
     roles: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Role>>,
     bindings: BTreeMap<Place, Arc<Binding>>,
     index: HashMap<Arc<str>, Index>,
-    /// The rules of the cluster roles that aggregate others.
+    /// The rules of the aggregating cluster roles.
     aggregated: HashMap<Arc<str>, Arc<[Rule]>>,
-    /// A cluster role has changed since they were collected.
+    /// A cluster role has changed since the aggregation.
     stale: bool,
 }
 
-/// What an authorizer says.
+/// The decision of an authorizer.
 #[derive(Debug)]
 pub(crate) enum Decision {
-    /// A member of `system:masters` asks, or nobody decides.
+    /// For `system:masters`, or without RBAC.
     Always,
-    /// By a rule of a role.
+    /// A rule of a role allows it.
     Granted { binding: Arc<Binding>, atom: Atom, reason: String },
-    /// Nobody allows it; `reason` says which bindings name no role.
+    /// No rule allows it. `reason` names the bindings with a missing role.
     Refused { reason: String },
 }
 
@@ -78,16 +77,16 @@ impl Decision {
     }
 }
 
-/// A binding that applies to a user, with the role's rules.
+/// A binding of a user, with the rules of its role.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) binding: Arc<Binding>,
     pub(crate) rules: Arc<[Rule]>,
-    /// The role is one that every cluster has.
+    /// The role is a default role of every cluster.
     pub(crate) default: bool,
 }
 
-/// What of a role is read; the rest is for those who look at it.
+/// The relevant members of a role.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RoleObject {
@@ -97,14 +96,14 @@ struct RoleObject {
     aggregation_rule: Option<AggregationRule>,
 }
 
-/// The rules of a role as it stands in an object, aggregation left aside.
+/// The rules of a role object, without aggregation.
 pub(crate) fn rules_of(role: &Value) -> Vec<Rule> {
     let role = RoleObject::deserialize(role).ok();
     role.into_iter().flat_map(|role| role.rules).flatten().map(|rule| Rule::of(&rule)).collect()
 }
 
 impl Policy {
-    /// Takes a version of an object, or that it is gone.
+    /// Applies a change of an object. `None`: it was deleted.
     pub(crate) fn change(&mut self, table: Table, place: &Place, object: Option<&Value>) {
         match table {
             Table::Roles => self.change_role(place, object),
@@ -136,8 +135,8 @@ impl Policy {
         self.stale |= place.0.is_empty();
     }
 
-    /// To be called after some changes: collects the rules of the roles that aggregate others, as
-    /// kube-controller-manager's clusterrole-aggregation-controller writes them into these roles.
+    /// Aggregates the rules of cluster roles, as kube-controller-manager's
+    /// clusterrole-aggregation-controller writes them. Call it after changes.
     pub(crate) fn settle(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
@@ -192,12 +191,12 @@ impl Policy {
         self.bindings.insert(place.clone(), binding);
     }
 
-    /// Forgets everything: what is there is told anew.
+    /// Clears the policy. All objects are added again.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// May the user do this?
+    /// Decides whether the user may do this.
     pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
         if user.is_in(User::MASTERS) {
             return Decision::Always;
@@ -225,7 +224,7 @@ impl Policy {
         Decision::Refused { reason }
     }
 
-    /// Every binding that applies to the user in a namespace, those of the whole cluster included.
+    /// The bindings of the user in a namespace and in the cluster.
     pub(crate) fn held(&self, user: &User, namespace: &str) -> Vec<Held> {
         let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
         let held = bindings.filter_map(|binding| {
@@ -235,7 +234,7 @@ impl Policy {
         held.collect()
     }
 
-    /// The roles that such bindings name and that are not there.
+    /// The missing roles of these bindings.
     pub(crate) fn missing(&self, user: &User, namespace: &str) -> Vec<Arc<str>> {
         let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
         let missing =
@@ -243,7 +242,7 @@ impl Policy {
         missing.map(|binding| binding.role.name.clone()).collect()
     }
 
-    /// Every binding that applies to the user anywhere.
+    /// All bindings of the user.
     pub(crate) fn held_anywhere(&self, user: &User) -> Vec<Held> {
         let mut namespaces: Vec<_> = self.index.keys().collect();
         namespaces.sort();
@@ -261,7 +260,7 @@ impl Policy {
         self.index.get(namespace).map(|index| index.of(user)).unwrap_or_default()
     }
 
-    /// The rules of a role, and whether every cluster has it.
+    /// The rules of a role, and whether it is a default role.
     pub(crate) fn rules(
         &self,
         role: &RoleRef,
@@ -277,7 +276,7 @@ impl Policy {
     }
 }
 
-/// The cluster's bindings first, then those of the namespace, if there is one.
+/// The cluster first, then the namespace, if there is one.
 fn scopes(namespace: &str) -> impl Iterator<Item = &str> {
     [""].into_iter().chain(Some(namespace).filter(|namespace| !namespace.is_empty()))
 }

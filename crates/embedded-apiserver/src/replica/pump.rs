@@ -1,5 +1,4 @@
-//! The task that brings a cache on: it takes each write as soon as it is made, and passes it on
-//! when it is due.
+//! The task that feeds a cache: it takes each write at once and passes it on when it is due.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use crate::rest::ApiState;
 use crate::store::state::Change;
 use crate::store::state::follow::Everything;
 
-/// Something that the cache does not know yet.
+/// A write that the cache does not know yet.
 struct News<T> {
     written: Instant,
     revision: u64,
@@ -21,15 +20,15 @@ struct News<T> {
 
 type Changes = VecDeque<News<(Arc<str>, Change)>>;
 
-/// Changes one by one, perhaps after a leap.
+/// Changes, after an optional replacement of the whole state.
 #[derive(Default)]
 struct Stage {
-    /// All there is: what came before can no longer be told.
+    /// The whole state, if the changes before are compacted.
     leap: Option<News<Everything>>,
     changes: Changes,
 }
 
-/// Follows until it is dropped.
+/// Runs until it is dropped.
 pub(crate) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
     let mut pump =
@@ -56,12 +55,12 @@ pub(crate) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Followe
 struct Pump {
     from: Arc<ApiState>,
     to: Arc<ApiState>,
-    /// Everything up to this revision has been taken.
+    /// The revision up to which all writes were taken.
     read: u64,
-    /// What the cache learns next. It is never given up for what is newer: under steady writes
-    /// nothing would ever be due.
+    /// The writes that the cache learns next. Never replaced: otherwise nothing would be due under
+    /// steady writes.
     stage: Stage,
-    /// What comes then, after more changes than anybody keeps. Given up for what is newer.
+    /// The writes after them, if more are pending than the history keeps. Replaced by newer ones.
     next: Option<Stage>,
 }
 
@@ -83,7 +82,7 @@ impl Pump {
                     });
                     last.changes.extend(news);
                 }
-                // More than anybody keeps: a cache that far behind begins anew, too.
+                // More writes than the history keeps: the cache starts again from the whole state.
                 _ => {
                     let leap = News { written: now, revision, what: state.everything() };
                     self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });
@@ -92,7 +91,7 @@ impl Pump {
         });
     }
 
-    /// Passes on what is due; answers when there is more.
+    /// Passes on the due writes. Returns when the next one is due.
     fn pass_on(&mut self, lag: Lag) -> Option<Instant> {
         let now = Instant::now();
         loop {
@@ -108,7 +107,7 @@ impl Pump {
         }
     }
 
-    /// Tells the cache the next news.
+    /// Passes the next write to the cache.
     fn tell(&mut self) {
         let Stage { leap, changes } = &mut self.stage;
         if let Some(News { revision, what, .. }) = leap.take() {
@@ -120,7 +119,7 @@ impl Pump {
 }
 
 impl Stage {
-    /// When the next news was written, and as which revision.
+    /// The time and the revision of the next write.
     fn first(&self) -> Option<(Instant, u64)> {
         let leap = self.leap.as_ref().map(|news| (news.written, news.revision));
         leap.or_else(|| self.changes.front().map(|news| (news.written, news.revision)))

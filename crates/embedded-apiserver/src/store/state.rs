@@ -251,9 +251,9 @@ impl State {
 
     /// Returns the next changes for a watch that has read everything up to `after`.
     ///
-    /// Contains at most `max` changes that concern it and that `shows` accepts, oldest first. If it is
-    /// empty, the next such write wakes `waker`. The waker before is moved to `old`, to be dropped
-    /// after the lock is released.
+    /// Contains at most `max` changes that concern it and that `shows` accepts, oldest first. If it
+    /// is empty, the next such write wakes `waker`. The waker before is moved to `old`, to be
+    /// dropped after the lock is released.
     pub(crate) fn read(
         &mut self,
         seat: &Seat,

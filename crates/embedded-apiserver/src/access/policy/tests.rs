@@ -1,4 +1,4 @@
-//! Decisions by roles and bindings that come, change and go.
+//! Decisions while roles and bindings change.
 
 use api_front::User;
 use serde_json::{Value, json};
@@ -146,7 +146,7 @@ fn a_role_that_aggregates_has_the_rules_of_those_it_selects_through_others_too()
     policy.change(Table::Roles, &place("", "leaf"), None);
     policy.settle();
     assert!(!policy.says("bob", &get("pods", "n")).0);
-    // Two that select each other end, too.
+    // Two roles that select each other.
     policy.put(Table::Roles, "", "top", labelled("to-middle", aggregate("to-top")));
     assert!(!policy.says("bob", &get("pods", "n")).0);
 }

@@ -22,7 +22,7 @@ impl fmt::Display for InvalidKind {
 impl std::error::Error for InvalidKind {}
 
 impl InvalidKind {
-    /// What the API says of a definition.
+    /// The API refuses the definition.
     pub(crate) fn refused(name: &str, why: &str) -> Self {
         Self { field: "definition", value: name.to_owned(), why: why.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! The answers with code 422 and reason `Invalid`: each names the fields that are wrong.
+//! Errors with code 422 and reason `Invalid`, which name the invalid fields.
 
 use serde_json::{Value, json};
 
@@ -7,8 +7,7 @@ use crate::api::status::Status;
 use k8s_value::{FieldError, FieldErrors};
 
 impl Status {
-    /// An object of a custom kind that says that it is of another one, or of another version.
-    /// `more`: what else is wrong with it.
+    /// A custom object that declares another kind or version. `more`: its other errors.
     pub(crate) fn of_other_kind(
         kind: &Kind,
         (other_kind, other_version): (Option<&str>, Option<&str>),
@@ -27,7 +26,7 @@ impl Status {
         Self::invalid_of(kind, (other_kind, other_version), name, &causes)
     }
 
-    /// A custom object that says to be of another kind or version is refused in that one's name.
+    /// An invalid custom object. The error names the declared kind and version.
     pub(crate) fn invalid_of(
         kind: &Kind,
         (other_kind, other_version): (Option<&str>, Option<&str>),
@@ -55,8 +54,8 @@ impl Status {
         status
     }
 
-    /// An update without a version, of a kind that wants one: the real server names the resource
-    /// there, not the kind.
+    /// An update without a resourceVersion, for a kind that requires one. Upstream names the
+    /// resource here, not the kind.
     pub(crate) fn version_required(kind: &Kind, name: &str) -> Self {
         let why = "Invalid value: 0: must be specified for an update";
         let field = "metadata.resourceVersion";
@@ -89,7 +88,7 @@ impl Status {
         status
     }
 
-    /// A review that is invalid: the real server names no kind there.
+    /// An invalid review. Upstream names no kind here.
     pub(crate) fn invalid_review(group: &str, causes: &FieldErrors) -> Self {
         let what = FieldError::message_of(causes.as_slice());
         let mut status = Self::new(422, "Invalid", format!(".{group} \"\" is invalid: {what}"));
@@ -98,12 +97,12 @@ impl Status {
         status
     }
 
-    /// Options of a list, watch or delete that contradict each other.
+    /// Contradictory options of a list, watch or delete.
     pub(crate) fn invalid_options(options: &str, cause: &FieldError) -> Self {
         Self::contradictory_options(options, std::slice::from_ref(cause))
     }
 
-    /// As `invalid_options`, with everything that is wrong.
+    /// As `invalid_options`, with several errors.
     pub(crate) fn contradictory_options(options: &str, causes: &[FieldError]) -> Self {
         let what = FieldError::message_of(causes);
         let mut status =

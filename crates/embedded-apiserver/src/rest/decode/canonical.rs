@@ -30,8 +30,8 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// Whether the stored object differs from the one that is read. A write to a `subresource`
-    /// leaves the metadata of custom objects alone.
+    /// Whether an object reads differently from its stored form. A write to a `subresource` leaves
+    /// the metadata of custom objects alone.
     pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
         let (emptied, signed) = match subresource {
             None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
