@@ -39,7 +39,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let file = Kubeconfig::from_yaml(&kubeconfig)?;
         let mut config =
             Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-        // One that the environment names has no way to this machine's loopback.
+        // A proxy from the environment cannot reach the loopback address.
         config.proxy_url = None;
         let namespaces = Api::<Namespace>::all(Client::try_from(config)?);
         for namespace in namespaces.list(&Default::default()).await? {

@@ -457,7 +457,7 @@ async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
         };
         assert_eq!((used("create"), used(verb)), (1, 1));
 
-        // What is there needs no right to create.
+        // An update of an existing object needs no `create`.
         let (code, status) = bob_writes(&server, apply).await;
         assert_eq!(code, StatusCode::OK, "{status}");
         assert_eq!((used("create"), used(verb)), (1, 2));

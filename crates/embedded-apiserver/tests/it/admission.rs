@@ -1,4 +1,4 @@
-//! Admission hooks: what they see, change and refuse, and that what is stored is what they saw.
+//! Admission hooks: their requests, changes and refusals. They see every stored object.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -270,8 +270,8 @@ async fn a_delete_can_be_refused_and_a_finalizers_end_too() {
     assert_eq!(wire::get(&server, &path).await.code, StatusCode::NOT_FOUND);
 }
 
-/// A hook may use the server itself: no lock is held. What it changes of the very object begins the
-/// write anew.
+/// A hook may call the server: no lock is held. If it changes the same object, the write starts
+/// again.
 #[tokio::test]
 async fn what_is_stored_is_what_the_hooks_saw() {
     let server = EmbeddedApiServer::new();
@@ -372,8 +372,7 @@ async fn a_refused_user_is_no_matter_of_hooks() {
     assert!(seen.lock().is_empty(), "reads are not asked about");
 }
 
-/// The Endpoints of a Service go with it, and nobody is asked about them: in whatever way the
-/// Service goes.
+/// Deleting a Service deletes its Endpoints without admission, by every kind of delete.
 #[tokio::test]
 async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
     const SERVICES: &str = "/api/v1/namespaces/default/services";

@@ -1,5 +1,5 @@
-//! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines
-//! that are none.
+//! Faults of the server and of bodies in transit: history, clock, truncated responses, malformed
+//! lines.
 
 use std::time::{Duration, SystemTime};
 

@@ -18,7 +18,7 @@ const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
 ];
 
-/// What nobody expects where something else stands.
+/// Values of an unexpected type.
 fn odd() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         select(vec![
@@ -57,7 +57,7 @@ fn odd() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A member's name: one that means something, or any.
+/// A known or an arbitrary name of a member.
 fn name() -> impl Strategy<Value = String> {
     let known = select(vec![
         "metadata",
@@ -440,7 +440,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Messages within messages, and what is none.
+/// Nested messages, and malformed ones.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let leaf = prop_oneof![
         "[a-z0-9]{0,8}".prop_map(String::into_bytes),

@@ -1,4 +1,4 @@
-//! Fuzz targets: selectors, beside a plain reading of what they mean.
+//! Fuzz targets: selectors, compared with a simple model.
 
 use std::collections::BTreeMap;
 

@@ -67,7 +67,7 @@ impl Target {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        // What cannot be said in HTTP cannot reach the server.
+        // A request that is not valid HTTP cannot reach the server.
         let Ok(request) = request.body(Full::new(body.into())) else {
             return Ok(Answer {
                 code: StatusCode::BAD_REQUEST,

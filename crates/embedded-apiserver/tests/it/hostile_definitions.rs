@@ -142,7 +142,7 @@ async fn a_definition_takes_no_place_that_is_taken() {
 mod long {
     use super::*;
 
-    /// Two that own each other, one that owns itself, and a chain of a thousand.
+    /// A cycle of two owners, an object that owns itself, and a chain of a thousand.
     #[cfg(feature = "actors")]
     #[tokio::test(start_paused = true)]
     async fn owners_in_a_circle_and_long_chains_keep_nobody_busy() {

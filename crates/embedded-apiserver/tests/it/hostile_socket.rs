@@ -1,6 +1,5 @@
-//! Connections that are slow, broken, too large or too many: each ends in its time, and others are
-//! served meanwhile. The clock stands still: it goes on only when nobody has anything to do, so
-//! that waiting costs nothing.
+//! Slow, broken, oversized and too many connections: each times out, and others are served. The
+//! clock is paused and advances only when all tasks are idle.
 
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ async fn stage() -> (EmbeddedApiServer, Listener) {
 
 async fn connect(listener: &Listener, bytes: impl AsRef<[u8]>) -> TcpStream {
     let mut socket = TcpStream::connect(listener.local_addr()).await.expect("it listens");
-    // A server that has heard enough closes: what is left is not sent.
+    // The server may close before it has read everything.
     let _ = socket.write_all(bytes.as_ref()).await;
     socket
 }

@@ -1,5 +1,4 @@
-//! Manifests of a folder: what they lack is filled in, what is wrong names file and field; and one
-//! object that is put back.
+//! Manifests of a folder: defaults, and errors that name file and field. Also restores an object.
 
 use std::fs;
 

@@ -45,7 +45,7 @@ async fn settle() {
     sleep(Duration::from_millis(10)).await;
 }
 
-/// Writes without letting anybody else run.
+/// Writes without yielding to other tasks.
 fn write(server: &EmbeddedApiServer, name: &str) {
     let map = json!({ "metadata": { "name": name } });
     let written = wire::post(server, MAPS, &map).now_or_never().expect("in process nothing waits");

@@ -1,5 +1,4 @@
-//! A second API server whose cache lags behind: what is old there, what is not, and that it
-//! repeats.
+//! A replica with a lagging cache: stale reads, fresh reads, reproducibility.
 
 use std::time::Duration;
 

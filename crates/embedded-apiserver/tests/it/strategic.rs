@@ -29,7 +29,7 @@ fn compared(kind: &str, answer: &Value) -> Value {
         let containers = answer["spec"]["containers"].as_array().into_iter().flatten();
         let containers =
             containers.map(|container| pick(container, &["name", "image", "env", "ports"]));
-        // Those that every new Pod is given are not of the case.
+        // Ignores the default tolerations of a new Pod.
         let tolerations = answer["spec"]["tolerations"].as_array().into_iter().flatten();
         let own = |toleration: &&Value| {
             !toleration["key"].as_str().unwrap_or_default().starts_with("node.kubernetes.io/")

@@ -15,7 +15,7 @@ use crate::trace::send;
 use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Far more than a list of eight, and than what is woken under one lock.
+/// More than an inline list holds, and more than one lock wakes.
 const MANY: usize = 100;
 /// Set in a process that says its hash.
 const ASKED: &str = "EMBEDDED_APISERVER_SAY_TRACE_HASH";
@@ -173,8 +173,8 @@ fn watches_of_a_kind_that_goes_end_in_one_order() {
     );
 }
 
-/// Under faults owners go while the collector is cut off, so that it learns of all that from one
-/// list, and takes their dependents along; a namespace goes with what is in it.
+/// Owners are deleted while faults cut the collector off. It learns of all deletes from one list
+/// and deletes their dependents. A namespace is deleted with its content.
 #[cfg(feature = "actors")]
 #[test]
 fn the_actors_do_the_same_each_time() {

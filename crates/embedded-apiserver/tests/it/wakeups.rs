@@ -120,7 +120,7 @@ async fn a_watch_that_does_not_read_is_woken_once() {
             create(&server, "a", name, "1").await;
         }
         assert_eq!((watch.woken(), watch.drain().len()), (1, 3));
-        // Reads without waiting: nobody to wake.
+        // Reads without waiting, so there is no task to wake.
         create(&server, "a", "w", "1").await;
         assert_eq!((watch.woken(), watch.drain().len()), (1, 1));
     })

@@ -1,5 +1,5 @@
-//! What the server costs, counted by the allocator: the bytes that it holds (objects, history,
-//! watches that nobody reads), and the allocations that requests make.
+//! The memory of the server, counted by the allocator: the bytes that it holds (objects, history,
+//! unread watches), and the allocations of requests.
 
 #[path = "../it/sizes.rs"]
 mod sizes;

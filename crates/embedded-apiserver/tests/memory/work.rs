@@ -16,7 +16,7 @@ async fn create(server: &EmbeddedApiServer, count: usize) {
     }
 }
 
-/// A server with so many objects, and an open watch of them.
+/// A server with `count` objects, and an open watch of them.
 async fn watched(count: usize) -> (EmbeddedApiServer, Body) {
     let server = server().build();
     create(&server, count).await;

@@ -1,4 +1,4 @@
-//! A definition that the program registers, as if a client had written it.
+//! Registers a definition for the program, as if a client had written it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
@@ -8,11 +8,11 @@ use crate::api::metadata;
 use crate::controllers::definitions::settle;
 use crate::rest::{ApiState, put};
 
-/// Creates a definition, or replaces the one of its name, as a client would.
+/// Creates or replaces a definition, as if a client had written it.
 ///
 /// # Errors
 ///
-/// [`InvalidKind`] with what the API would have answered.
+/// [`InvalidKind`] with the error of the API.
 pub(crate) fn register(
     api: &ApiState,
     definition: &CustomResourceDefinition,
