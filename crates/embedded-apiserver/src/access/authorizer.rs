@@ -139,7 +139,7 @@ impl Compiled {
             let object = (!removed).then(|| Value::Object(object.object()));
             self.policy.change(table, &place, object.as_ref());
         }
-        self.policy.settle();
+        self.policy.aggregate();
         self.revision = revision;
     }
 }

@@ -137,7 +137,7 @@ impl Policy {
 
     /// Aggregates the rules of cluster roles, as kube-controller-manager's
     /// clusterrole-aggregation-controller writes them. Call it after changes.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn aggregate(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
         }

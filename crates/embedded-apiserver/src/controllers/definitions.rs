@@ -49,7 +49,7 @@ struct Stepped {
 }
 
 /// Reconciles a definition, and those of its group when its names change.
-pub(crate) fn settle(api: &ApiState, name: &str) {
+pub(crate) fn reconcile_crd(api: &ApiState, name: &str) {
     let mut waiting = BTreeSet::from([name.to_owned()]);
     while let Some(name) = waiting.pop_first() {
         let mut cleaned = false;
@@ -73,13 +73,13 @@ pub(crate) fn settle(api: &ApiState, name: &str) {
 }
 
 /// Reconciles every definition.
-pub(crate) fn settle_all(api: &ApiState) {
+pub(crate) fn reconcile_all(api: &ApiState) {
     let place = Place { table: TABLE, namespace: None, from: None };
     let snapshot = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     let served = api.registry.read().definitions();
     let names: BTreeSet<String> =
         snapshot.iter().map(|stored| stored.key.name().to_owned()).chain(served).collect();
-    names.iter().for_each(|name| settle(api, name));
+    names.iter().for_each(|name| reconcile_crd(api, name));
 }
 
 /// The other definitions of the group.
@@ -94,13 +94,13 @@ fn beside(api: &ApiState, name: &str) -> Vec<String> {
 }
 
 /// Reconciles the definition of a kind, if it waits for the delete of its last object.
-pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
+pub(crate) fn reconcile_crd_of(api: &ApiState, kind: &ServedResource) {
     if kind.is_built_in() || kind.definition().is_none() {
         return;
     }
     let now = api.registry.read().find(kind.group(), kind.version(), kind.plural());
     if now.is_some_and(|now| now.definition().is_some_and(|served| served.terminating)) {
-        settle(api, &crd::name_of(kind));
+        reconcile_crd(api, &crd::name_of(kind));
     }
 }
 
@@ -108,17 +108,17 @@ pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
 pub(crate) fn written(api: &ApiState, target: &Target, request: &Request<Bytes>) {
     let kind = &target.kind;
     if *kind.storage != *TABLE {
-        return settle_of(api, kind);
+        return reconcile_crd_of(api, kind);
     }
     match &target.name {
-        Some(name) => settle(api, name),
+        Some(name) => reconcile_crd(api, name),
         None if request.method() == http::Method::POST => {
             let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
             if let Some(name) = body.pointer("/metadata/name").and_then(Value::as_str) {
-                settle(api, name);
+                reconcile_crd(api, name);
             }
         }
-        None => settle_all(api),
+        None => reconcile_all(api),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::api::metadata;
 use crate::api::yaml;
-use crate::controllers::definitions::settle_all;
+use crate::controllers::definitions::reconcile_all;
 use crate::rest::{self, ApiState};
 use crate::server::handle::EmbeddedApiServer;
 use crate::strategy::crd;
@@ -148,7 +148,7 @@ fn put(api: &ApiState, object: Value) -> Result<(), String> {
         .map_err(|status| status.message().to_owned())?;
     if *kind.storage == *crd::TABLE {
         // Serves the definition's kinds for the following objects.
-        settle_all(api);
+        reconcile_all(api);
     }
     Ok(())
 }

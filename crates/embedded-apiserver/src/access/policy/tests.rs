@@ -36,7 +36,7 @@ fn bob() -> Value {
 impl Policy {
     fn put(&mut self, table: Table, namespace: &str, name: &str, object: Value) {
         self.change(table, &place(namespace, name), Some(&object));
-        self.settle();
+        self.aggregate();
     }
 
     fn says(&self, user: &str, asked: &Attributes<'_>) -> (bool, String) {
@@ -144,7 +144,7 @@ fn a_role_that_aggregates_has_the_rules_of_those_it_selects_through_others_too()
     policy.put(Table::Roles, "", "leaf", labelled("to-middle", role(&["pods"])));
     assert!(policy.says("bob", &get("pods", "n")).0);
     policy.change(Table::Roles, &place("", "leaf"), None);
-    policy.settle();
+    policy.aggregate();
     assert!(!policy.says("bob", &get("pods", "n")).0);
     // Two roles that select each other.
     policy.put(Table::Roles, "", "top", labelled("to-middle", aggregate("to-top")));

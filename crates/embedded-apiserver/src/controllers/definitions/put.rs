@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::api::kind::InvalidKind;
 use crate::api::metadata;
-use crate::controllers::definitions::settle;
+use crate::controllers::definitions::reconcile_crd;
 use crate::rest::{ApiState, put};
 
 /// Creates or replaces a definition, as if a client had written it.
@@ -35,6 +35,6 @@ pub(crate) fn register(
     let found = api.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let Some(kind) = found else { return Ok(()) };
     put(api, &kind, None, object).map_err(|status| refused(&said, status.message()))?;
-    settle(api, &said);
+    reconcile_crd(api, &said);
     Ok(())
 }

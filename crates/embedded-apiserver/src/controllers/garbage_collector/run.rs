@@ -52,7 +52,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         }
         let next = if collector.synced() { collector.graph.next() } else { None };
         if let Some(uid) = next {
-            collector.settle(&uid).await;
+            collector.process(&uid).await;
             // Requests in this process may never wait, so yield to the watches.
             tokio::task::yield_now().await;
             continue;
@@ -186,7 +186,7 @@ impl Collector {
         }
     }
 
-    async fn settle(&mut self, uid: &Uid) {
+    async fn process(&mut self, uid: &Uid) {
         match self.serve(uid).await {
             Ok(Outcome::Done) => {}
             Ok(Outcome::Unresolved) => self.graph.park(uid),

@@ -42,7 +42,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
             lifecycle.queue(name);
         }
         if let Some(name) = lifecycle.queue.pop_front() {
-            if let Some(until) = lifecycle.settle(&name).await
+            if let Some(until) = lifecycle.sync(&name).await
                 && lifecycle.waiting.insert(name.clone())
             {
                 alarms.push(until.map(move |()| name).boxed());
@@ -112,7 +112,7 @@ impl Lifecycle {
     }
 
     /// Processes a namespace. Returns the event to wait for.
-    async fn settle(&mut self, name: &str) -> Option<Until> {
+    async fn sync(&mut self, name: &str) -> Option<Until> {
         self.empty(name).await.unwrap_or_else(|error| {
             tracing::debug!(namespace = name, %error, "a request of the namespace lifecycle failed");
             Some(sleep(RETRY).boxed())
