@@ -98,7 +98,7 @@ impl Handler {
         if target.kind.is_built_in() {
             *deprecated = target.kind.strategy().deprecation().map(str::to_owned);
         }
-        let table = table::Wish::of(request.headers(), &query)?;
+        let table = table::TableOptions::of(request.headers(), &query)?;
         let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
         odd_places::check(&target, &query, &request)?;
         if is_review(&target.kind) {
@@ -109,7 +109,7 @@ impl Handler {
             let response =
                 odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
             return Ok(match table {
-                Some(wish) => wish.grant(&scale::SCALES, &api.clock, response),
+                Some(options) => options.convert(&scale::SCALES, &api.clock, response),
                 None => response,
             });
         }
@@ -135,7 +135,7 @@ impl Handler {
         let mut response = odd_places::in_store(&target, request.method(), response)?;
         rest::warn_of_deprecation(&target.kind, &mut response);
         Ok(match table {
-            Some(wish) => wish.grant(&target.kind, &api.clock, response),
+            Some(options) => options.convert(&target.kind, &api.clock, response),
             None => response,
         })
     }

@@ -21,7 +21,7 @@ use crate::strategy::resource::ServedResource;
 
 /// The options of a table.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct TableOptions {
     include: Include,
 }
 
@@ -33,7 +33,7 @@ enum Include {
     Object,
 }
 
-impl Wish {
+impl TableOptions {
     pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Option<Self>, Status> {
         if !media::prefers_table(headers) {
             return Ok(None);
@@ -51,7 +51,7 @@ impl Wish {
     }
 
     /// Converts a response to a table. A response without objects of the kind stays as it is.
-    pub(crate) fn grant(
+    pub(crate) fn convert(
         self,
         kind: &Arc<ServedResource>,
         clock: &Clock,
