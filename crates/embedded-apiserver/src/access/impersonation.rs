@@ -24,7 +24,7 @@ const NODE: &str = "system:node:";
 
 /// The user to impersonate.
 #[derive(Debug, Default)]
-struct Wish {
+struct Impersonation {
     user: String,
     groups: Vec<String>,
     uid: String,
@@ -46,16 +46,16 @@ pub(super) fn apply(
     access: &Authorizer,
     mut request: Request<Bytes>,
 ) -> Result<Request<Bytes>, Status> {
-    let Some(wish) = Wish::of(request.headers())? else { return Ok(request) };
+    let Some(impersonation) = Impersonation::of(request.headers())? else { return Ok(request) };
     let asker = user_of(&mut request);
     let info = RequestInfo::of(request.method(), request.uri());
     let request_asks = Attributes::of(request.method(), &info);
     let mut first_refusal = None;
     for mode in [Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy] {
-        if !mode.applies(&wish) {
+        if !mode.applies(&impersonation) {
             continue;
         }
-        let questions = wish.questions(mode, &request_asks);
+        let questions = impersonation.questions(mode, &request_asks);
         let decide = |asked: &&Attributes<'_>| !access.decide(&asker, asked).is_allowed();
         match questions.iter().find(decide) {
             Some(refused) => {
@@ -68,7 +68,7 @@ pub(super) fn apply(
                         .authorize(&asker, asked)
                         .map_err(|reason| forbidden(&asker, asked, &reason))?;
                 }
-                request.extensions_mut().insert(wish.granted(mode));
+                request.extensions_mut().insert(impersonation.granted(mode));
                 return Ok(request);
             }
         }
@@ -80,16 +80,21 @@ pub(super) fn apply(
 }
 
 impl Mode {
-    fn applies(self, wish: &Wish) -> bool {
-        let (node, account) =
-            (node(&wish.user).is_some(), User::split_service_account(&wish.user).is_some());
+    fn applies(self, impersonation: &Impersonation) -> bool {
+        let (node, account) = (
+            node(&impersonation.user).is_some(),
+            User::split_service_account(&impersonation.user).is_some(),
+        );
         match self {
-            Self::ArbitraryNode => wish.is_only_a_name() && node,
-            Self::ServiceAccount => wish.is_only_a_name() && account,
+            Self::ArbitraryNode => impersonation.is_only_a_name() && node,
+            Self::ServiceAccount => impersonation.is_only_a_name() && account,
             Self::UserInfo => {
                 !node
                     && !account
-                    && !wish.groups.iter().any(|group| group.is_empty() || group == User::MASTERS)
+                    && !impersonation
+                        .groups
+                        .iter()
+                        .any(|group| group.is_empty() || group == User::MASTERS)
             }
             Self::Legacy => true,
         }
@@ -109,7 +114,7 @@ fn node(user: &str) -> Option<&str> {
     user.strip_prefix(NODE).filter(|name| !name.is_empty())
 }
 
-impl Wish {
+impl Impersonation {
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Status> {
         let text =
             |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -123,16 +128,16 @@ impl Wish {
         let mut extra: Vec<_> = extra.collect();
         // The order of different headers is irrelevant.
         extra.sort_by(|one, other| one.0.cmp(&other.0));
-        let wish = Self { user: one(USER), groups, uid: one(UID), extra };
-        if !wish.user.is_empty() {
-            return Ok(Some(wish));
+        let impersonation = Self { user: one(USER), groups, uid: one(UID), extra };
+        if !impersonation.user.is_empty() {
+            return Ok(Some(impersonation));
         }
-        if wish.is_only_a_name() {
+        if impersonation.is_only_a_name() {
             return Ok(None);
         }
         Err(Status::bad_request(format!(
             "requested {} without impersonating a user name",
-            wish.in_go()
+            impersonation.in_go()
         )))
     }
 

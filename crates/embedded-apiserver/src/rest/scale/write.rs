@@ -49,7 +49,7 @@ fn scales_of(kind: &ServedResource) -> Kind {
 
 /// The write of a request.
 #[derive(Debug, Clone)]
-enum Wish {
+enum ScaleEdit {
     /// The new Scale.
     Replace(Decoded),
     Patch {
@@ -61,7 +61,7 @@ enum Wish {
     Apply(Object, bool),
 }
 
-impl Wish {
+impl ScaleEdit {
     fn of(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
         let Call { target, query, request, .. } = call;
         if request.method() == Method::PUT {
@@ -100,7 +100,7 @@ impl Wish {
 
     /// Returns the new Scale (`None` if it is unchanged), the owners of the object's fields, and
     /// warnings.
-    fn grant(
+    fn resolve(
         self,
         api: &ApiState,
         target: &Target,
@@ -174,10 +174,10 @@ pub(super) fn write(
     let Call { api, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let (dry_run, validation) = options(kind, query, request)?;
-    let mut wish = Wish::or_not_found(call, validation)?;
-    let mut said = match &mut wish {
-        Wish::Replace(decoded) => std::mem::take(&mut decoded.warnings),
-        Wish::Patch { .. } | Wish::Apply(..) => Vec::new(),
+    let mut edit = ScaleEdit::or_not_found(call, validation)?;
+    let mut said = match &mut edit {
+        ScaleEdit::Replace(decoded) => std::mem::take(&mut decoded.warnings),
+        ScaleEdit::Patch { .. } | ScaleEdit::Apply(..) => Vec::new(),
     };
     let main = Target { subresource: None, ..target.clone() };
     let admission = AdmissionChain::of(api, call.writer(dry_run));
@@ -197,9 +197,9 @@ pub(super) fn write(
             _ => Object::new(),
         };
         live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
-        let replaces = matches!(wish, Wish::Replace(_));
+        let replaces = matches!(edit, ScaleEdit::Replace(_));
         let (ApplyOutcome { object, managed }, warnings) =
-            wish.clone().grant(api, target, &author, &live, &owned)?;
+            edit.clone().resolve(api, target, &author, &live, &owned)?;
         let refused = |status: Status| status.warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
         let new = object.unwrap_or(live);
