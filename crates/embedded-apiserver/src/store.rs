@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
-use crate::store::state::news::News;
+use crate::store::state::changes_since::ChangesSince;
 use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
 use crate::store::stored::{Key, Stored};
 
@@ -199,8 +199,8 @@ impl Store {
     }
 
     /// The changes of some tables since a revision.
-    pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
-        self.state.lock().news(tables, after)
+    pub(crate) fn changes_since(&self, tables: &[&str], after: u64) -> ChangesSince {
+        self.state.lock().changes_since(tables, after)
     }
 
     pub(crate) fn compact(&self) {

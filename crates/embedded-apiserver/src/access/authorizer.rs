@@ -11,7 +11,7 @@ use crate::access::ledger::Ledger;
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
 use crate::store::Store;
-use crate::store::state::news::News;
+use crate::store::state::changes_since::ChangesSince;
 use api_front::User;
 
 /// The group of roles and bindings.
@@ -128,8 +128,8 @@ impl Authorizer {
 
 impl Compiled {
     fn catch_up(&mut self, store: &Store) {
-        let News { anew, changes, revision } =
-            store.news(&TABLES.map(|(name, _)| name), self.revision);
+        let ChangesSince { anew, changes, revision } =
+            store.changes_since(&TABLES.map(|(name, _)| name), self.revision);
         if anew {
             self.policy.clear();
         }

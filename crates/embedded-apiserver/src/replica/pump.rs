@@ -12,19 +12,19 @@ use crate::store::state::Change;
 use crate::store::state::follow::Everything;
 
 /// A write that the cache does not know yet.
-struct News<T> {
+struct PendingWrite<T> {
     written: Instant,
     revision: u64,
     what: T,
 }
 
-type Changes = VecDeque<News<(Arc<str>, Change)>>;
+type Changes = VecDeque<PendingWrite<(Arc<str>, Change)>>;
 
 /// Changes, after an optional replacement of the whole state.
 #[derive(Default)]
 struct Stage {
     /// The whole state, if the changes before are compacted.
-    leap: Option<News<Everything>>,
+    leap: Option<PendingWrite<Everything>>,
     changes: Changes,
 }
 
@@ -75,16 +75,16 @@ impl Pump {
             let last = self.next.as_mut().unwrap_or(&mut self.stage);
             match changes {
                 Ok(changes) if last.changes.len().saturating_add(changes.len()) <= most => {
-                    let news = changes.into_iter().map(|(table, change)| News {
+                    let writes = changes.into_iter().map(|(table, change)| PendingWrite {
                         written: now,
                         revision: change.revision,
                         what: (table, change),
                     });
-                    last.changes.extend(news);
+                    last.changes.extend(writes);
                 }
                 // More writes than the history keeps: the cache starts again from the whole state.
                 _ => {
-                    let leap = News { written: now, revision, what: state.everything() };
+                    let leap = PendingWrite { written: now, revision, what: state.everything() };
                     self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });
                 }
             }
@@ -110,9 +110,9 @@ impl Pump {
     /// Passes the next write to the cache.
     fn tell(&mut self) {
         let Stage { leap, changes } = &mut self.stage;
-        if let Some(News { revision, what, .. }) = leap.take() {
+        if let Some(PendingWrite { revision, what, .. }) = leap.take() {
             self.to.store.write(|state| state.replace_with(what, revision));
-        } else if let Some(News { what: (table, change), .. }) = changes.pop_front() {
+        } else if let Some(PendingWrite { what: (table, change), .. }) = changes.pop_front() {
             self.to.store.write(|state| state.follow(&table, change));
         }
     }
@@ -121,7 +121,7 @@ impl Pump {
 impl Stage {
     /// The time and the revision of the next write.
     fn first(&self) -> Option<(Instant, u64)> {
-        let leap = self.leap.as_ref().map(|news| (news.written, news.revision));
-        leap.or_else(|| self.changes.front().map(|news| (news.written, news.revision)))
+        let leap = self.leap.as_ref().map(|write| (write.written, write.revision));
+        leap.or_else(|| self.changes.front().map(|write| (write.written, write.revision)))
     }
 }

@@ -2,7 +2,7 @@
 //! revision.
 
 pub(crate) mod follow;
-pub(crate) mod news;
+pub(crate) mod changes_since;
 mod restore;
 
 use std::borrow::Borrow;

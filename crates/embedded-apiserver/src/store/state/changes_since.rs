@@ -7,7 +7,7 @@ use crate::store::stored::Stored;
 
 /// The update of a cached view.
 #[derive(Debug)]
-pub(crate) struct News {
+pub(crate) struct ChangesSince {
     /// Whether the view must be cleared first: its revision is compacted.
     pub(crate) anew: bool,
     /// By table, then by revision: the index of the table in the request, the object, whether it is
@@ -19,10 +19,10 @@ pub(crate) struct News {
 
 impl State {
     /// The changes of some tables after a revision. An empty view is at 0.
-    pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
+    pub(crate) fn changes_since(&self, tables: &[&str], after: u64) -> ChangesSince {
         let revision = self.revision;
         if after >= revision {
-            return News { anew: false, changes: Vec::new(), revision };
+            return ChangesSince { anew: false, changes: Vec::new(), revision };
         }
         let named = || {
             tables.iter().enumerate().filter_map(|(at, name)| Some((at, self.tables.get(*name)?)))
@@ -45,6 +45,6 @@ impl State {
                 .map(changed)
                 .collect()
         };
-        News { anew, changes, revision }
+        ChangesSince { anew, changes, revision }
     }
 }
