@@ -17,8 +17,8 @@ use crate::kubectl::protobuf;
 use crate::kubectl::table;
 use crate::rest::route::{self, Route};
 use crate::rest::{
-    self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
-    reviews, scale, watch, way,
+    self, ApiState, Call, create, delete, delete_collection, get, list, patch, path_check, replace,
+    reviews, scale, verb_check, watch,
 };
 use crate::strategy::reviews::is_review;
 use api_front::{Body, User};
@@ -84,15 +84,15 @@ impl Handler {
             Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
             Route::Objects(target) => target,
             Route::WithoutNamespace(target) => {
-                odd_places::without_namespace(target, request.method())
+                path_check::without_namespace(target, request.method())
             }
             route => return discovery::answer(&api.registry, &self.openapi, &route, &request),
         };
-        if request.method() != Method::GET && way::is_for_reading_only(&target) {
+        if request.method() != Method::GET && verb_check::is_for_reading_only(&target) {
             return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
         }
         let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
-        way::check(&target, &request)?;
+        verb_check::check(&target, &request)?;
         let form = media::accepted(request.headers())?;
         // An earlier error does not know the kind.
         if target.kind.is_built_in() {
@@ -100,14 +100,14 @@ impl Handler {
         }
         let table = table::TableOptions::of(request.headers(), &query)?;
         let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
-        odd_places::check(&target, &query, &request)?;
+        path_check::check(&target, &query, &request)?;
         if is_review(&target.kind) {
             return reviews::answer(api, &target, &query, request);
         }
         let call = Call { api, user: &user, target: &target, query: &query, request: &request };
         if target.subresource.as_deref() == Some("scale") {
             let response =
-                odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
+                path_check::in_store(&target, request.method(), scale::serve(call, form).await)?;
             return Ok(match table {
                 Some(options) => options.convert(&scale::SCALES, &api.clock, response),
                 None => response,
@@ -132,7 +132,7 @@ impl Handler {
         if writes {
             controllers::definitions::written(api, &target, &request);
         }
-        let mut response = odd_places::in_store(&target, request.method(), response)?;
+        let mut response = path_check::in_store(&target, request.method(), response)?;
         rest::warn_of_deprecation(&target.kind, &mut response);
         Ok(match table {
             Some(options) => options.convert(&target.kind, &api.clock, response),

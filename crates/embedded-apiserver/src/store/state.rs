@@ -1,8 +1,8 @@
 //! Objects and their recent history: plain data behind the store's lock. Each write increases the
 //! revision.
 
-pub(crate) mod follow;
 pub(crate) mod changes_since;
+pub(crate) mod follow;
 mod restore;
 
 use std::borrow::Borrow;
