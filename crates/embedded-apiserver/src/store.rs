@@ -1,13 +1,13 @@
 //! The store: one lock around the state, wake-ups after its release, and a signal of the newest
 //! revision.
 
-pub(crate) mod audience;
 pub(crate) mod lines;
 pub(crate) mod state;
 pub(crate) mod stored;
-pub(crate) mod transaction;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transaction;
+pub(crate) mod watcher_index;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -17,11 +17,11 @@ use bytes::Bytes;
 use fastrand::Rng;
 use parking_lot::Mutex;
 
-use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
 use crate::store::state::changes_since::ChangesSince;
 use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
 use crate::store::stored::{Key, Stored};
+use crate::store::watcher_index::{Interest, WatcherId};
 
 /// All objects. Every method holds the lock briefly and never waits for anything else.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ pub(crate) enum Beginning {
 
 /// A registered watch.
 #[derive(Debug)]
-pub(crate) struct Seated {
-    pub(crate) seat: Seat,
+pub(crate) struct WatchStart {
+    pub(crate) id: WatcherId,
     /// The initial objects.
     pub(crate) objects: Vec<Arc<Stored>>,
     /// The watch gets every change after this revision.
@@ -120,14 +120,14 @@ impl Store {
         self.state.lock().get(table, key).cloned()
     }
 
-    /// Registers a watch. Call [`leave`](Self::leave) at its end.
+    /// Registers a watch. Call [`unwatch`](Self::unwatch) at its end.
     pub(crate) fn watch(
         &self,
         table: &Arc<str>,
         place: &Place<'_>,
         interest: Interest,
         from: Beginning,
-    ) -> Result<Seated, Expired> {
+    ) -> Result<WatchStart, Expired> {
         let state = &mut self.state.lock();
         let now = state.revision();
         let (objects, revision, refused) = match from {
@@ -137,27 +137,27 @@ impl Store {
                 (Vec::new(), revision, state.can_resume(table, revision).err())
             }
         };
-        let seat = state.take_seat(table, interest, revision);
-        Ok(Seated { seat, objects, revision, refused })
+        let id = state.register_watcher(table, interest, revision);
+        Ok(WatchStart { id, objects, revision, refused })
     }
 
     /// Unregisters a watch.
-    pub(crate) fn leave(&self, seat: &Seat) {
-        let waker = self.state.lock().leave_seat(seat);
+    pub(crate) fn unwatch(&self, id: &WatcherId) {
+        let waker = self.state.lock().unregister_watcher(id);
         drop(waker);
     }
 
     /// See [`State::read`].
     pub(crate) fn read(
         &self,
-        seat: &Seat,
+        id: &WatcherId,
         after: u64,
         max: usize,
         shows: impl Fn(&Change) -> bool,
         waker: Option<&Waker>,
     ) -> Result<Changes, Expired> {
         let mut old = None;
-        let read = self.state.lock().read(seat, after, max, shows, waker, &mut old);
+        let read = self.state.lock().read(id, after, max, shows, waker, &mut old);
         drop(old);
         read
     }

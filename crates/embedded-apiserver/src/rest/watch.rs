@@ -22,11 +22,11 @@ use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
 use crate::store::state::{Change, Changes, Expired};
 use crate::store::stored::Stored;
-use crate::store::{Beginning, Seated};
+use crate::store::watcher_index::{Interest, WatcherId};
+use crate::store::{Beginning, WatchStart};
 use crate::strategy::resource::ServedResource;
 use crate::strategy::shape::Source;
 
@@ -67,9 +67,9 @@ pub(crate) async fn watch(
     };
     let namespace = target.namespace.as_deref().or_else(|| selector.only("metadata.namespace"));
     let interest = Interest::new(namespace, selector.only("metadata.name"));
-    let seated = api.store.watch(&kind.storage, &target.place(), interest, from);
-    let Seated { seat, objects, revision, refused } =
-        seated.map_err(|_| Status::internal("the newest revision is gone"))?;
+    let start = api.store.watch(&kind.storage, &target.place(), interest, from);
+    let WatchStart { id, objects, revision, refused } =
+        start.map_err(|_| Status::internal("the newest revision is gone"))?;
     let every = api.options.bookmark_interval.min(FAR);
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
@@ -83,7 +83,7 @@ pub(crate) async fn watch(
         selector,
         form,
         of_lists,
-        seat,
+        id,
         cursor: revision,
         // A missing history is reported in the stream. Decided here: a later compaction takes
         // nothing from a watch that has read everything.
@@ -123,7 +123,7 @@ struct Watcher {
     form: Form,
     /// The client accepts only lists. As upstream, the first event ends the watch.
     of_lists: bool,
-    seat: Seat,
+    id: WatcherId,
     /// Everything up to this revision has been sent.
     cursor: u64,
     /// The history of this watch is gone.
@@ -151,7 +151,7 @@ struct Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.api.store.leave(&self.seat);
+        self.api.store.unwatch(&self.id);
     }
 }
 
@@ -211,7 +211,7 @@ impl Watcher {
     fn read(&mut self, waker: Option<&Waker>) -> Poll<()> {
         loop {
             let shows = |change: &Change| event_of(&self.selector, change).is_some();
-            match self.api.store.read(&self.seat, self.read_upto, BATCH, shows, waker) {
+            match self.api.store.read(&self.id, self.read_upto, BATCH, shows, waker) {
                 Ok(Changes { changes, upto, all, shared }) => {
                     self.read_upto = upto;
                     self.shared = shared;

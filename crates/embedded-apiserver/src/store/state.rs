@@ -12,8 +12,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::store::audience::{Audience, Interest, Seat};
 use crate::store::stored::{Key, Stored};
+use crate::store::watcher_index::{Interest, WatcherId, WatcherIndex};
 
 /// The change of one object by one write.
 #[derive(Debug, Clone)]
@@ -132,7 +132,7 @@ pub(crate) struct State {
     compacted: u64,
     tables: HashMap<Arc<str>, Table>,
     window: Window,
-    audience: Audience,
+    watchers: WatcherIndex,
     /// To be woken when the lock is released.
     woken: Vec<Waker>,
 }
@@ -148,7 +148,7 @@ impl State {
             compacted: 0,
             tables: HashMap::new(),
             window,
-            audience: Audience::default(),
+            watchers: WatcherIndex::default(),
             woken: Vec::new(),
         }
     }
@@ -206,7 +206,7 @@ impl State {
     }
 
     fn record(&mut self, table: &Arc<str>, change: Change) {
-        self.audience.announce(table, &change.object.key, change.revision, &mut self.woken);
+        self.watchers.announce(table, &change.object.key, change.revision, &mut self.woken);
         let window = self.window;
         self.table(table).record(change, window);
     }
@@ -240,13 +240,18 @@ impl State {
     }
 
     /// Registers a watch that has read everything up to `after`.
-    pub(crate) fn take_seat(&mut self, table: &Arc<str>, interest: Interest, after: u64) -> Seat {
+    pub(crate) fn register_watcher(
+        &mut self,
+        table: &Arc<str>,
+        interest: Interest,
+        after: u64,
+    ) -> WatcherId {
         let unread = (after < self.revision).then(|| after.saturating_add(1));
-        self.audience.take(table, interest, unread)
+        self.watchers.register(table, interest, unread)
     }
 
-    pub(crate) fn leave_seat(&mut self, seat: &Seat) -> Option<Waker> {
-        self.audience.leave(seat)
+    pub(crate) fn unregister_watcher(&mut self, id: &WatcherId) -> Option<Waker> {
+        self.watchers.unregister(id)
     }
 
     /// Returns the next changes for a watch that has read everything up to `after`.
@@ -256,7 +261,7 @@ impl State {
     /// dropped after the lock is released.
     pub(crate) fn read(
         &mut self,
-        seat: &Seat,
+        id: &WatcherId,
         after: u64,
         max: usize,
         shows: impl Fn(&Change) -> bool,
@@ -268,15 +273,15 @@ impl State {
             changes: Vec::new(),
             upto: complete,
             all: true,
-            shared: self.audience.len() > 1,
+            shared: self.watchers.len() > 1,
         };
-        if let Some(unread) = self.audience.unread(seat)
-            && let Some(table) = self.tables.get(&seat.table)
+        if let Some(unread) = self.watchers.unread(id)
+            && let Some(table) = self.tables.get(&id.table)
         {
             // The changes before it concerned other watches.
             let after = after.max(unread.saturating_sub(1));
             if after < table.lost {
-                return Err(Expired { oldest: self.forgotten(&seat.table) });
+                return Err(Expired { oldest: self.forgotten(&id.table) });
             }
             let from = table.history.partition_point(|change| change.revision <= after);
             for (passed, change) in table.history.range(from..).enumerate() {
@@ -285,7 +290,7 @@ impl State {
                     break;
                 }
                 read.upto = change.revision;
-                if seat.interest.covers(&change.object.key) && shows(change) {
+                if id.interest.covers(&change.object.key) && shows(change) {
                     read.changes.push(change.clone());
                 }
             }
@@ -295,7 +300,7 @@ impl State {
         }
         let unread = (!read.all).then(|| read.upto.saturating_add(1));
         let waits = read.all && read.changes.is_empty();
-        *old = self.audience.wait(seat, unread, waker.filter(|_| waits).cloned());
+        *old = self.watchers.wait(id, unread, waker.filter(|_| waits).cloned());
         Ok(read)
     }
 

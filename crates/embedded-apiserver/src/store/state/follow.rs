@@ -56,7 +56,7 @@ impl State {
         tables.extend(everything);
         self.revision = revision;
         // Neither state has the changes between: every watch may have missed one.
-        self.audience.announce_to_all(revision, &mut self.woken);
+        self.watchers.announce_to_all(revision, &mut self.woken);
         for (name, objects) in tables {
             let table = self.table(&name);
             table.objects = objects.into_iter().map(ByKey).collect();

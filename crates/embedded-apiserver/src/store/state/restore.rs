@@ -11,7 +11,7 @@ impl State {
     pub(crate) fn restore(&mut self, name: &Arc<str>, object: Arc<Stored>) {
         let revision = self.next_revision().max(object.revision);
         self.revision = revision;
-        self.audience.announce(name, &object.key, revision, &mut self.woken);
+        self.watchers.announce(name, &object.key, revision, &mut self.woken);
         let table = self.table(name);
         table.objects.replace(ByKey(object));
         table.forget(revision);

@@ -45,14 +45,14 @@ impl Interest {
 
 /// Identifies a registered watch.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct WatcherId {
     pub(crate) table: Arc<str>,
     pub(crate) interest: Interest,
     number: u64,
 }
 
 #[derive(Debug, Default)]
-struct Listener {
+struct Watcher {
     /// The first unread revision that concerns the watch. `None` if it has read everything.
     unread: Option<u64>,
     /// Set while the watch waits.
@@ -60,7 +60,7 @@ struct Listener {
 }
 
 /// In the order of registration, so that wake-ups are reproducible.
-type Row = BTreeMap<u64, Listener>;
+type Row = BTreeMap<u64, Watcher>;
 
 /// The watches of one table, by their interest.
 #[derive(Debug, Default)]
@@ -101,7 +101,7 @@ impl Rows {
     }
 
     /// All watches that a change of an object concerns.
-    fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Listener> {
+    fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Watcher> {
         let namespace = self.namespaces.get_mut(key.namespace());
         let name = self.names.get_mut(key.name());
         let rows = [Some(&mut self.everything), namespace, name, self.objects.get_mut(key)];
@@ -109,7 +109,7 @@ impl Rows {
     }
 
     /// All watches, in no order.
-    fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Listener)> {
+    fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Watcher)> {
         let rows = self
             .namespaces
             .values_mut()
@@ -127,47 +127,47 @@ impl Rows {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Audience {
+pub(crate) struct WatcherIndex {
     tables: HashMap<Arc<str>, Rows>,
     next: u64,
-    seats: usize,
+    count: usize,
 }
 
-impl Audience {
+impl WatcherIndex {
     /// Registers a watch that has read everything before `unread`.
-    pub(crate) fn take(
+    pub(crate) fn register(
         &mut self,
         table: &Arc<str>,
         interest: Interest,
         unread: Option<u64>,
-    ) -> Seat {
+    ) -> WatcherId {
         let number = self.next;
         self.next = self.next.saturating_add(1);
-        self.seats = self.seats.saturating_add(1);
+        self.count = self.count.saturating_add(1);
         let rows = self.tables.entry(Arc::clone(table)).or_default();
-        rows.row_mut(&interest).insert(number, Listener { unread, waker: None });
-        Seat { table: Arc::clone(table), interest, number }
+        rows.row_mut(&interest).insert(number, Watcher { unread, waker: None });
+        WatcherId { table: Arc::clone(table), interest, number }
     }
 
     /// Unregisters a watch. Returns its waker, to be dropped after the lock is released.
-    pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
-        let rows = self.tables.get_mut(&seat.table)?;
-        let row = rows.row_mut(&seat.interest);
-        let left = row.remove(&seat.number);
+    pub(crate) fn unregister(&mut self, id: &WatcherId) -> Option<Waker> {
+        let rows = self.tables.get_mut(&id.table)?;
+        let row = rows.row_mut(&id.interest);
+        let removed = row.remove(&id.number);
         if row.is_empty() {
-            rows.forget_row(&seat.interest);
+            rows.forget_row(&id.interest);
         }
         if rows.is_empty() {
-            self.tables.remove(&seat.table);
+            self.tables.remove(&id.table);
         }
-        let left = left?;
-        self.seats = self.seats.saturating_sub(1);
-        left.waker
+        let removed = removed?;
+        self.count = self.count.saturating_sub(1);
+        removed.waker
     }
 
     /// The number of registered watches, in all tables.
     pub(crate) const fn len(&self) -> usize {
-        self.seats
+        self.count
     }
 
     /// Marks the watches of the object at `key` as unread. Adds the wakers of waiting ones to
@@ -180,42 +180,42 @@ impl Audience {
         woken: &mut Vec<Waker>,
     ) {
         let Some(rows) = self.tables.get_mut(table) else { return };
-        for listener in rows.concerned(key) {
-            if listener.unread.is_none() {
-                listener.unread = Some(revision);
+        for watcher in rows.concerned(key) {
+            if watcher.unread.is_none() {
+                watcher.unread = Some(revision);
             }
-            woken.extend(listener.waker.take());
+            woken.extend(watcher.waker.take());
         }
     }
 
     /// Marks every watch of every table as unread, in the order of registration.
     pub(crate) fn announce_to_all(&mut self, revision: u64, woken: &mut Vec<Waker>) {
         let mut waiting = BTreeMap::new();
-        for (number, listener) in self.tables.values_mut().flat_map(Rows::all) {
-            if listener.unread.is_none() {
-                listener.unread = Some(revision);
+        for (number, watcher) in self.tables.values_mut().flat_map(Rows::all) {
+            if watcher.unread.is_none() {
+                watcher.unread = Some(revision);
             }
-            waiting.extend(listener.waker.take().map(|waker| (*number, waker)));
+            waiting.extend(watcher.waker.take().map(|waker| (*number, waker)));
         }
         woken.extend(waiting.into_values());
     }
 
     /// The first unread revision of the watch.
-    pub(crate) fn unread(&self, seat: &Seat) -> Option<u64> {
-        self.tables.get(&seat.table)?.row(&seat.interest)?.get(&seat.number)?.unread
+    pub(crate) fn unread(&self, id: &WatcherId) -> Option<u64> {
+        self.tables.get(&id.table)?.row(&id.interest)?.get(&id.number)?.unread
     }
 
     /// Records the progress of a watch and its waker. Returns the waker before, to be dropped after
     /// the lock is released.
     pub(crate) fn wait(
         &mut self,
-        seat: &Seat,
+        id: &WatcherId,
         unread: Option<u64>,
         waker: Option<Waker>,
     ) -> Option<Waker> {
-        let row = self.tables.get_mut(&seat.table)?.row_mut(&seat.interest);
-        let listener = row.get_mut(&seat.number)?;
-        listener.unread = unread;
-        std::mem::replace(&mut listener.waker, waker)
+        let row = self.tables.get_mut(&id.table)?.row_mut(&id.interest);
+        let watcher = row.get_mut(&id.number)?;
+        watcher.unread = unread;
+        std::mem::replace(&mut watcher.waker, waker)
     }
 }
