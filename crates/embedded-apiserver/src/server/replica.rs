@@ -65,8 +65,9 @@ impl Replica {
     /// Delays each write to the cache by this time. `Duration::ZERO`: no delay. `Duration::MAX`:
     /// never. The cache keeps the writes that it knows.
     ///
-    /// If more writes are pending than the server's [history](crate::Builder::history) holds, the
-    /// cache skips to a later state, after at most twice the lag. Its watches then get 410.
+    /// The cache cannot hold more pending writes than the server's
+    /// [history](crate::Builder::history). Then it skips to a later state, after at most twice the
+    /// lag, and its watches get 410.
     pub fn behind(&self, lag: Duration) -> Self {
         self.0.set_lag(Lag::Time(lag));
         self.clone()
