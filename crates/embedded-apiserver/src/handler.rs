@@ -60,8 +60,8 @@ impl Handler {
         if prefers_yaml { media::into_yaml(response).await } else { response }
     }
 
-    /// Serves a request. A deprecated kind is put into `deprecated`, even on errors. The checks run
-    /// in upstream's order, so the same mistake is reported first.
+    /// Serves a request. The warning of a deprecated version goes into `deprecated`, even on
+    /// errors. The checks run in upstream's order, so the same mistake is reported first.
     async fn answer(
         &self,
         request: Request<Bytes>,

@@ -33,16 +33,16 @@ async fn connect(listener: &Listener, bytes: impl AsRef<[u8]>) -> TcpStream {
     socket
 }
 
-/// Everything until the server closes, and how long that took.
+/// Reads until the server closes. Returns the bytes and the time.
 async fn until_closed(mut socket: TcpStream) -> (String, Duration) {
     let start = Instant::now();
     let mut answer = Vec::new();
-    // An orderly end and a reset are both a closed socket.
+    // A shutdown and a reset both close the socket.
     let _ = socket.read_to_end(&mut answer).await;
     (String::from_utf8_lossy(&answer).into_owned(), start.elapsed())
 }
 
-/// Somebody else, by HTTP/1.1 or HTTP/2 on the same port.
+/// Another client, by HTTP/1.1 or HTTP/2 on the same port.
 async fn others_are_served(listener: &Listener) {
     for http2 in [false, true] {
         let client = legacy::Client::builder(TokioExecutor::new()).http2_only(http2).build_http();
@@ -54,7 +54,7 @@ async fn others_are_served(listener: &Listener) {
     }
 }
 
-/// No more tasks than before: what belonged to connections that ended is gone.
+/// No more tasks than before: those of closed connections have ended.
 async fn only(tasks: usize) {
     for _ in 0..1000 {
         if Handle::current().metrics().num_alive_tasks() <= tasks {
@@ -89,7 +89,7 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for_longer() {
     let (_server, listener) = stage().await;
     let mut socket = connect(&listener, "GET /version HTTP/1.1\r\nx: ").await;
     let start = Instant::now();
-    // A write to a socket that is closed fails, at the latest the second time.
+    // A write to a closed socket fails, at the latest the second time.
     while socket.write_all(b"x").await.is_ok() {
         assert!(start.elapsed() <= HEAD + Duration::from_secs(20), "still open");
         sleep(Duration::from_secs(5)).await;

@@ -42,7 +42,7 @@ pub(super) fn waits(object: &Object) -> bool {
     given(object).unwrap_or(0) > 0
 }
 
-/// Whether a delete asks for less time than was given: then its options count, as at the first.
+/// Whether a delete shortens the grace period. Then its options count, as those of the first one.
 pub(super) fn shortens(object: &Object, asked: Option<i64>) -> bool {
     asked.zip(given(object)).is_some_and(|(asked, given)| asked < given)
 }
