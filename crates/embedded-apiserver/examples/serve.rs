@@ -5,9 +5,8 @@
 //! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get all -A
 //! ```
 //!
-//! Without the name of a file the kubeconfig is `embedded.kubeconfig` in the current folder. With
-//! the name of a folder after it, it begins with the manifests that are there. With `--once` it is
-//! its own client, and ends.
+//! The first argument is the file of the kubeconfig, by default `embedded.kubeconfig`. The second
+//! is a folder of manifests to load. With `--once` it runs its own client and ends.
 
 #![expect(clippy::print_stdout, reason = "it tells its user where it serves")]
 
@@ -39,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let file = Kubeconfig::from_yaml(&kubeconfig)?;
         let mut config =
             Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-        // One that the environment names has no way to this machine's loopback.
+        // A proxy from the environment cannot reach the loopback address.
         config.proxy_url = None;
         let namespaces = Api::<Namespace>::all(Client::try_from(config)?);
         for namespace in namespaces.list(&Default::default()).await? {

@@ -1,5 +1,5 @@
-//! A server in the process, a `kube::Client` on it, and kube's own watcher following what another
-//! client writes.
+//! A server in the process, a `kube::Client`, and kube's watcher, which follows the writes of
+//! another client.
 
 use std::error::Error;
 use std::pin::pin;

@@ -1,5 +1,4 @@
-//! Who may do what: the roles and bindings in the store, made into decisions, and what of them was
-//! used.
+//! RBAC: decisions by the roles and bindings in the store, and the record of their use.
 
 mod admit;
 mod attributes;

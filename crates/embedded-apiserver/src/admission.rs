@@ -1,5 +1,4 @@
-//! Admission hooks: closures that change or refuse what is about to be written, as admission
-//! webhooks do in a cluster.
+//! Admission hooks: closures that change or refuse a write, like admission webhooks.
 
 mod hook;
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 pub use crate::admission::hook::{Denied, Hook};
 
-/// What is about to be done.
+/// The operation of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -24,14 +23,14 @@ pub enum Operation {
     Delete,
 }
 
-/// A write that a [`Hook`] is asked about.
+/// The write that a [`Hook`] gets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[doc(alias = "admission.k8s.io/v1 AdmissionRequest")]
 pub struct AdmissionRequest {
-    /// What is about to be done.
+    /// The operation.
     pub operation: Operation,
-    /// Who does it.
+    /// The user.
     pub user: User,
     /// API group; empty for core.
     pub group: String,
@@ -43,25 +42,25 @@ pub struct AdmissionRequest {
     pub resource: String,
     /// `status`, `scale` ...
     pub subresource: Option<String>,
-    /// Nothing at cluster scope.
+    /// `None` in cluster scope.
     pub namespace: Option<String>,
-    /// The object's name; empty if it is still to be generated.
+    /// The object's name. Empty before `generateName` is applied.
     pub name: String,
-    /// The object as it would be; null for a delete. For a mutating hook, before defaults and
-    /// checks; for a validating one, as it would be stored.
+    /// The new object; null for a delete. A mutating hook gets it before defaults and validation, a
+    /// validating hook as it will be stored.
     pub object: Value,
-    /// The object as it is; null for a create.
+    /// The stored object; null for a create.
     pub old_object: Value,
-    /// Whether nothing will be stored.
+    /// Whether the write is a dry run.
     pub dry_run: bool,
 }
 
-/// The hooks in force.
+/// The registered hooks.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks(RwLock<Arc<Vec<Hook>>>);
 
 impl Hooks {
-    /// Those in force now, in order; a write asks these from its beginning to its end.
+    /// The current hooks, in order. A write uses them from beginning to end.
     pub(crate) fn now(&self) -> Arc<Vec<Hook>> {
         Arc::clone(&self.0.read())
     }
@@ -99,13 +98,12 @@ impl Hooks {
 /// # fn main() {}
 /// ```
 ///
-/// Hooks run outside of every lock. Where an object changes while its hooks look at it, the write
-/// begins anew with the newer object, and they are asked again: what is stored is what they have
-/// seen. One that panics fails its request with 500, and nothing else. Hooks are not asked about
-/// subresources that are not implemented (`connect`), about reviews, or about what the server makes
+/// Hooks run without any lock. If the object changes meanwhile, the write starts again and the
+/// hooks see the newer object. A panic in a hook fails only its request, with 500. Hooks do not get
+/// subresources that are not implemented (`connect`), reviews, or objects that the server creates
 /// at its start.
 ///
-/// A cheap handle: clones are of the same server.
+/// A cheap handle: clones share the server.
 #[derive(Clone)]
 #[doc(alias = "ValidatingWebhookConfiguration")]
 #[doc(alias = "MutatingWebhookConfiguration")]
@@ -122,8 +120,8 @@ impl Admission {
         Self(hooks)
     }
 
-    /// Puts a hook into force, after the others; one of the same name is replaced. All mutating
-    /// hooks come before all validating ones.
+    /// Adds a hook after the others, or replaces the one of its name. All mutating hooks run before
+    /// all validating ones.
     pub fn add(&self, hook: Hook) {
         let mut hooks = self.0.0.write();
         let mut new: Vec<_> = hooks
@@ -136,11 +134,11 @@ impl Admission {
         }
         let old = std::mem::replace(&mut *hooks, Arc::new(new));
         drop(hooks);
-        // A closure's own drop runs without the lock.
+        // Drops the old closures without the lock.
         drop(old);
     }
 
-    /// Takes a hook out of force; whether it was there.
+    /// Removes a hook. Returns whether it was registered.
     pub fn remove(&self, name: &str) -> bool {
         let mut hooks = self.0.0.write();
         let new: Vec<_> = hooks.iter().filter(|hook| hook.name() != name).cloned().collect();
@@ -151,7 +149,7 @@ impl Admission {
         was_there
     }
 
-    /// The names of the hooks in force, in their order.
+    /// The names of the registered hooks, in order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.0.now().iter().map(|hook| hook.name().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! The words of the API that every layer shares: kinds, metadata, statuses, queries, media types.
+//! The API types that every layer shares: kinds, metadata, statuses, queries, media types.
 
 pub(crate) mod clock;
 pub(crate) mod json_path;

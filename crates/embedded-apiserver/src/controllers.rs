@@ -1,4 +1,4 @@
-//! What Kubernetes' own controllers do about objects.
+//! The controllers of Kubernetes that this server can run.
 
 #[cfg(feature = "actors")]
 pub(crate) mod actors;

@@ -1,4 +1,4 @@
-//! Which part answers a request: objects, questions about access, discovery, OpenAPI.
+//! Dispatches requests: objects, reviews, discovery, OpenAPI.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::kubectl::protobuf;
 use crate::kubectl::table;
 use crate::rest::route::{self, Route};
 use crate::rest::{
-    self, ApiState, Call, create, delete, delete_collection, get, list, odd_places, patch, replace,
-    reviews, scale, watch, way,
+    self, ApiState, Call, create, delete, delete_collection, get, list, patch, path_check, replace,
+    reviews, scale, verb_check, watch,
 };
 use crate::strategy::reviews::is_review;
 use api_front::{Body, User};
 
-/// The API as requests see it that have passed the log and the faults.
+/// The API behind the front, which logs requests and injects faults.
 #[derive(Debug)]
 pub(crate) struct Handler {
     pub(crate) api: Arc<ApiState>,
@@ -35,14 +35,14 @@ impl Handler {
         Self { api: Arc::new(api), openapi: Documents::default() }
     }
 
-    /// The same request, if its user may make it.
+    /// Authorizes the request, and applies impersonation.
     pub(crate) fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
         access::admit(&self.api.access, request)
     }
 }
 
 impl Handler {
-    /// Answers one request whose body has been read.
+    /// Serves a request whose body has been read.
     pub(crate) async fn serve(&self, request: Request<Bytes>) -> Response<Body> {
         let prefers_yaml = media::prefers_yaml(request.headers());
         let mut deprecated = None;
@@ -60,9 +60,8 @@ impl Handler {
         if prefers_yaml { media::into_yaml(response).await } else { response }
     }
 
-    /// Answers. The warning of a deprecated version goes into `deprecated`, whatever the answer.
-    /// The checks stand in the order of the real server's filters and handlers: of several mistakes
-    /// the first is told.
+    /// Serves a request. The warning of a deprecated version goes into `deprecated`, even on
+    /// errors. The checks run in upstream's order, so the same mistake is reported first.
     async fn answer(
         &self,
         request: Request<Bytes>,
@@ -85,32 +84,32 @@ impl Handler {
             Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
             Route::Objects(target) => target,
             Route::WithoutNamespace(target) => {
-                odd_places::without_namespace(target, request.method())
+                path_check::without_namespace(target, request.method())
             }
             route => return discovery::answer(&api.registry, &self.openapi, &route, &request),
         };
-        if request.method() != Method::GET && way::is_for_reading_only(&target) {
+        if request.method() != Method::GET && verb_check::is_for_reading_only(&target) {
             return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
         }
         let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
-        way::check(&target, &request)?;
+        verb_check::check(&target, &request)?;
         let form = media::accepted(request.headers())?;
-        // Refused before this, a request has not come as far as to the kind.
+        // An earlier error does not know the kind.
         if target.kind.is_built_in() {
             *deprecated = target.kind.strategy().deprecation().map(str::to_owned);
         }
-        let table = table::Wish::of(request.headers(), &query)?;
+        let table = table::TableOptions::of(request.headers(), &query)?;
         let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
-        odd_places::check(&target, &query, &request)?;
+        path_check::check(&target, &query, &request)?;
         if is_review(&target.kind) {
             return reviews::answer(api, &target, &query, request);
         }
         let call = Call { api, user: &user, target: &target, query: &query, request: &request };
         if target.subresource.as_deref() == Some("scale") {
             let response =
-                odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
+                path_check::in_store(&target, request.method(), scale::serve(call, form).await)?;
             return Ok(match table {
-                Some(wish) => wish.grant(&scale::SCALES, &api.clock, response),
+                Some(options) => options.convert(&scale::SCALES, &api.clock, response),
                 None => response,
             });
         }
@@ -133,10 +132,10 @@ impl Handler {
         if writes {
             controllers::definitions::written(api, &target, &request);
         }
-        let mut response = odd_places::in_store(&target, request.method(), response)?;
+        let mut response = path_check::in_store(&target, request.method(), response)?;
         rest::warn_of_deprecation(&target.kind, &mut response);
         Ok(match table {
-            Some(wish) => wish.grant(&target.kind, &api.clock, response),
+            Some(options) => options.convert(&target.kind, &api.clock, response),
             None => response,
         })
     }

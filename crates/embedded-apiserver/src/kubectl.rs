@@ -1,4 +1,4 @@
-//! What kubectl reads beside objects: tables, OpenAPI, discovery, protobuf.
+//! The parts of the API for kubectl: tables, OpenAPI, discovery, protobuf.
 
 pub(crate) mod discovery;
 pub(crate) mod openapi;

@@ -1,5 +1,5 @@
-//! The cache of a replica: [`lag`] says how far it stays behind, [`reads`] which requests see it,
-//! [`pump`] brings it on.
+//! The cache of a replica: [`lag`] computes its delay, [`reads`] selects its requests, [`pump`]
+//! feeds it.
 
 pub(crate) mod lag;
 pub(crate) mod pump;

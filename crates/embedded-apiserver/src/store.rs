@@ -1,13 +1,13 @@
-//! The store's shell: one lock around the state, wake-ups after it, and a signal for those who wait
-//! for a revision.
+//! The store: one lock around the state, wake-ups after its release, and a signal of the newest
+//! revision.
 
-pub(crate) mod audience;
 pub(crate) mod lines;
 pub(crate) mod state;
 pub(crate) mod stored;
-pub(crate) mod transaction;
 #[cfg(test)]
 mod tests;
+pub(crate) mod transaction;
+pub(crate) mod watcher_index;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -17,13 +17,13 @@ use bytes::Bytes;
 use fastrand::Rng;
 use parking_lot::Mutex;
 
-use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
-use crate::store::state::news::News;
+use crate::store::state::changes_since::ChangesSince;
 use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
 use crate::store::stored::{Key, Stored};
+use crate::store::watcher_index::{Interest, WatcherId};
 
-/// All objects. Every method takes the lock for a short while and never waits for anything else.
+/// All objects. Every method holds the lock briefly and never waits for anything else.
 #[derive(Debug)]
 pub(crate) struct Store {
     state: Mutex<State>,
@@ -33,44 +33,44 @@ pub(crate) struct Store {
     newest: Signal<u64>,
 }
 
-/// Some objects in order, and how many more there are.
+/// A page of objects, and the number of remaining ones.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) objects: Vec<Arc<Stored>>,
     pub(crate) remaining: usize,
 }
 
-/// What a page should say of the objects after it.
+/// How a page counts the remaining objects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rest {
-    /// The page before this one knew how many there are from here on.
+    /// The page before has counted them.
     Known(usize),
-    /// How many there are: they are all looked at.
+    /// Visits them all.
     Count,
-    /// Only whether there is one, be it one that matches or not, as the real server: 1 or 0.
+    /// Only whether there is any, matching or not: 1 or 0, as upstream.
     Any,
 }
 
-/// Where a watch begins.
+/// The start of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// With everything there is.
+    /// All current objects.
     Objects,
-    /// With the next change.
+    /// The next change.
     Now,
-    /// With the first change after a revision.
+    /// The first change after a revision.
     After(u64),
 }
 
-/// A watch that was let in.
+/// A registered watch.
 #[derive(Debug)]
-pub(crate) struct Seated {
-    pub(crate) seat: Seat,
-    /// The objects it begins with.
+pub(crate) struct WatchStart {
+    pub(crate) id: WatcherId,
+    /// The initial objects.
     pub(crate) objects: Vec<Arc<Stored>>,
-    /// Its seat hears of everything after this revision.
+    /// The watch gets every change after this revision.
     pub(crate) revision: u64,
-    /// The history does not reach back to where it wants to begin.
+    /// The history before its start is compacted.
     pub(crate) refused: Option<Expired>,
 }
 
@@ -81,8 +81,8 @@ impl Store {
         Self { state: Mutex::new(state), rng: Mutex::new(rng), lines: Mutex::default(), newest }
     }
 
-    /// Writes under the lock, and afterwards wakes the watches that it concerns. For writes that
-    /// are quickly decided; others are transactions.
+    /// Writes under the lock, then wakes the affected watches. For simple writes; others use
+    /// transactions.
     pub(crate) fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
         let before = state.revision();
@@ -97,17 +97,17 @@ impl Store {
         outcome
     }
 
-    /// What the objects are at this moment.
+    /// Reads the state under the lock.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         look(&self.state.lock())
     }
 
-    /// Draws from the store's random numbers, which are seeded.
+    /// Draws from the store's seeded random numbers.
     pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut Rng) -> T) -> T {
         draw(&mut self.rng.lock())
     }
 
-    /// Becomes changed with each write.
+    /// Follows the newest revision.
     pub(crate) fn newest(&self) -> Follower<u64> {
         self.newest.follow()
     }
@@ -120,14 +120,14 @@ impl Store {
         self.state.lock().get(table, key).cloned()
     }
 
-    /// Lets a watch in. Its seat must be given back by [`leave`](Self::leave).
+    /// Registers a watch. Call [`unwatch`](Self::unwatch) at its end.
     pub(crate) fn watch(
         &self,
         table: &Arc<str>,
         place: &Place<'_>,
         interest: Interest,
         from: Beginning,
-    ) -> Result<Seated, Expired> {
+    ) -> Result<WatchStart, Expired> {
         let state = &mut self.state.lock();
         let now = state.revision();
         let (objects, revision, refused) = match from {
@@ -137,32 +137,32 @@ impl Store {
                 (Vec::new(), revision, state.can_resume(table, revision).err())
             }
         };
-        let seat = state.take_seat(table, interest, revision);
-        Ok(Seated { seat, objects, revision, refused })
+        let id = state.register_watcher(table, interest, revision);
+        Ok(WatchStart { id, objects, revision, refused })
     }
 
-    /// Gives the seat of a watch back.
-    pub(crate) fn leave(&self, seat: &Seat) {
-        let waker = self.state.lock().leave_seat(seat);
+    /// Unregisters a watch.
+    pub(crate) fn unwatch(&self, id: &WatcherId) {
+        let waker = self.state.lock().unregister_watcher(id);
         drop(waker);
     }
 
     /// See [`State::read`].
     pub(crate) fn read(
         &self,
-        seat: &Seat,
+        id: &WatcherId,
         after: u64,
         max: usize,
         shows: impl Fn(&Change) -> bool,
         waker: Option<&Waker>,
     ) -> Result<Changes, Expired> {
         let mut old = None;
-        let read = self.state.lock().read(seat, after, max, shows, waker, &mut old);
+        let read = self.state.lock().read(id, after, max, shows, waker, &mut old);
         drop(old);
         read
     }
 
-    /// An event line: as another watch has written it a moment ago, or as `write` does.
+    /// Returns a cached event line. Calls `write` for a line that is not cached.
     pub(crate) fn line(
         &self,
         line: Line,
@@ -177,7 +177,7 @@ impl Store {
         bytes
     }
 
-    /// One page of a part of a table: at most `limit` objects that `matches` selects.
+    /// Returns a page of a part of a table: at most `limit` objects that `matches` accepts.
     pub(crate) fn page(
         &self,
         place: &Place<'_>,
@@ -198,9 +198,9 @@ impl Store {
         })
     }
 
-    /// What changed in some tables since a reader looked last.
-    pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
-        self.state.lock().news(tables, after)
+    /// The changes of some tables since a revision.
+    pub(crate) fn changes_since(&self, tables: &[&str], after: u64) -> ChangesSince {
+        self.state.lock().changes_since(tables, after)
     }
 
     pub(crate) fn compact(&self) {
@@ -208,7 +208,7 @@ impl Store {
     }
 }
 
-/// Two writes may signal in the other order than they were applied.
+/// Two writes may signal in another order than they were made.
 fn raise(revision: &mut u64, to: u64) -> bool {
     let higher = *revision < to;
     *revision = (*revision).max(to);

@@ -1,4 +1,4 @@
-//! What differs between kinds when an object is written or deleted: the rules of a kind.
+//! The strategy of a kind: its rules when an object is written or deleted.
 
 pub(crate) mod age;
 pub(crate) mod builtin;
@@ -31,22 +31,22 @@ pub(crate) use crate::strategy::deletion::{Deletion, Dependents, Propagation};
 pub(crate) use crate::strategy::generation::Generation;
 pub(crate) use crate::strategy::generic::Generic;
 
-/// What only the creation of an object sees.
+/// The input of a create, for strategies.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Creation {
     pub(crate) now: Timestamp,
-    /// Whether claims and volumes get the finalizer that protects them.
+    /// Whether claims and volumes get the protection finalizer.
     pub(crate) protects_volumes: bool,
 }
 
-/// How many addresses and node ports Services were given so far.
+/// The number of addresses and node ports that were allocated so far.
 #[derive(Debug, Default)]
 pub(crate) struct AllocationCounts {
     pub(crate) addresses: u32,
     pub(crate) ports: u32,
 }
 
-/// A write, as validation sees it.
+/// A write, for validation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Write<'a> {
     /// The stored object; `None` for a new one.

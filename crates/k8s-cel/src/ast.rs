@@ -70,3 +70,33 @@ pub(super) enum FoldKind {
     Filter,
     Map,
 }
+
+/// `a.b` as a name.
+pub(super) fn qualified(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Select { of, member, optional: false } => {
+            Some(format!("{}.{member}", qualified(of)?))
+        }
+        _ => None,
+    }
+}
+
+/// Calls back with every node.
+pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    visit(expr);
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Name(_) => {}
+        ExprKind::Select { of, .. } | ExprKind::Has { of, .. } => each(of, visit),
+        ExprKind::Call { args, .. } => args.iter().for_each(|arg| each(arg, visit)),
+        ExprKind::List(items) => items.iter().for_each(|item| each(item, visit)),
+        ExprKind::Map(entries) => entries.iter().for_each(|(key, value)| {
+            each(key, visit);
+            each(value, visit);
+        }),
+        ExprKind::Fold(fold) => {
+            let parts = [Some(&fold.range), fold.condition.as_ref(), fold.step.as_ref()];
+            parts.into_iter().flatten().for_each(|part| each(part, visit));
+        }
+    }
+}

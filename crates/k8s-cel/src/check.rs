@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal, qualified};
 use crate::compile_error::Issue;
 use crate::declarations;
-use crate::functions;
 use crate::names;
-use crate::pattern::Pattern;
 use crate::types::{Known, Type, most_general};
 
 /// The types and variables of an expression.
@@ -282,17 +280,6 @@ impl Checker {
     }
 }
 
-/// `a.b` as a name.
-fn qualified(expr: &Expr) -> Option<String> {
-    match &expr.kind {
-        ExprKind::Name(name) => Some(name.clone()),
-        ExprKind::Select { of, member, optional: false } => {
-            Some(format!("{}.{member}", qualified(of)?))
-        }
-        _ => None,
-    }
-}
-
 const fn of_literal(literal: &Literal) -> Type {
     match literal {
         Literal::Null => Type::Null,
@@ -302,139 +289,5 @@ const fn of_literal(literal: &Literal) -> Type {
         Literal::Double(_) => Type::Double,
         Literal::Text(_) => Type::String,
         Literal::Bytes(_) => Type::Bytes,
-    }
-}
-
-/// Calls back with every node.
-pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
-    visit(expr);
-    match &expr.kind {
-        ExprKind::Literal(_) | ExprKind::Name(_) => {}
-        ExprKind::Select { of, .. } | ExprKind::Has { of, .. } => each(of, visit),
-        ExprKind::Call { args, .. } => args.iter().for_each(|arg| each(arg, visit)),
-        ExprKind::List(items) => items.iter().for_each(|item| each(item, visit)),
-        ExprKind::Map(entries) => entries.iter().for_each(|(key, value)| {
-            each(key, visit);
-            each(value, visit);
-        }),
-        ExprKind::Fold(fold) => {
-            let parts = [Some(&fold.range), fold.condition.as_ref(), fold.step.as_ref()];
-            parts.into_iter().flatten().for_each(|part| each(part, visit));
-        }
-    }
-}
-
-/// The findings of cel-go's validators in an expression whose types fit: literals that are no
-/// pattern, duration or time where one is expected; lists and maps of several types; values that
-/// a clause of a format does not take.
-pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Issue> {
-    let mut wrong = Vec::new();
-    let mut within_formats = BTreeSet::new();
-    each(expr, &mut |expr| match &expr.kind {
-        ExprKind::Call { function, args, .. } if function == "format" => {
-            within_formats.extend(args.iter().flat_map(ids));
-            wrong.extend(wrong_clause(args, types));
-        }
-        ExprKind::Call { function, args, .. } => wrong.extend(wrong_literal(function, args)),
-        ExprKind::List(items) if !within_formats.contains(&expr.id) => {
-            wrong.extend(of_two_types(items.iter(), types));
-        }
-        ExprKind::Map(entries) if !within_formats.contains(&expr.id) => {
-            wrong.extend(of_two_types(entries.iter().map(|(key, _)| key), types));
-            wrong.extend(of_two_types(entries.iter().map(|(_, value)| value), types));
-        }
-        _ => {}
-    });
-    wrong
-}
-
-/// The numbers of all nodes of a tree.
-fn ids(expr: &Expr) -> Vec<usize> {
-    let mut ids = Vec::new();
-    each(expr, &mut |expr| ids.push(expr.id));
-    ids
-}
-
-fn of_two_types<'a>(all: impl Iterator<Item = &'a Expr>, types: &[Type]) -> Option<Issue> {
-    let mut all = all.filter_map(|expr| Some((expr.at, types.get(expr.id)?)));
-    let (_, first) = all.next()?;
-    let (at, other) = all.find(|(_, of)| *of != first)?;
-    Some(Issue::new(at, format!("expected type '{first}' but found '{other}'")))
-}
-
-fn wrong_literal(function: &str, args: &[Expr]) -> Option<Issue> {
-    let at = usize::from(function == "matches" && args.len() > 1);
-    let Expr { at, kind: ExprKind::Literal(Literal::Text(text)), .. } = args.get(at)? else {
-        return None;
-    };
-    let fits = match function {
-        "matches" => Pattern::problem(text).is_none(),
-        "duration" => functions::duration(text).is_some(),
-        "timestamp" => functions::timestamp(text).is_some(),
-        _ => true,
-    };
-    (!fits).then(|| Issue::new(*at, format!("invalid {function} argument")))
-}
-
-/// The first value of a format that is written out, which its clause does not take.
-fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Issue> {
-    let [
-        Expr { kind: ExprKind::Literal(Literal::Text(text)), .. },
-        Expr { kind: ExprKind::List(items), .. },
-    ] = args
-    else {
-        return None;
-    };
-    functions::clauses(text).into_iter().zip(items).find_map(|(clause, item)| {
-        let of = types.get(item.id)?;
-        let (clause, takes) = functions::refuses(clause, of)?;
-        let why = format!(
-            "error during formatting: {clause} clause can only be used on {takes}, was given {of}"
-        );
-        Some(Issue::new(item.at, why))
-    })
-}
-
-/// The first function or macro of an expression that the real server has and this one has not.
-pub(super) fn missing(expr: &Expr) -> Option<String> {
-    let mut found = None;
-    each(expr, &mut |expr| {
-        if found.is_some() {
-            return;
-        }
-        found = match &expr.kind {
-            ExprKind::Name(name) => declarations::is_missing(name).then(|| name.clone()),
-            ExprKind::Call { function, is_method, args } => {
-                let prefix = args.first().filter(|_| *is_method).and_then(qualified);
-                let name = prefix
-                    .map_or_else(|| function.clone(), |prefix| format!("{prefix}.{function}"));
-                let known = [function.as_str(), &name]
-                    .into_iter()
-                    .find(|name| declarations::is_missing(name));
-                known.map(str::to_owned).or_else(|| missing_of(function, args))
-            }
-            _ => None,
-        };
-    });
-    found
-}
-
-/// The missing part of a function that exists for other arguments.
-fn missing_of(function: &str, args: &[Expr]) -> Option<String> {
-    let text = |at: usize| match args.get(at).map(|arg| &arg.kind) {
-        Some(ExprKind::Literal(Literal::Text(text))) => Some(text.as_str()),
-        _ => None,
-    };
-    match (function, args.len()) {
-        ("format", 2) => match text(0) {
-            Some(text) if !functions::clauses(text).contains(&'e') => None,
-            Some(_) => Some("format with %e".to_owned()),
-            None => Some("format of a text that is not written out".to_owned()),
-        },
-        (name, 2) if name.starts_with("get") => match text(1) {
-            Some(zone) if functions::is_known_zone(zone) => None,
-            _ => Some(format!("{name} in a time zone that is no distance from UTC")),
-        },
-        _ => None,
     }
 }

@@ -9,43 +9,9 @@ use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
 use crate::declared::Declared;
 use crate::types::Type;
 
-/// Between what and what a size is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Size {
-    min: u64,
-    max: u64,
-}
+mod size;
 
-const UNKNOWN: Size = Size { min: 0, max: u64::MAX };
-
-impl Size {
-    const fn exactly(size: u64) -> Self {
-        Self { min: size, max: size }
-    }
-
-    const fn plus(self, other: Self) -> Self {
-        Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
-    }
-
-    const fn times(self, other: Self) -> Self {
-        Self { min: self.min.saturating_mul(other.min), max: self.max.saturating_mul(other.max) }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
-    }
-
-    /// The cost of going through a text of this size, at most.
-    fn traversal(self) -> u64 {
-        factor(self.max, 0.1)
-    }
-}
-
-/// A cost times a factor, rounded up.
-fn factor(cost: u64, by: f64) -> u64 {
-    let product = (cost as f64 * by).ceil();
-    if product >= 18_446_744_073_709_551_616.0 { u64::MAX } else { product as u64 }
-}
+use size::{Size, UNKNOWN, factor, replaced};
 
 /// What an expression costs at most.
 pub(super) fn estimate(expr: &Expr, types: &[Type], root: &Arc<Declared>) -> u64 {
@@ -406,16 +372,4 @@ fn allocated(function: &str, args: &[Expr], size: Size, of: &Type) -> (u64, Node
     };
     let cost = factor(size.max, each).saturating_add(11);
     (cost, Node { size: Some(size), ..Node::default() })
-}
-
-/// The size of a text in which parts were replaced.
-fn replaced(text: Size, old: Size, new: Size) -> Size {
-    let (count, kept) = if old.min == 0 {
-        (text.max.saturating_add(1), text.max)
-    } else if new.max <= old.min {
-        (0, text.max)
-    } else {
-        (text.max.div_ceil(old.min), 0)
-    };
-    Size { min: 0, max: count.saturating_mul(new.max).saturating_add(kept) }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::ast::{Expr, ExprKind};
+use crate::ast::{Expr, ExprKind, each};
 use crate::compile_error::{CompileError, Issue};
 use crate::declared::Declared;
 use crate::eval_error::EvalError;
 use crate::types::Type;
 use crate::value::Value;
-use crate::{check, cost, eval, parser};
+use crate::{check, cost, eval, literals, missing, parser};
 
 /// The result of an evaluation, and what it cost.
 #[derive(Debug, Clone)]
@@ -47,7 +47,7 @@ impl Expression {
         let old = if optional_old { Type::optional(itself.clone()) } else { itself.clone() };
         let variables = [("self", itself), ("oldSelf", old)];
         let checked = check::check(&mut expr, nodes, &variables).map_err(|wrong| failed(&wrong))?;
-        let wrong = check::wrong_values(&expr, &checked.types);
+        let wrong = literals::wrong_values(&expr, &checked.types);
         if !wrong.is_empty() {
             return Err(failed(&wrong));
         }
@@ -61,7 +61,7 @@ impl Expression {
     pub fn unsupported(source: &str) -> Option<String> {
         match parser::parse(source) {
             Ok((expr, _)) => {
-                check::missing(&expr).map(|function| format!("the function {function}"))
+                missing::missing(&expr).map(|function| format!("the function {function}"))
             }
             Err(wrong) if wrong.why == parser::TOO_DEEP => {
                 Some(format!("nesting of more than {} levels", parser::MAX_DEPTH))
@@ -106,7 +106,7 @@ impl Expression {
 /// The failure of the first conversion of a literal that fails.
 fn constants(expr: &Expr) -> Option<EvalError> {
     let mut failed = None;
-    check::each(expr, &mut |expr| {
+    each(expr, &mut |expr| {
         if let ExprKind::Call { function, is_method: false, args } = &expr.kind
             && matches!(function.as_str(), "int" | "uint" | "double" | "bool")
             && matches!(args.first().map(|arg| &arg.kind), Some(ExprKind::Literal(_)))

@@ -107,10 +107,11 @@ const fn traversal(size: u64) -> u64 {
     size.div_ceil(10)
 }
 
-/// What a call costs (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's
-/// `runtimecost.go`). There what is inside of lists is looked at for one, and lists are never
-/// copied; here both cost as much as they take, since a few dozen doublings make more than a
-/// machine can hold, and a rule is looked at while others wait.
+/// The cost of a call (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's
+/// `runtimecost.go`).
+///
+/// Unlike there, comparing and copying lists costs by their size. Otherwise a few dozen doublings
+/// would exceed the memory, and a rule would block other requests.
 pub(super) fn cost(function: &str, args: &[Value]) -> u64 {
     let size = |at: usize| args.get(at).map_or(0, Value::size);
     let inside = |at: usize| args.get(at).map_or(0, |value| leaves(value, length));

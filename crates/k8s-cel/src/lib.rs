@@ -10,7 +10,11 @@ mod eval;
 mod eval_error;
 mod expression;
 mod functions;
+mod literals;
+mod macros;
+mod missing;
 mod names;
+mod operators;
 mod parser;
 mod pattern;
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
-use crate::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::ast::{Expr, ExprKind, Literal};
 use crate::compile_error::Issue;
+use crate::macros;
 use crate::names;
+use crate::operators;
 use crate::tokens::{self, Token, Word};
 
 /// What an expression begins with.
@@ -50,24 +52,6 @@ struct Parser {
     depth: usize,
 }
 
-/// Operators between two operands: how strongly they bind, and their names.
-const BINARY: [(&str, u8, &str); 14] = [
-    ("||", 1, "_||_"),
-    ("&&", 2, "_&&_"),
-    ("==", 3, "_==_"),
-    ("!=", 3, "_!=_"),
-    ("<", 3, "_<_"),
-    ("<=", 3, "_<=_"),
-    (">", 3, "_>_"),
-    (">=", 3, "_>=_"),
-    ("in", 3, "@in"),
-    ("+", 4, "_+_"),
-    ("-", 4, "_-_"),
-    ("*", 5, "_*_"),
-    ("/", 5, "_/_"),
-    ("%", 5, "_%_"),
-];
-
 impl Parser {
     fn token(&self) -> &Token {
         const END: &Token = &Token { at: 0, word: Word::End };
@@ -107,19 +91,9 @@ impl Parser {
     }
 
     fn unexpected(&self, wanted: &str) -> Issue {
-        let found = match self.word() {
-            Word::Name(name) => name.clone(),
-            Word::Int(digits, _) => digits.clone(),
-            Word::Uint(digits, _) => format!("{digits}u"),
-            Word::Double(number) => number.to_string(),
-            Word::Text(text) => format!("{text:?}"),
-            Word::Bytes(_) => "bytes".to_owned(),
-            Word::Sign(sign) => (*sign).to_owned(),
-            Word::End => "<EOF>".to_owned(),
-        };
         Issue::new(
             self.at(),
-            format!("Syntax error: mismatched input '{found}' expecting {wanted}"),
+            format!("Syntax error: mismatched input '{}' expecting {wanted}", self.word()),
         )
     }
 
@@ -164,7 +138,7 @@ impl Parser {
             Word::Name(name) if name == "in" => "in",
             _ => return None,
         };
-        BINARY.iter().find(|(sign, ..)| *sign == found).map(|(_, level, name)| (*level, *name))
+        operators::binary(found)
     }
 
     fn binary(&mut self, least: u8) -> Result<Expr, Issue> {
@@ -390,13 +364,12 @@ impl Parser {
             return Ok(self.node(at, ExprKind::Name(name)));
         }
         let mut args = self.arguments(")")?;
-        if name == "has" && args.len() == 1 {
-            return match args.pop().map(|arg| arg.kind) {
-                Some(ExprKind::Select { of, member, optional: false }) => {
-                    Ok(self.node(call, ExprKind::Has { of, member }))
-                }
-                _ => Err(Issue::new(call, "invalid argument to has() macro")),
-            };
+        if name == "has"
+            && args.len() == 1
+            && let Some(arg) = args.pop()
+        {
+            let has = macros::has(call, arg)?;
+            return Ok(self.node(call, has));
         }
         Ok(self.node(call, ExprKind::Call { function: name, is_method: false, args }))
     }
@@ -409,42 +382,13 @@ impl Parser {
         name: String,
         mut args: Vec<Expr>,
     ) -> Result<Expr, Issue> {
-        let kind = match (name.as_str(), args.len()) {
-            ("all", 2 | 3) => Some(FoldKind::All),
-            ("exists", 2 | 3) => Some(FoldKind::Exists),
-            ("exists_one" | "existsOne", 2 | 3) => Some(FoldKind::ExistsOne),
-            ("filter", 2) => Some(FoldKind::Filter),
-            ("map", 2 | 3) => Some(FoldKind::Map),
-            _ => None,
-        };
-        let Some(kind) = kind else {
-            args.insert(0, of);
-            return Ok(self.node(at, ExprKind::Call { function: name, is_method: true, args }));
-        };
-        let mut args = args.into_iter();
-        let mut variable = || match args.next() {
-            Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
-            other => {
-                let at = other.map_or(at, |other| other.at);
-                Err(Issue::new(at, "argument must be a simple name"))
+        let kind = match macros::comprehension(&name, args.len()) {
+            Some(kind) => macros::fold(kind, at, of, args)?,
+            None => {
+                args.insert(0, of);
+                ExprKind::Call { function: name, is_method: true, args }
             }
         };
-        let first = variable()?;
-        let has_step = kind == FoldKind::Map;
-        let second =
-            if args.len() == 2 && !has_step { Some(Self::second(&mut args, at)?) } else { None };
-        let step = if has_step { args.next_back() } else { None };
-        let fold = Fold { kind, range: of, variable: first, second, condition: args.next(), step };
-        Ok(self.node(at, ExprKind::Fold(Box::new(fold))))
-    }
-
-    fn second(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, Issue> {
-        match args.next() {
-            Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
-            other => Err(Issue::new(
-                other.map_or(at, |other| other.at),
-                "argument must be a simple name",
-            )),
-        }
+        Ok(self.node(at, kind))
     }
 }

@@ -1,5 +1,7 @@
 //! The words of an expression: names, numbers, texts, signs (the lexer of cel-go's `CEL.g4`).
 
+use std::fmt;
+
 use crate::compile_error::Issue;
 
 /// A word and where it begins, in characters.
@@ -20,6 +22,21 @@ pub(super) enum Word {
     Bytes(Vec<u8>),
     Sign(&'static str),
     End,
+}
+
+/// The word in an error.
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(text) | Self::Int(text, _) => f.write_str(text),
+            Self::Uint(digits, _) => write!(f, "{digits}u"),
+            Self::Double(number) => write!(f, "{number}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Bytes(_) => f.write_str("bytes"),
+            Self::Sign(sign) => f.write_str(sign),
+            Self::End => f.write_str("<EOF>"),
+        }
+    }
 }
 
 /// Longer ones first.

@@ -1,4 +1,4 @@
-//! What stands between authentication and the API.
+//! Impersonation and authorization of a request, after authentication.
 
 use bytes::Bytes;
 use http::Request;
@@ -11,7 +11,7 @@ use crate::access::user::user_of;
 use crate::api::status::Status;
 use api_front::RequestInfo;
 
-/// Who really asks, and whether that user may: what stands between authentication and the API.
+/// Applies impersonation, then authorizes the request.
 pub(crate) fn admit(
     access: &Authorizer,
     request: Request<Bytes>,

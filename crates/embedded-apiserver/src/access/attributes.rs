@@ -1,5 +1,5 @@
-//! What an authorizer is asked: may this be done? Read from a request, from a review, or made by
-//! the server itself.
+//! The attributes of an authorization request. From a request, from a review, or made by the
+//! server.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use api_front::{RequestInfo, Verb};
 use http::Method;
 
-/// A verb on a resource, or on a path that is none.
+/// A verb on a resource, or on a non-resource path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Attributes<'a> {
     Resource {
@@ -18,7 +18,7 @@ pub(crate) enum Attributes<'a> {
         subresource: Cow<'a, str>,
         /// Empty: all namespaces, or cluster scope.
         namespace: Cow<'a, str>,
-        /// Empty: no name, as of a create or a list.
+        /// Empty for a create, a list or a watch.
         name: Cow<'a, str>,
     },
     Path {
@@ -28,10 +28,10 @@ pub(crate) enum Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Those of a request.
+    /// The attributes of a request.
     pub(crate) fn of(method: &Method, info: &'a RequestInfo) -> Self {
         if info.resource.is_empty() {
-            // The verb of a path is the method.
+            // The verb of a non-resource path is the method.
             let verb = method.as_str().to_ascii_lowercase();
             let verb = if verb == "head" { "get".to_owned() } else { verb };
             return Self::Path { verb: verb.into(), path: info.path.as_str().into() };
@@ -48,7 +48,7 @@ impl<'a> Attributes<'a> {
         }
     }
 
-    /// The same with another verb, made of the one it has.
+    /// The same attributes with another verb. `make` gets the current one.
     pub(crate) fn with_verb(mut self, make: impl FnOnce(&str) -> String) -> Self {
         let (Self::Resource { verb, .. } | Self::Path { verb, .. }) = &mut self;
         *verb = make(verb).into();
@@ -82,7 +82,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The words of the real server's refusals, without the user: `forbiddenMessage` of
+/// The text of upstream's refusals, without the user: `forbiddenMessage` of
 /// k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
 impl fmt::Display for Attributes<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

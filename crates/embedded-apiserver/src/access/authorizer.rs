@@ -1,4 +1,4 @@
-//! What the roles and bindings in the store allow.
+//! Authorizes by the roles and bindings in the store.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::access::ledger::Ledger;
 use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::{Atom, Rule};
 use crate::store::Store;
-use crate::store::state::news::News;
+use crate::store::state::changes_since::ChangesSince;
 use api_front::User;
 
 /// The group of roles and bindings.
@@ -24,7 +24,7 @@ const TABLES: [(&str, Table); 4] = [
     ("rbac.authorization.k8s.io/rolebindings", Table::Bindings),
 ];
 
-/// Decides, if roles are to decide; otherwise everybody may do everything.
+/// Authorizes by RBAC. If RBAC is off, it allows everything.
 #[derive(Debug)]
 pub(crate) struct Authorizer {
     enabled: bool,
@@ -33,16 +33,16 @@ pub(crate) struct Authorizer {
     ledger: Mutex<Ledger>,
 }
 
-/// The policy as of some revision.
+/// The policy at a revision.
 #[derive(Debug, Default)]
 struct Compiled {
     policy: Policy,
-    /// The store's revision up to which it was read.
+    /// The revision of the policy.
     revision: u64,
 }
 
 impl Authorizer {
-    /// Decides by the roles and bindings in `store`.
+    /// Authorizes by the roles and bindings in `store`.
     pub(crate) fn new(enabled: bool, store: Arc<Store>) -> Self {
         Self { enabled, store, compiled: RwLock::default(), ledger: Mutex::default() }
     }
@@ -51,7 +51,7 @@ impl Authorizer {
         self.enabled
     }
 
-    /// What the roles say now, without a note of it: what reviews ask.
+    /// Decides by the current roles, without recording it. For reviews.
     pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
         if !self.enabled {
             return Decision::Always;
@@ -59,7 +59,7 @@ impl Authorizer {
         self.with_policy(|policy| policy.decide(user, asked))
     }
 
-    /// What the roles say now, noted as used or refused.
+    /// Decides by the current roles. Records the grant as used, or the refusal.
     pub(crate) fn authorize(&self, user: &User, asked: &Attributes<'_>) -> Result<(), String> {
         let decision = self.decide(user, asked);
         self.note(user, asked, &decision);
@@ -69,7 +69,7 @@ impl Authorizer {
         }
     }
 
-    /// Notes what was decided as used or refused.
+    /// Records a grant as used, or a refusal.
     pub(super) fn note(&self, user: &User, asked: &Attributes<'_>, decision: &Decision) {
         match decision {
             Decision::Always => {}
@@ -80,7 +80,7 @@ impl Authorizer {
         }
     }
 
-    /// Notes that the user needed what it holds to hand it on, each grant once.
+    /// Records that the user needed these grants to pass them on. Each counts once.
     pub(super) fn note_held(&self, user: &User, needed: &[(Arc<Binding>, Atom)]) {
         let mut noted = BTreeSet::new();
         let mut ledger = self.ledger.lock();
@@ -103,7 +103,7 @@ impl Authorizer {
         self.with_policy(|policy| policy.missing(user, namespace))
     }
 
-    /// The rules of a role that a binding in this namespace (empty: of the cluster) names.
+    /// The rules of a role, for a binding in this namespace. Empty for a ClusterRoleBinding.
     pub(super) fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<Arc<[Rule]>> {
         self.with_policy(|policy| policy.rules(role, namespace).map(|(rules, _)| Arc::clone(rules)))
     }
@@ -112,8 +112,7 @@ impl Authorizer {
         self.ledger.lock()
     }
 
-    /// Shows the policy as the store has it now. What changed since the last time is read, and
-    /// nothing else.
+    /// Updates the policy by the changes since its revision, and shows it.
     pub(super) fn with_policy<T>(&self, look: impl FnOnce(&Policy) -> T) -> T {
         let newest = self.store.revision();
         let compiled = self.compiled.read();
@@ -129,8 +128,8 @@ impl Authorizer {
 
 impl Compiled {
     fn catch_up(&mut self, store: &Store) {
-        let News { anew, changes, revision } =
-            store.news(&TABLES.map(|(name, _)| name), self.revision);
+        let ChangesSince { anew, changes, revision } =
+            store.changes_since(&TABLES.map(|(name, _)| name), self.revision);
         if anew {
             self.policy.clear();
         }
@@ -140,7 +139,7 @@ impl Compiled {
             let object = (!removed).then(|| Value::Object(object.object()));
             self.policy.change(table, &place, object.as_ref());
         }
-        self.policy.settle();
+        self.policy.aggregate();
         self.revision = revision;
     }
 }

@@ -1,5 +1,5 @@
-//! Nobody grants what they do not have: checks of writes to roles and bindings, as the
-//! `policybased` storages of k8s.io/kubernetes/pkg/registry/rbac have them.
+//! Prevents privilege escalation: a user may only grant rights that it has. Follows the
+//! `policybased` storages of k8s.io/kubernetes/pkg/registry/rbac.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::access::rule::{Atom, On, Rule, compact};
 use crate::api::status::Status;
 use crate::strategy::resource::ServedResource;
 
-/// A write to a role or a binding that is about to be made.
+/// A write of a role or a binding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoleWrite<'a> {
     pub(crate) kind: &'a ServedResource,
-    /// Empty: cluster scope.
+    /// Empty in cluster scope.
     pub(crate) namespace: &'a str,
-    /// As the path has it: empty for a create.
+    /// The name in the path. Empty for a create.
     pub(crate) name: &'a str,
     pub(crate) old: Option<&'a Map<String, Value>>,
     pub(crate) new: &'a Map<String, Value>,
 }
 
-/// Refuses a write by which the user would grant more than it has.
+/// Refuses a write that grants more rights than the user has.
 pub(crate) fn check_escalation(
     access: &Authorizer,
     user: &User,
@@ -35,7 +35,7 @@ pub(crate) fn check_escalation(
         return Ok(());
     }
     let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");
-    // The right that lifts the check: what is refused by it is refused as this.
+    // A refusal is recorded as a refusal of `escalate`, which would lift the check.
     let mut unlifted = write.asking("escalate", write.kind.plural(), write.name);
     if is_role && is_allowed(access, user, &unlifted) {
         return Ok(());
@@ -47,7 +47,7 @@ pub(crate) fn check_escalation(
     let rules = if is_role {
         rules_of(&new)
     } else {
-        // Without a role there is nothing to grant: that is for the kind's own rules to refuse.
+        // Validation refuses a binding without a role.
         let Some(role) = role_ref_of(&new) else { return Ok(()) };
         let plural = if &*role.kind == "Role" { "roles" } else { "clusterroles" };
         unlifted = write.asking("bind", plural, &role.name).into_owned();
@@ -80,8 +80,7 @@ fn full_authority() -> [Atom; 2] {
 }
 
 fn is_allowed(access: &Authorizer, user: &User, asked: &Attributes<'_>) -> bool {
-    // Asked first and then noted: that it has no such right is no refusal of anything that was
-    // asked for.
+    // A missing right is recorded as refused only if the request needed it.
     access.decide(user, asked).is_allowed() && access.authorize(user, asked).is_ok()
 }
 
@@ -105,13 +104,13 @@ impl RoleWrite<'_> {
     fn rules_granted(&self, access: &Authorizer, role: &RoleRef) -> Result<Vec<Rule>, Status> {
         match access.rules_of(role, self.namespace) {
             Some(rules) => Ok(rules.to_vec()),
-            // Under the name of what is written: so the real server says it.
+            // As upstream, the error names the kind of the written object.
             None => Err(Status::missing(GROUP, self.kind.plural(), &role.name)),
         }
     }
 
-    /// `ConfirmNoEscalation`; answers which of the user's grants cover what is granted. Otherwise
-    /// that `unlifted` was refused is noted.
+    /// `ConfirmNoEscalation`. Returns the user's grants that cover the granted rights. If there are
+    /// none, it records the refusal of `unlifted`.
     fn confirm(
         &self,
         access: &Authorizer,
@@ -155,8 +154,7 @@ impl RoleWrite<'_> {
     }
 }
 
-/// Whether nothing changes but owners and finalizers, which is what lets a garbage collector do its
-/// work.
+/// Whether only owners and finalizers change. The garbage collector may write them.
 fn only_collector_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> bool {
     let rest = |object: &Map<String, Value>| {
         let mut object = object.clone();

@@ -1,5 +1,4 @@
-//! For tests of a manifest: which grants a user has, which of them were needed, and what was
-//! refused.
+//! The report of used grants and refusals, for tests of a manifest.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +9,12 @@ use crate::access::policy::Held;
 use crate::access::rule::{Atom, On, Rule};
 use api_front::User;
 
-/// What the server's roles were used for; from
+/// The use of the server's roles. From
 /// [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
 ///
-/// A controller's manifest grants exactly what the controller needs if, after a test in which it
-/// did everything it can do, nothing was refused to its account and nothing that its roles grant is
-/// unused. A PUT or an apply that creates its object needs the verb `create` beside `update` or
-/// `patch`, as on the real server, and is refused without:
+/// Run a test in which the controller does everything it can do. Its manifest is exact if nothing
+/// was refused and every grant was used. As on a real API server, a PUT or an apply that creates
+/// its object needs `create` beside `update` or `patch`.
 ///
 /// ```
 /// # fn check(server: embedded_apiserver::EmbeddedApiServer) {
@@ -25,8 +23,8 @@ use api_front::User;
 /// # }
 /// ```
 ///
-/// A cheap handle: clones look at the same server. Without [`Builder::rbac`](crate::Builder::rbac)
-/// nothing is refused and nothing counts as used.
+/// A cheap handle: clones share the server. Without [`Builder::rbac`](crate::Builder::rbac) it
+/// records nothing.
 #[derive(Debug, Clone)]
 #[doc(alias = "audit2rbac")]
 pub struct Access {
@@ -38,36 +36,34 @@ impl Access {
         Self { authorizer }
     }
 
-    /// One user: of this name, or with the groups that are given.
+    /// A user, by its name or with its groups.
     #[must_use]
     pub fn by(&self, user: impl Into<User>) -> Account {
         Account { authorizer: Arc::clone(&self.authorizer), user: user.into() }
     }
 
-    /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and
-    /// name. Each is there once, however often it was refused. See [`not_kept`](Self::not_kept)
-    /// for what may be missing.
+    /// All refusals, sorted by user, verb, group, resource, namespace and name. Repeated ones are
+    /// counted in [`Refusal::times`]. See [`not_kept`](Self::not_kept) for the limit.
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.authorizer, None)
     }
 
-    /// How many uses and refusals were not kept: 65,536 different ones of either kind are, and what
-    /// a client makes up beyond them is only counted here. Where that may matter the assertions
-    /// fail, and say so.
+    /// The number of uses and refusals beyond the limit of 65,536 different ones each. If it is not
+    /// zero, the assertions may fail for it.
     #[must_use]
     pub fn not_kept(&self) -> u64 {
         let lost = self.authorizer.ledger().lost();
         lost.uses.saturating_add(lost.refusals)
     }
 
-    /// Forgets what was used and what was refused up to now.
+    /// Forgets all uses and refusals.
     pub fn forget(&self) {
         self.authorizer.ledger().clear();
     }
 }
 
-/// What one user may do, did, and was refused; from [`Access::by`].
+/// The grants, uses and refusals of one user. From [`Access::by`].
 #[derive(Debug, Clone)]
 pub struct Account {
     authorizer: Arc<Authorizer>,
@@ -75,8 +71,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// What its roles grant now, each thing alone. The roles that every cluster has are left out
-    /// (`system:discovery` and its like; `view` and `admin`, too).
+    /// Its current grants, one verb on one resource each. Without the default roles of every
+    /// cluster, such as `system:discovery`, `view` and `admin`.
     #[must_use]
     pub fn grants(&self) -> Vec<Grant> {
         if !self.authorizer.is_enabled() {
@@ -97,32 +93,31 @@ impl Account {
         grants
     }
 
-    /// Those of its grants that a request needed, be it to do something or to grant it to others.
-    /// Where several allow the same, the first one counts: a binding of the cluster before one
-    /// of a namespace, then by name.
+    /// The grants that a request needed, to do something or to grant it. If several allow the same,
+    /// the first one counts: cluster bindings first, then by name.
     #[must_use]
     pub fn used(&self) -> Vec<Grant> {
         self.grants().into_iter().filter(|grant| grant.uses > 0).collect()
     }
 
-    /// Those of its grants that no request needed. All of them together can go, and every request
-    /// that was seen is still allowed.
+    /// The grants that no request needed. Without all of them, every recorded request is still
+    /// allowed.
     #[must_use]
     pub fn unused(&self) -> Vec<Grant> {
         self.grants().into_iter().filter(|grant| grant.uses == 0).collect()
     }
 
-    /// What was refused to it, sorted as [`Access::refused`].
+    /// Its refusals, sorted as in [`Access::refused`].
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.authorizer, Some(self.user.name()))
     }
 
-    /// Asserts that it was never refused anything.
+    /// Asserts that nothing was refused.
     ///
     /// # Panics
     ///
-    /// If it was; the message lists what. If it may have been, as refusals [were not
+    /// If something was refused; the message lists it. If refusals [were not
     /// kept](Access::not_kept).
     #[track_caller]
     pub fn assert_nothing_refused(&self) -> &Self {
@@ -133,11 +128,11 @@ impl Account {
         self
     }
 
-    /// Asserts that it needed all of its grants, and that it has some.
+    /// Asserts that it has grants, and that every one was used.
     ///
     /// # Panics
     ///
-    /// If it did not, or has none; the message lists what it did not need.
+    /// If it has none, or some were not used; the message lists them.
     #[track_caller]
     pub fn assert_all_used(&self) -> &Self {
         let name = self.user.name();
@@ -149,7 +144,7 @@ impl Account {
     }
 }
 
-/// What has to be said where notes were not kept.
+/// The warning about records beyond the limit.
 fn doubt(lost: u64) -> String {
     match lost {
         0 => String::new(),
@@ -168,7 +163,7 @@ fn refusals(authorizer: &Authorizer, user: Option<&str>) -> Vec<Refusal> {
     ledger.refusals(user).map(|(refused, times)| Refusal::of(refused, times)).collect()
 }
 
-/// One verb on one resource (or path) that a role grants to a user.
+/// One verb on one resource or path that a role grants to a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Grant {
@@ -176,13 +171,13 @@ pub struct Grant {
     pub verb: String,
     /// As in the rule's `apiGroups`: empty for core, `*` for all.
     pub group: String,
-    /// As in the rule: `pods`, `pods/status`, `*`; empty if it is about a path.
+    /// As in the rule: `pods`, `pods/status`, `*`. Empty for a path.
     pub resource: String,
-    /// Of `resourceNames`; nothing for all.
+    /// One of `resourceNames`. `None` for all names.
     pub name: Option<String>,
-    /// Of `nonResourceURLs`; empty if it is about a resource.
+    /// One of `nonResourceURLs`. Empty for a resource.
     pub path: String,
-    /// Where it holds; nothing for everywhere.
+    /// The namespace of the grant. `None` for all.
     pub namespace: Option<String>,
     /// `Role` or `ClusterRole`.
     pub role_kind: String,
@@ -190,7 +185,7 @@ pub struct Grant {
     pub role: String,
     /// The name of the binding.
     pub binding: String,
-    /// How many requests of the user needed it.
+    /// The number of requests that needed it.
     pub uses: u64,
 }
 
@@ -206,28 +201,29 @@ impl fmt::Display for Grant {
     }
 }
 
-/// Something that was refused with 403.
+/// A request that was refused with 403.
 ///
-/// Who may write roles and bindings, but not grant what they say, is refused the verb that would
+/// An escalating write of a role or binding is recorded as a refusal of `escalate` on the role, or
+/// `bind` on the bound role.
 /// have lifted that: `escalate` of the role, or `bind` of the role that is bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Who asked.
+    /// The user.
     pub user: String,
-    /// To do what.
+    /// The verb.
     pub verb: String,
     /// API group; empty for core.
     pub group: String,
-    /// Resource, with the subresource; empty if it is about a path.
+    /// The resource with its subresource. Empty for a path.
     pub resource: String,
-    /// Nothing: in all namespaces, or at cluster scope.
+    /// `None`: all namespaces, or cluster scope.
     pub namespace: Option<String>,
     /// The object's name, if the request had one.
     pub name: Option<String>,
-    /// The path, if it is none of a resource.
+    /// The path. Empty for a resource.
     pub path: String,
-    /// How many requests.
+    /// The number of such requests.
     pub times: u64,
 }
 
@@ -253,7 +249,7 @@ fn what(
     if !path.is_empty() {
         return f.write_str(path);
     }
-    // `leases.coordination.k8s.io/status`: the group stands by the resource.
+    // `leases.coordination.k8s.io/status`: the group follows the resource.
     let (of, part) = resource.split_once('/').unwrap_or((resource, ""));
     let (dot, slash) =
         (if group.is_empty() { "" } else { "." }, if part.is_empty() { "" } else { "/" });

@@ -1,10 +1,8 @@
-//! `Impersonate-User` and its like: a user who may do so makes a request in the name of another
-//! one.
+//! Impersonation: `Impersonate-User` and its kin.
 //!
-//! The rules are those of k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the
-//! constrained ways, which need a right for the request as well (`impersonate-on:user-info:list`),
-//! then the old one. A service account that acts as the node of its pod (`associated-node`) is not
-//! known here: no token is bound to a pod.
+//! Follows k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the constrained
+//! modes, which also need a right for the request (`impersonate-on:user-info:list`), then the
+//! legacy mode. `associated-node` is not supported: no token is bound to a pod.
 
 use api_front::{RequestInfo, User};
 use bytes::Bytes;
@@ -24,17 +22,17 @@ const EXTRA: &str = "impersonate-extra-";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE: &str = "system:node:";
 
-/// Whom a request is to be made for.
+/// The user to impersonate.
 #[derive(Debug, Default)]
-struct Wish {
+struct Impersonation {
     user: String,
     groups: Vec<String>,
     uid: String,
-    /// Ordered by key.
+    /// Sorted by key.
     extra: Vec<(String, String)>,
 }
 
-/// A way to impersonate.
+/// A mode of impersonation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     ArbitraryNode,
@@ -43,55 +41,60 @@ enum Mode {
     Legacy,
 }
 
-/// The same request in the name of whom it asks for; without such a header, as it is.
+/// Returns the request as the impersonated user. Without the headers it is unchanged.
 pub(super) fn apply(
     access: &Authorizer,
     mut request: Request<Bytes>,
 ) -> Result<Request<Bytes>, Status> {
-    let Some(wish) = Wish::of(request.headers())? else { return Ok(request) };
+    let Some(impersonation) = Impersonation::of(request.headers())? else { return Ok(request) };
     let asker = user_of(&mut request);
     let info = RequestInfo::of(request.method(), request.uri());
     let request_asks = Attributes::of(request.method(), &info);
     let mut first_refusal = None;
     for mode in [Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy] {
-        if !mode.applies(&wish) {
+        if !mode.applies(&impersonation) {
             continue;
         }
-        let questions = wish.questions(mode, &request_asks);
+        let questions = impersonation.questions(mode, &request_asks);
         let decide = |asked: &&Attributes<'_>| !access.decide(&asker, asked).is_allowed();
         match questions.iter().find(decide) {
             Some(refused) => {
                 first_refusal.get_or_insert_with(|| refused.clone().into_owned());
             }
             None => {
-                // Only now: a way that was tried in vain used nothing.
+                // Only the successful mode counts as used.
                 for asked in &questions {
                     access
                         .authorize(&asker, asked)
                         .map_err(|reason| forbidden(&asker, asked, &reason))?;
                 }
-                request.extensions_mut().insert(wish.granted(mode));
+                request.extensions_mut().insert(impersonation.granted(mode));
                 return Ok(request);
             }
         }
     }
-    // The old way always applies, so one was refused.
+    // The legacy mode always applies, so there is a refusal.
     let refused = first_refusal.unwrap_or_else(|| request_asks.into_owned());
     let reason = access.authorize(&asker, &refused).err().unwrap_or_default();
     Err(forbidden(&asker, &refused, &reason))
 }
 
 impl Mode {
-    fn applies(self, wish: &Wish) -> bool {
-        let (node, account) =
-            (node(&wish.user).is_some(), User::split_service_account(&wish.user).is_some());
+    fn applies(self, impersonation: &Impersonation) -> bool {
+        let (node, account) = (
+            node(&impersonation.user).is_some(),
+            User::split_service_account(&impersonation.user).is_some(),
+        );
         match self {
-            Self::ArbitraryNode => wish.is_only_a_name() && node,
-            Self::ServiceAccount => wish.is_only_a_name() && account,
+            Self::ArbitraryNode => impersonation.is_only_a_name() && node,
+            Self::ServiceAccount => impersonation.is_only_a_name() && account,
             Self::UserInfo => {
                 !node
                     && !account
-                    && !wish.groups.iter().any(|group| group.is_empty() || group == User::MASTERS)
+                    && !impersonation
+                        .groups
+                        .iter()
+                        .any(|group| group.is_empty() || group == User::MASTERS)
             }
             Self::Legacy => true,
         }
@@ -111,7 +114,7 @@ fn node(user: &str) -> Option<&str> {
     user.strip_prefix(NODE).filter(|name| !name.is_empty())
 }
 
-impl Wish {
+impl Impersonation {
     fn of(headers: &HeaderMap) -> Result<Option<Self>, Status> {
         let text =
             |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -123,18 +126,18 @@ impl Wish {
             Some((key, text(value)))
         });
         let mut extra: Vec<_> = extra.collect();
-        // The order of headers of different names means nothing.
+        // The order of different headers is irrelevant.
         extra.sort_by(|one, other| one.0.cmp(&other.0));
-        let wish = Self { user: one(USER), groups, uid: one(UID), extra };
-        if !wish.user.is_empty() {
-            return Ok(Some(wish));
+        let impersonation = Self { user: one(USER), groups, uid: one(UID), extra };
+        if !impersonation.user.is_empty() {
+            return Ok(Some(impersonation));
         }
-        if wish.is_only_a_name() {
+        if impersonation.is_only_a_name() {
             return Ok(None);
         }
         Err(Status::bad_request(format!(
             "requested {} without impersonating a user name",
-            wish.in_go()
+            impersonation.in_go()
         )))
     }
 
@@ -142,7 +145,7 @@ impl Wish {
         self.groups.is_empty() && self.uid.is_empty() && self.extra.is_empty()
     }
 
-    /// What the asker must be allowed, in the real server's order.
+    /// The needed rights of the original user, in upstream's order.
     fn questions<'a>(&'a self, mode: Mode, request: &Attributes<'a>) -> Vec<Attributes<'a>> {
         let constrained = mode != Mode::Legacy;
         let verb = if constrained {
@@ -150,7 +153,7 @@ impl Wish {
         } else {
             "impersonate".to_owned()
         };
-        // The old way takes users and groups for resources of the core group.
+        // The legacy mode has users and groups as core resources.
         let group = if constrained { AUTHENTICATION } else { "" };
         let ask = |group: &'static str,
                    resource: &'static str,
@@ -196,7 +199,7 @@ impl Wish {
         self.extra.into_iter().fold(user, |user, (key, value)| user.extra(key, value))
     }
 
-    /// As Go prints a `*user.DefaultInfo` with `%#v`.
+    /// Formats as Go's `%#v` of a `*user.DefaultInfo`.
     fn in_go(&self) -> String {
         let list = |texts: &[&String]| {
             let texts: Vec<_> = texts.iter().map(|text| format!("{text:?}")).collect();
@@ -228,8 +231,8 @@ impl Wish {
 }
 
 /// The groups of an impersonated user (`WithImpersonation` of k8s.io/apiserver): those of the
-/// request, or those of a service account if it names none. One of them always says whether the
-/// user is authenticated.
+/// request, or the default ones of a service account. Always adds the authenticated or
+/// unauthenticated group.
 fn known_groups(user: &str, mut groups: Vec<String>) -> Vec<String> {
     let user = User::new(user);
     let own = user.groups();

@@ -1,5 +1,5 @@
-//! What was granted and used, and what was refused: counted per user, sorted, bounded; what is
-//! beyond the bound is counted as not kept.
+//! Counts used grants and refusals per user, sorted and bounded. Records beyond the bound are only
+//! counted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,20 +10,19 @@ use crate::access::attributes::Attributes;
 use crate::access::policy::Binding;
 use crate::access::rule::Atom;
 
-/// Different entries that are kept of either kind: far more than tests have, and an end to what a
-/// client can fill.
+/// The most different records of each kind. Clients cannot exceed it.
 const MOST: usize = 65_536;
 
-/// A binding: its namespace (empty: the cluster) and its name.
+/// The namespace of a binding, empty for the cluster, and its name.
 type BindingKey = (Arc<str>, Arc<str>);
 
-/// One thing that was refused, and how often.
+/// A refusal, and its count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Refused {
     pub(crate) user: Arc<str>,
     pub(crate) verb: String,
     pub(crate) group: String,
-    /// With the subresource; empty for a path.
+    /// With the subresource. Empty for a path.
     pub(crate) resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -37,7 +36,7 @@ pub(crate) struct Ledger {
     lost: Lost,
 }
 
-/// How many notes were not kept, as too many different ones were there.
+/// The number of records beyond the bound.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lost {
     pub(crate) uses: u64,
@@ -96,13 +95,13 @@ impl Ledger {
         }
     }
 
-    /// How often the user needed this part of this binding.
+    /// How often the user needed this part of the binding.
     pub(crate) fn uses(&self, user: &User, binding: &Binding, atom: &Atom) -> u64 {
         let key = (binding.namespace.clone(), binding.name.clone());
         self.used.get(&(Arc::clone(user.shared_name()), key, atom.clone())).copied().unwrap_or(0)
     }
 
-    /// What was refused to a user, or to everybody.
+    /// The refusals of a user, or of all users.
     pub(crate) fn refusals(&self, user: Option<&str>) -> impl Iterator<Item = (&Refused, u64)> {
         let wanted = move |refused: &&Refused| user.is_none_or(|user| *refused.user == *user);
         self.refused

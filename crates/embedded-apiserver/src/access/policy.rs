@@ -1,15 +1,13 @@
-//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a
-//! time.
+//! The compiled policy of all roles and bindings. Plain data, updated one object at a time.
 //!
-//! A decision looks at the bindings of the user and of its groups, for the whole cluster and for
-//! one namespace, and at the rules of their roles; what other users have costs nothing.
+//! A decision reads only the bindings of the user and its groups, in the cluster and in one
+//! namespace, with the rules of their roles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
 use api_front::User;
-use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule, Subject};
+use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,10 +15,15 @@ use serde_json::Value;
 use crate::access::attributes::Attributes;
 use crate::access::rule::{Atom, Rule};
 
-/// Roles and bindings have an empty namespace if they are of cluster scope.
-pub(crate) type Place = (Arc<str>, Arc<str>);
+mod binding;
+mod index;
+#[cfg(test)]
+mod tests;
 
-/// One of the four kinds of object.
+pub(crate) use binding::{Binding, Place, RoleRef, role_ref_of};
+use index::Index;
+
+/// Roles or bindings, namespaced or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Table {
     Roles,
@@ -32,54 +35,10 @@ pub(crate) enum Table {
 struct Role {
     rules: Arc<[Rule]>,
     labels: BTreeMap<String, String>,
-    /// Whose rules it has instead of its own.
+    /// The selectors of the roles whose rules it aggregates.
     aggregates: Option<Vec<LabelSelector>>,
-    /// One that every cluster has.
+    /// A default role of every cluster.
     default: bool,
-}
-
-/// A RoleBinding or ClusterRoleBinding.
-#[derive(Debug)]
-pub(crate) struct Binding {
-    /// Empty: of the whole cluster.
-    pub(crate) namespace: Arc<str>,
-    pub(crate) name: Arc<str>,
-    pub(crate) role: RoleRef,
-    subjects: Vec<Who>,
-}
-
-/// Which role a binding grants.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RoleRef {
-    /// `Role`, `ClusterRole`.
-    pub(crate) kind: Arc<str>,
-    pub(crate) name: Arc<str>,
-}
-
-/// One subject of a binding.
-#[derive(Debug)]
-struct Who {
-    kind: String,
-    name: String,
-    namespace: String,
-    /// The user or the group that it stands for.
-    key: Option<Key>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
-    User(Arc<str>),
-    Group(Arc<str>),
-}
-
-/// Bindings by name, by the name of whom they are for.
-type Bound = HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>;
-
-/// The bindings of one namespace, or of the cluster, by whom they are for.
-#[derive(Debug, Default)]
-struct Index {
-    users: Bound,
-    groups: Bound,
 }
 
 #[derive(Debug, Default)]
@@ -88,20 +47,20 @@ pub(crate) struct Policy {
     roles: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Role>>,
     bindings: BTreeMap<Place, Arc<Binding>>,
     index: HashMap<Arc<str>, Index>,
-    /// The rules of the cluster roles that aggregate others.
+    /// The rules of the aggregating cluster roles.
     aggregated: HashMap<Arc<str>, Arc<[Rule]>>,
-    /// A cluster role has changed since they were collected.
+    /// A cluster role has changed since the aggregation.
     stale: bool,
 }
 
-/// What an authorizer says.
+/// The decision of an authorizer.
 #[derive(Debug)]
 pub(crate) enum Decision {
-    /// A member of `system:masters` asks, or nobody decides.
+    /// For `system:masters`, or without RBAC.
     Always,
-    /// By a rule of a role.
+    /// A rule of a role allows it.
     Granted { binding: Arc<Binding>, atom: Atom, reason: String },
-    /// Nobody allows it; `reason` says which bindings name no role.
+    /// No rule allows it. `reason` names the bindings with a missing role.
     Refused { reason: String },
 }
 
@@ -118,16 +77,16 @@ impl Decision {
     }
 }
 
-/// A binding that applies to a user, with the role's rules.
+/// A binding of a user, with the rules of its role.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) binding: Arc<Binding>,
     pub(crate) rules: Arc<[Rule]>,
-    /// The role is one that every cluster has.
+    /// The role is a default role of every cluster.
     pub(crate) default: bool,
 }
 
-/// What of a role is read; the rest is for those who look at it.
+/// The relevant members of a role.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct RoleObject {
@@ -137,20 +96,14 @@ struct RoleObject {
     aggregation_rule: Option<AggregationRule>,
 }
 
-/// The rules of a role as it stands in an object, aggregation left aside.
+/// The rules of a role object, without aggregation.
 pub(crate) fn rules_of(role: &Value) -> Vec<Rule> {
     let role = RoleObject::deserialize(role).ok();
     role.into_iter().flat_map(|role| role.rules).flatten().map(|rule| Rule::of(&rule)).collect()
 }
 
-/// The role that a binding's object names.
-pub(crate) fn role_ref_of(binding: &Value) -> Option<RoleRef> {
-    let text = |path: &str| binding.pointer(path).and_then(Value::as_str);
-    Some(RoleRef { kind: text("/roleRef/kind")?.into(), name: text("/roleRef/name")?.into() })
-}
-
 impl Policy {
-    /// Takes a version of an object, or that it is gone.
+    /// Applies a change of an object. `None`: it was deleted.
     pub(crate) fn change(&mut self, table: Table, place: &Place, object: Option<&Value>) {
         match table {
             Table::Roles => self.change_role(place, object),
@@ -182,9 +135,9 @@ impl Policy {
         self.stale |= place.0.is_empty();
     }
 
-    /// To be called after some changes: collects the rules of the roles that aggregate others, as
-    /// kube-controller-manager's clusterrole-aggregation-controller writes them into these roles.
-    pub(crate) fn settle(&mut self) {
+    /// Aggregates the rules of cluster roles, as kube-controller-manager's
+    /// clusterrole-aggregation-controller writes them. Call it after changes.
+    pub(crate) fn aggregate(&mut self) {
         if !std::mem::take(&mut self.stale) {
             return;
         }
@@ -227,41 +180,23 @@ impl Policy {
         if let Some(old) = self.bindings.remove(place)
             && let Some(index) = self.index.get_mut(&place.0)
         {
-            for key in old.subjects.iter().filter_map(|who| who.key.as_ref()) {
-                let (map, key) = index.of(key);
-                if let Some(bindings) = map.get_mut(key) {
-                    bindings.remove(&place.1);
-                    if bindings.is_empty() {
-                        map.remove(key);
-                    }
-                }
+            index.remove(&old);
+            if index.is_empty() {
+                self.index.remove(&place.0);
             }
         }
-        let read = object.and_then(|object| {
-            let subjects = object.get("subjects").cloned().unwrap_or_default();
-            Some((
-                role_ref_of(object)?,
-                Option::<Vec<Subject>>::deserialize(subjects).ok()?.unwrap_or_default(),
-            ))
-        });
-        let Some((role, subjects)) = read else { return };
-        let (namespace, name) = place.clone();
-        let subjects = subjects.into_iter().map(|subject| Who::of(subject, &namespace)).collect();
-        let binding = Arc::new(Binding { namespace, name, role, subjects });
-        let index = self.index.entry(place.0.clone()).or_default();
-        for key in binding.subjects.iter().filter_map(|who| who.key.as_ref()) {
-            let (map, key) = index.of(key);
-            map.entry(key.clone()).or_default().insert(place.1.clone(), Arc::clone(&binding));
-        }
+        let Some(binding) = object.and_then(|object| Binding::read(place, object)) else { return };
+        let binding = Arc::new(binding);
+        self.index.entry(Arc::clone(&place.0)).or_default().insert(&binding);
         self.bindings.insert(place.clone(), binding);
     }
 
-    /// Forgets everything: what is there is told anew.
+    /// Clears the policy. All objects are added again.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// May the user do this?
+    /// Decides whether the user may do this.
     pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
         if user.is_in(User::MASTERS) {
             return Decision::Always;
@@ -289,7 +224,7 @@ impl Policy {
         Decision::Refused { reason }
     }
 
-    /// Every binding that applies to the user in a namespace, those of the whole cluster included.
+    /// The bindings of the user in a namespace and in the cluster.
     pub(crate) fn held(&self, user: &User, namespace: &str) -> Vec<Held> {
         let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
         let held = bindings.filter_map(|binding| {
@@ -299,7 +234,7 @@ impl Policy {
         held.collect()
     }
 
-    /// The roles that such bindings name and that are not there.
+    /// The missing roles of these bindings.
     pub(crate) fn missing(&self, user: &User, namespace: &str) -> Vec<Arc<str>> {
         let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
         let missing =
@@ -307,7 +242,7 @@ impl Policy {
         missing.map(|binding| binding.role.name.clone()).collect()
     }
 
-    /// Every binding that applies to the user anywhere.
+    /// All bindings of the user.
     pub(crate) fn held_anywhere(&self, user: &User) -> Vec<Held> {
         let mut namespaces: Vec<_> = self.index.keys().collect();
         namespaces.sort();
@@ -320,18 +255,12 @@ impl Policy {
         held.collect()
     }
 
-    /// Those of one scope, in the order of their names.
+    /// The bindings of one scope, sorted by name.
     fn bindings_of(&self, user: &User, namespace: &str) -> Vec<&Arc<Binding>> {
-        let Some(index) = self.index.get(namespace) else { return Vec::new() };
-        let own = index.users.get(user.name());
-        let groups = user.groups().iter().filter_map(|group| index.groups.get(group.as_str()));
-        let mut all: Vec<_> = own.into_iter().chain(groups).flat_map(BTreeMap::values).collect();
-        all.sort_by(|one, other| one.name.cmp(&other.name));
-        all.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        all
+        self.index.get(namespace).map(|index| index.of(user)).unwrap_or_default()
     }
 
-    /// The rules of a role, and whether every cluster has it.
+    /// The rules of a role, and whether it is a default role.
     pub(crate) fn rules(
         &self,
         role: &RoleRef,
@@ -347,7 +276,7 @@ impl Policy {
     }
 }
 
-/// The cluster's bindings first, then those of the namespace, if there is one.
+/// The cluster first, then the namespace, if there is one.
 fn scopes(namespace: &str) -> impl Iterator<Item = &str> {
     [""].into_iter().chain(Some(namespace).filter(|namespace| !namespace.is_empty()))
 }
@@ -370,75 +299,3 @@ fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool 
     });
     equal && required
 }
-
-impl Index {
-    fn of<'a, 'k>(&'a mut self, key: &'k Key) -> (&'a mut Bound, &'k Arc<str>) {
-        match key {
-            Key::User(name) => (&mut self.users, name),
-            Key::Group(name) => (&mut self.groups, name),
-        }
-    }
-}
-
-impl Who {
-    fn of(subject: Subject, binding_namespace: &str) -> Self {
-        let Subject { kind, name, namespace, .. } = subject;
-        let namespace = namespace
-            .filter(|said| !said.is_empty())
-            .unwrap_or_else(|| binding_namespace.to_owned());
-        let key = match kind.as_str() {
-            "User" => Some(Key::User(name.as_str().into())),
-            "Group" => Some(Key::Group(name.as_str().into())),
-            "ServiceAccount" if !namespace.is_empty() => {
-                let user = User::service_account(&namespace, &name);
-                Some(Key::User(Arc::clone(user.shared_name())))
-            }
-            _ => None,
-        };
-        Self { kind, name, namespace, key }
-    }
-
-    fn is(&self, user: &User) -> bool {
-        match &self.key {
-            Some(Key::User(name)) => **name == *user.name(),
-            Some(Key::Group(name)) => user.is_in(name),
-            None => false,
-        }
-    }
-}
-
-impl Binding {
-    /// `ClusterRoleBinding "b" of ClusterRole "r" to User "u"`, as the real server says it.
-    fn described_for(&self, user: &User) -> impl fmt::Display + use<> {
-        let kind = if self.namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" };
-        // Name before namespace: so upstream.
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        let subject = match self.subjects.iter().find(|who| who.is(user)) {
-            Some(Who { kind, name, namespace, .. }) if kind == "ServiceAccount" => {
-                format!("{kind} \"{name}/{namespace}\"")
-            }
-            Some(Who { kind, name, .. }) => format!("{kind} {name:?}"),
-            None => String::new(),
-        };
-        let RoleRef { kind: role_kind, name: role } = &self.role;
-        format!(
-            "{kind} \"{}{slash}{}\" of {role_kind} {role:?} to {subject}",
-            self.name, self.namespace
-        )
-    }
-}
-
-impl RoleRef {
-    fn not_found(&self) -> String {
-        let Self { kind, name } = self;
-        match &**kind {
-            "Role" | "ClusterRole" => {
-                format!("{}.rbac.authorization.k8s.io {name:?} not found", kind.to_lowercase())
-            }
-            _ => format!("unsupported role reference kind: {kind:?}"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

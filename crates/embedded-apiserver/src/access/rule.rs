@@ -1,5 +1,5 @@
-//! One rule of a role: what it allows, what it is made of, and whether it covers another one. Pure.
-//! As k8s.io/component-helpers/auth/rbac/validation and the helpers of rbac/v1 have it.
+//! A rule of a role: matching, atoms and coverage. Pure. Follows
+//! k8s.io/component-helpers/auth/rbac/validation and the helpers of rbac/v1.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,12 @@ pub(crate) struct Rule {
     pub(crate) groups: Vec<Arc<str>>,
     /// `pods`, `pods/status`, `*/status`, `*`.
     pub(crate) resources: Vec<Arc<str>>,
-    /// None: any.
+    /// Empty: every name.
     pub(crate) names: Vec<Arc<str>>,
     pub(crate) paths: Vec<Arc<str>>,
 }
 
-/// The smallest thing that a rule grants: one verb on one resource of one group, for one name or
-/// any; or on one path.
+/// The smallest right: one verb on one resource, for one name or any, or on one path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Atom {
     pub(crate) verb: Arc<str>,
@@ -54,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// The part of the rule that allows this, if any does.
+    /// The atom that allows this, if there is one.
     pub(crate) fn allows(&self, asked: &Attributes<'_>) -> Option<Atom> {
         match asked {
             Attributes::Resource { verb, group, resource, subresource, name, .. } => {
@@ -86,7 +85,7 @@ impl Rule {
         })
     }
 
-    /// Everything it grants, each thing alone.
+    /// Every atom of the rule.
     pub(crate) fn atoms(&self) -> impl Iterator<Item = Atom> {
         let names: Vec<Option<Arc<str>>> = match &*self.names {
             [] => vec![None],
@@ -110,7 +109,7 @@ impl Rule {
         })
     }
 
-    /// The part of the rule by which who has this rule has that too, if any does.
+    /// The atom of this rule that covers another one, if there is one.
     pub(crate) fn covering(&self, atom: &Atom) -> Option<Atom> {
         let verb = find(&self.verbs, &atom.verb)?.clone();
         let on = match &atom.on {
@@ -136,7 +135,7 @@ impl Rule {
     }
 }
 
-/// `/healthz/*` is all that begins with `/healthz/`; `*` is everything.
+/// `/healthz/*` covers all paths below `/healthz/`. `*` covers every path.
 fn path_covers(own: &str, path: &str) -> bool {
     own == path
         || own
@@ -147,8 +146,8 @@ fn path_covers(own: &str, path: &str) -> bool {
 /// Group, resource, name.
 type Named<'a> = (&'a Arc<str>, &'a Arc<str>, &'a Option<Arc<str>>);
 
-/// The missing rights of an escalation, as the real server lists them: those of one resource in one
-/// line, sorted (`CompactRules` and `CompactString`).
+/// The missing rights of an escalation, as upstream lists them: one sorted line per resource
+/// (`CompactRules` and `CompactString`).
 pub(crate) fn compact(missing: &[Atom]) -> Vec<String> {
     let mut resources: BTreeMap<Named<'_>, Vec<&str>> = BTreeMap::new();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! One hook: what it is asked about, what it says, and what becomes of a panic in it.
+//! An admission hook: its resources, its closure, and the handling of a panic.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::admission::{AdmissionRequest, Operation};
 use crate::api::status::Status;
 
-/// Why a hook refuses a write: what the client reads after `admission webhook "name" denied the
-/// request: `.
+/// The refusal of a hook. The client reads it after `admission webhook "name" denied the request:
+/// `.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Denied {
     message: String,
@@ -19,21 +19,21 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// A refusal with code 403 and reason `Forbidden`, as controller-runtime's webhooks answer.
+    /// A refusal with code 403 and reason `Forbidden`, as in controller-runtime's webhooks.
     #[must_use]
     #[doc(alias = "admission.Denied")]
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: 403, reason: "Forbidden".to_owned() }
     }
 
-    /// Another code; what is lower than 400 becomes 400, as on the real server.
+    /// Sets the code. As upstream, codes below 400 become 400.
     #[must_use]
     pub const fn code(mut self, code: u16) -> Self {
         self.code = if code < 400 { 400 } else { code };
         self
     }
 
-    /// Another reason; empty for none.
+    /// Sets the reason. Empty for none.
     #[must_use]
     pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = reason.into();
@@ -84,9 +84,8 @@ enum Does {
     Validate(Arc<Validate>),
 }
 
-/// An admission hook: a name, a closure, and what it is asked about. Without
-/// [`resource`](Self::resource) that is every resource, but no subresource; without
-/// [`on`](Self::on), every operation.
+/// An admission hook: a name and a closure. [`resource`](Self::resource) and [`on`](Self::on)
+/// restrict it. By default it covers all resources without subresources, and all operations.
 ///
 /// The closure must not block: it runs on the task that serves the request.
 #[derive(Clone)]
@@ -109,8 +108,8 @@ impl fmt::Debug for Hook {
 }
 
 impl Hook {
-    /// A hook that may change the object of a create or an update, by changing its second argument.
-    /// The result is checked like anything that a client sends.
+    /// A hook that may change its second argument, the object of a create or an update. The result
+    /// is validated like a request body.
     pub fn mutating<F>(name: impl Into<Arc<str>>, hook: F) -> Self
     where
         F: Fn(&AdmissionRequest, &mut Value) -> Result<(), Denied> + Send + Sync + 'static,
@@ -123,7 +122,7 @@ impl Hook {
         }
     }
 
-    /// A hook that says whether a write may be made; it comes after all that mutate.
+    /// A hook that accepts or refuses a write. Runs after all mutating hooks.
     pub fn validating<F>(name: impl Into<Arc<str>>, hook: F) -> Self
     where
         F: Fn(&AdmissionRequest) -> Result<(), Denied> + Send + Sync + 'static,
@@ -132,13 +131,13 @@ impl Hook {
         Self { name: name.into(), resources: Vec::new(), operations: Vec::new(), does }
     }
 
-    /// Only this resource, or this one too: `pods`, `leases.coordination.k8s.io`, `pods/status`.
+    /// Adds a resource: `pods`, `leases.coordination.k8s.io`, `pods/status`.
     pub fn resource(mut self, resource: impl Into<String>) -> Self {
         self.resources.push(resource.into());
         self
     }
 
-    /// Only this operation, or this one too.
+    /// Adds an operation.
     pub fn on(mut self, operation: Operation) -> Self {
         self.operations.push(operation);
         self
@@ -152,7 +151,7 @@ impl Hook {
         matches!(self.does, Does::Mutate(_))
     }
 
-    /// Whether it is asked about this resource at all.
+    /// Whether it covers this resource.
     pub(crate) fn is_about(&self, group: &str, resource: &str, subresource: Option<&str>) -> bool {
         if self.resources.is_empty() {
             return subresource.is_none();
@@ -174,7 +173,7 @@ impl Hook {
         self.operations.is_empty() || self.operations.contains(&operation)
     }
 
-    /// Changes the object, if this hook does such things and is asked about this.
+    /// Runs a mutating hook, if it covers the request. Returns the changed object.
     pub(crate) fn mutate(&self, request: &AdmissionRequest) -> Result<Option<Value>, Status> {
         let Does::Mutate(hook) = &self.does else { return Ok(None) };
         if !self.is_on(request.operation) {

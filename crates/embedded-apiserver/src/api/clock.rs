@@ -1,10 +1,10 @@
-//! The clock of the server and of its front, in the terms of [`jiff`].
+//! The server's clock, with [`jiff`] timestamps.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
-/// The time that objects are stamped with. Clones are one clock.
+/// The clock of timestamps. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock(api_front::Clock);
 
@@ -23,7 +23,7 @@ impl Clock {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        // Within the years 1970 to 9999, which a timestamp has all of.
+        // The clock stays within the years 1970 to 9999, all of which are timestamps.
         let since = self.0.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let (seconds, nanos) =
             (i64::try_from(since.as_secs()), i32::try_from(since.subsec_nanos()));
@@ -34,14 +34,14 @@ impl Clock {
             .unwrap_or(Timestamp::MAX)
     }
 
-    /// Moves it by this number of milliseconds; less than zero: back.
+    /// Moves the clock by milliseconds. Negative values move it back.
     pub(crate) fn jump(&self, by_ms: i64) {
         let by = Duration::from_millis(by_ms.unsigned_abs());
         if by_ms < 0 { self.0.back(by) } else { self.0.forward(by) }
     }
 }
 
-/// As `metav1.Time` is written: RFC 3339, UTC, whole seconds.
+/// Formats as `metav1.Time`: RFC 3339, UTC, whole seconds.
 pub(crate) fn seconds(time: Timestamp) -> String {
     format!("{:.0}", floor(time))
 }

@@ -1,5 +1,5 @@
-//! JSON paths as `k8s.io/client-go/util/jsonpath` reads them, as far as printer columns use them:
-//! members, indices and slices, `*`, `..`, and filters by comparison.
+//! JSON paths of printer columns, as `k8s.io/client-go/util/jsonpath` reads them: members, indices
+//! and slices, `*`, `..`, and filters by comparison.
 
 use serde_json::Value;
 
@@ -31,15 +31,15 @@ enum Test {
     GreaterOrEqual,
 }
 
-/// More than that are not followed: `..` may visit everything.
+/// The most values of a step: `..` may visit everything.
 const MOST: usize = 10_000;
 
 impl JsonPath {
-    /// Reads a path: `.spec.replicas`.
+    /// Parses a path: `.spec.replicas`.
     ///
     /// # Errors
     ///
-    /// Says where it cannot be understood.
+    /// Names the place of the syntax error.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut steps = Vec::new();
         let mut rest = text.trim();
@@ -64,7 +64,7 @@ impl JsonPath {
         Ok(Self(steps))
     }
 
-    /// The first value that the path leads to.
+    /// The first value at the path.
     pub(crate) fn first<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.find(object).first().copied()
     }
@@ -101,7 +101,7 @@ fn member<'a>(text: &'a str, steps: &mut Vec<Step>) -> &'a str {
     text.get(end..).unwrap_or_default()
 }
 
-/// Where the bracket ends that was opened before the text; quotes hide brackets.
+/// The end of the bracket before the text. Quotes hide brackets.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
     for (at, c) in text.char_indices() {

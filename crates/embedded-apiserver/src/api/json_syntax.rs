@@ -1,5 +1,4 @@
-//! What is looked at in JSON before it is an object: how deep it is nested, and what it says to be.
-//! Pure.
+//! Checks JSON before it is decoded: its depth and its declared kind. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -9,11 +8,10 @@ use serde_json::Value;
 use k8s_value::go_value::json_type;
 use k8s_value::json_text::{READABLE_DEPTH, depth};
 
-/// As deep as Go reads.
+/// Go's limit.
 const MAX_DEPTH: usize = 10_000;
 
-/// Whether an object or a list is nested deeper than it can be read here, though not deeper than
-/// the real server reads.
+/// Whether JSON is deeper than this server reads, and not deeper than upstream reads.
 pub(crate) fn is_too_deep(json: &[u8]) -> bool {
     let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
     if !json.trim_ascii_start().first().is_some_and(|byte| opens(&byte))
@@ -24,11 +22,11 @@ pub(crate) fn is_too_deep(json: &[u8]) -> bool {
     (READABLE_DEPTH + 1..=MAX_DEPTH).contains(&depth(json))
 }
 
-/// Checks the members that say what an object is, which are read before all others.
+/// Checks apiVersion and kind, which Go decodes first.
 ///
 /// # Errors
 ///
-/// Says what stands in their place.
+/// Names the wrong type.
 pub(crate) fn interpret(value: &Value) -> Result<(), String> {
     let members = match value {
         Value::Object(members) => members,

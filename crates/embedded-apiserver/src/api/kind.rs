@@ -1,4 +1,4 @@
-//! A kind of object: its names, its scope, its subresources, and how its objects are stored.
+//! A kind: its names, its scope, its subresources, and the storage of its objects.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,6 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::api::metadata::Object;
+
+mod invalid;
+
+pub use invalid::InvalidKind;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to
 /// store it.
@@ -35,90 +39,60 @@ pub struct Kind {
     selectable: Vec<String>,
     scale: Option<Arc<ScalePaths>>,
     list_kind: String,
-    /// One of Kubernetes' own.
+    /// One of Kubernetes' own kinds.
     built_in: bool,
-    /// The group in whose name its objects are refused.
+    /// The group in the errors about its objects.
     group_of_rules: String,
     codec: Option<Arc<dyn Codec>>,
-    /// The table its objects are in: two versions of one kind, and the two groups of Event, share
-    /// one.
+    /// The table of its objects. Versions of a kind share it, and so do the two groups of Event.
     pub(crate) storage: Arc<str>,
-    /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
+    /// `"apiVersion":"v1","kind":"Pod",`: the start of each object in a response.
     pub(crate) prefix: Arc<str>,
 }
 
-/// How a version of a kind shows objects whose stored form is another.
+/// The conversion between the stored form of an object and that of a version.
 #[doc(alias = "ObjectConvertor")]
 pub(crate) trait Codec: fmt::Debug + Send + Sync {
-    /// Whether an object that was written at `revision` must be converted before it is shown.
+    /// Whether an object written at `revision` needs the conversion.
     fn converts(&self, _revision: u64) -> bool {
         false
     }
 
-    /// From the stored form, written at `revision`, to the form of this version.
+    /// Converts from the stored form, written at `revision`.
     fn to_version(&self, object: Object, _revision: u64) -> Object {
         object
     }
 
-    /// From the form of this version to the stored one.
+    /// Converts to the stored form.
     fn to_storage(&self, object: Object) -> Object {
         object
     }
 
-    /// Where a selectable field is in the stored form.
+    /// The path of a selectable field in the stored form.
     fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         path.into()
     }
 
-    /// The value of a selectable field of a stored object that is not just what stands there.
+    /// The value of a selectable field that the object does not contain literally.
     fn selectable_value(&self, _object: &Value, _path: &str) -> Option<String> {
         None
     }
 }
 
-/// Where the scale subresource of a kind reads and writes, as paths of member names.
+/// The paths of the scale subresource, as member names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
     /// `spec.replicas`.
     pub(crate) spec_replicas: String,
     /// `status.replicas`.
     pub(crate) status_replicas: String,
-    /// `status.selector`: a selector as text, or as a `LabelSelector`.
+    /// `status.selector`: a selector in text form, or a `LabelSelector`.
     pub(crate) selector: Option<String>,
 }
 
-/// Why a kind cannot be registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct InvalidKind {
-    field: &'static str,
-    value: String,
-    why: String,
-}
-
-impl fmt::Display for InvalidKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot register a kind with {} {:?}: {}", self.field, self.value, self.why)
-    }
-}
-
-impl std::error::Error for InvalidKind {}
-
-impl InvalidKind {
-    /// What the API says of a definition.
-    pub(crate) fn refused(name: &str, why: &str) -> Self {
-        Self { field: "definition", value: name.to_owned(), why: why.to_owned() }
-    }
-
-    pub(crate) fn is_built_in(kind: &Kind) -> Self {
-        let why = format!("{} is built in, with rules of its own", kind.qualified_plural());
-        Self { field: "plural", value: kind.plural.clone(), why }
-    }
-}
-
 impl Kind {
-    /// A custom kind whose objects live in namespaces. It has no status subresource unless
-    /// [`status`](Self::status) says so.
+    /// A custom kind whose objects live in namespaces. [`status`](Self::status) adds a status
+    /// subresource.
     #[must_use]
     pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
         Self::new(group, version, kind, plural, true)
@@ -130,8 +104,8 @@ impl Kind {
         Self::new(group, version, kind, plural, false)
     }
 
-    /// The names and the scope of a Rust type. The type does not tell whether there is a status
-    /// subresource: off, until [`status`](Self::status) turns it on.
+    /// The names and the scope of a Rust type. [`status`](Self::status) adds a status subresource:
+    /// the type does not tell.
     #[cfg(feature = "client")]
     #[must_use]
     pub fn of<K>() -> Self
@@ -167,7 +141,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is one of Kubernetes' own.
+    /// Whether it is one of Kubernetes' own kinds.
     pub(crate) const fn is_built_in(&self) -> bool {
         self.built_in
     }
@@ -177,7 +151,7 @@ impl Kind {
         self
     }
 
-    /// Its objects are refused in the name of another group, which has the same kind.
+    /// Sets the group in the errors about its objects.
     pub(crate) fn refused_as_of(mut self, group: &str) -> Self {
         group.clone_into(&mut self.group_of_rules);
         self
@@ -188,7 +162,7 @@ impl Kind {
         self
     }
 
-    /// The names of a definition that are not made of the others.
+    /// Sets the names that a definition need not derive from the kind.
     pub(crate) fn named(mut self, singular: &str, list_kind: &str) -> Self {
         singular.clone_into(&mut self.singular);
         list_kind.clone_into(&mut self.list_kind);
@@ -200,8 +174,8 @@ impl Kind {
         self
     }
 
-    /// Whether `status` is a subresource: then writes to the object leave the status alone, and
-    /// writes to `.../status` leave the rest alone.
+    /// Whether `status` is a subresource. Then writes to the object keep the status, and writes to
+    /// `.../status` keep the rest.
     #[must_use]
     pub fn status(mut self, has_subresource: bool) -> Self {
         self.status = has_subresource;
@@ -222,7 +196,7 @@ impl Kind {
         self
     }
 
-    /// A field that field selectors may name, as a path of member names: `spec.color`.
+    /// A field for field selectors, as a path of member names: `spec.color`.
     #[must_use]
     #[doc(alias = "selectableFields")]
     pub fn selectable_field(mut self, path: &str) -> Self {
@@ -230,8 +204,8 @@ impl Kind {
         self
     }
 
-    /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number
-    /// of replicas, and of the selector of what is scaled, as member names: `spec.replicas`.
+    /// Adds the scale subresource. The paths of the desired replicas, the observed replicas and the
+    /// selector are member names: `spec.replicas`.
     #[must_use]
     #[doc(alias = "CustomResourceSubresourceScale")]
     pub fn scale(
@@ -307,7 +281,7 @@ impl Kind {
         &self.categories
     }
 
-    /// The paths that field selectors may name, beside `metadata.name` and `metadata.namespace`.
+    /// The paths for field selectors, beside `metadata.name` and `metadata.namespace`.
     pub(crate) fn selectable(&self) -> &[String] {
         &self.selectable
     }
@@ -317,12 +291,12 @@ impl Kind {
         &self.list_kind
     }
 
-    /// Where the scale subresource reads and writes; none: there is no such subresource.
+    /// The paths of the scale subresource, if there is one.
     pub(crate) fn scale_paths(&self) -> Option<&Arc<ScalePaths>> {
         self.scale.as_ref()
     }
 
-    /// `pods`, `leases.coordination.k8s.io`: how errors name the resource.
+    /// The resource in errors: `pods`, `leases.coordination.k8s.io`.
     pub(crate) fn qualified_plural(&self) -> String {
         if self.group.is_empty() {
             self.plural.clone()
@@ -331,7 +305,7 @@ impl Kind {
         }
     }
 
-    /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
+    /// The kind in errors: `Pod`, `Lease.coordination.k8s.io`.
     pub(crate) fn qualified_kind(&self) -> String {
         if self.group_of_rules.is_empty() {
             self.kind.clone()
@@ -340,45 +314,17 @@ impl Kind {
         }
     }
 
-    /// The group in whose name its objects are refused: its own, but for one kind.
+    /// The group in the errors about its objects. Only one kind has another one than its own.
     pub(crate) fn group_of_rules(&self) -> &str {
         &self.group_of_rules
     }
 
-    pub(crate) fn check(&self) -> Result<(), InvalidKind> {
-        let bad = |field, value: &str, why: &str| {
-            Err(InvalidKind { field, value: value.to_owned(), why: why.to_owned() })
-        };
-        let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if !self.group.chars().all(|c| lower(c) || c == '.') {
-            return bad("group", &self.group, "only lower case letters, digits, dashes and dots");
-        }
-        if self.version.is_empty() || !self.version.chars().all(lower) {
-            return bad(
-                "version",
-                &self.version,
-                "lower case letters, digits and dashes, as v1alpha1",
-            );
-        }
-        if self.plural.is_empty() || !self.plural.chars().all(lower) {
-            return bad(
-                "plural",
-                &self.plural,
-                "lower case letters, digits and dashes, as widgets",
-            );
-        }
-        if self.kind.is_empty() || !self.kind.chars().all(|c| c.is_ascii_alphanumeric()) {
-            return bad("kind", &self.kind, "letters and digits, as Widget");
-        }
-        Ok(())
-    }
-
-    /// Whether what is stored at a revision must be converted to be shown.
+    /// Whether an object written at a revision needs the conversion.
     pub(crate) fn converts(&self, revision: u64) -> bool {
         self.codec.as_ref().is_some_and(|codec| codec.converts(revision))
     }
 
-    /// What is stored, as this version shows it.
+    /// Converts a stored object to this version.
     pub(crate) fn to_version(&self, object: Object, revision: u64) -> Object {
         match self.codec.as_ref().filter(|codec| codec.converts(revision)) {
             Some(codec) => codec.to_version(object, revision),
@@ -386,7 +332,7 @@ impl Kind {
         }
     }
 
-    /// An object of this version as it is stored.
+    /// Converts an object of this version to the stored form.
     pub(crate) fn to_storage(&self, object: Object) -> Object {
         match &self.codec {
             Some(codec) => codec.to_storage(object),
@@ -394,20 +340,19 @@ impl Kind {
         }
     }
 
-    /// Where a selectable field is in the stored form.
+    /// The path of a selectable field in the stored form.
     pub(crate) fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         self.codec.as_ref().map_or(Cow::Borrowed(path), |codec| codec.stored_path(path))
     }
 
-    /// The value of a selectable field of a stored object, as selectors compare it: absent is the
-    /// empty string.
+    /// The value of a selectable field of a stored object. An absent one is empty.
     pub(crate) fn selectable_value(&self, object: &Value, path: &str) -> String {
         let derived = self.codec.as_ref().and_then(|codec| codec.selectable_value(object, path));
         derived.unwrap_or_else(|| field_text(object, path))
     }
 }
 
-/// The text at a path of member names, as selectors compare it: absent is the empty string.
+/// The text at a path of member names, for selectors. An absent one is empty.
 pub(crate) fn field_text(object: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(object, |value, part| value.get(part));
     match found {

@@ -1,4 +1,4 @@
-//! Media types: in which form an answer is wanted, and what a body is.
+//! Media types of requests and responses.
 
 use api_front::Body;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ mod accept;
 
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
-/// In which form an object is sent.
+/// The form of an object in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// The whole object.
@@ -25,8 +25,8 @@ pub(crate) enum Form {
     Metadata,
 }
 
-/// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or
-/// CBOR and names one of these as its second choice gets that.
+/// Selects the form of the response. Only JSON and YAML: a client that prefers protobuf or CBOR
+/// gets its second choice.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     match accept::header(headers) {
         "" => Ok(Form::Full),
@@ -34,8 +34,8 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     }
 }
 
-/// Whether a path of Kubernetes' own kinds has any of the types that the client accepts: asked
-/// before anything else is, and in other words than by what answers for custom kinds.
+/// Checks that a path of built-in kinds has an accepted type. Upstream does this first, in other
+/// words than for custom kinds.
 pub(crate) fn check_path(headers: &HeaderMap, watchable: bool) -> Result<(), Status> {
     const AVAILABLE: &str =
         "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -55,8 +55,7 @@ pub(crate) fn not_acceptable() -> Status {
     )
 }
 
-/// A watch is a stream, and YAML has none on the real server. That of a websocket is not served
-/// here.
+/// Refuses YAML watches, as upstream. Websockets are not supported.
 pub(crate) fn check_stream(headers: &HeaderMap) -> Result<(), Status> {
     if asks_for_websocket(headers) {
         return Err(Status::not_implemented("a watch over websocket"));
@@ -78,14 +77,14 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
     says(header::UPGRADE, "websocket") && says(header::CONNECTION, "upgrade")
 }
 
-/// Whether the client would rather have a table than anything else that it names.
+/// Whether the client prefers a table.
 pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
     let clauses = clauses(accept::header(headers));
     let known = clauses.iter().find(|clause| form(clause).is_some());
     known.is_some_and(|clause| clause.becomes.is_some_and(|[kind, ..]| kind == "Table"))
 }
 
-/// Whether the client would rather have the metadata of a list than anything else that it names.
+/// Whether the client prefers the metadata of a list.
 pub(crate) fn prefers_metadata_lists(headers: &HeaderMap) -> bool {
     let clauses = clauses(accept::header(headers));
     let known = clauses.iter().find(|clause| form(clause).is_some());
@@ -94,15 +93,15 @@ pub(crate) fn prefers_metadata_lists(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Whether the client would rather have YAML than JSON.
+/// Whether the client prefers YAML to JSON.
 pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
     let clauses = clauses(accept::header(headers));
     let known = clauses.iter().find(|clause| form(clause).is_some());
     known.is_some_and(|clause| clause.media() == Some(YAML))
 }
 
-/// Whether the client takes a list of this kind, group and version, wherever it names it: who knows
-/// the aggregated form of discovery gets it even as a second choice.
+/// Whether the client accepts this kind, group and version. Its rank does not matter: discovery is
+/// aggregated even as a second choice.
 pub(crate) fn accepts_as(headers: &HeaderMap, wanted: [&str; 3]) -> bool {
     let clauses = clauses(accept::header(headers));
     clauses.iter().any(|clause| clause.becomes == Some(wanted) && clause.media() == Some(JSON))
@@ -115,13 +114,13 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
         Some(["PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1"]) => {
             Some(Form::Metadata)
         }
-        // Made of the whole answer.
+        // Tables are made from the full objects.
         Some(["Table", "meta.k8s.io", "v1"]) => Some(Form::Full),
         Some(_) => None,
     }
 }
 
-/// A body of YAML becomes one of JSON. Patches have types of their own.
+/// Converts a YAML body to JSON. Patches have types of their own.
 pub(crate) fn into_json(
     mut request: Request<Bytes>,
     kind: &Kind,
@@ -130,7 +129,7 @@ pub(crate) fn into_json(
         if json_syntax::is_too_deep(request.body()) {
             return Err(Status::too_deep());
         }
-        // As Go's reader of JSON: bytes that are no UTF-8 become a sign that says so.
+        // As in Go, bytes that are not UTF-8 become the replacement character.
         if std::str::from_utf8(request.body()).is_err() {
             *request.body_mut() = String::from_utf8_lossy(request.body()).into_owned().into();
         }
@@ -150,14 +149,14 @@ pub(crate) fn into_json(
     Ok(request)
 }
 
-/// An answer whose bytes are all known and are JSON, in YAML.
+/// Converts a complete JSON response to YAML.
 pub(crate) async fn into_yaml(response: Response<Body>) -> Response<Body> {
     let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
     if !is_json || response.body().is_stream() {
         return response;
     }
     let (mut parts, body) = response.into_parts();
-    // A body that is no stream has its bytes, and cannot fail.
+    // A complete body cannot fail.
     let json = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let value = serde_json::from_slice(&json).ok();
     match value.and_then(|value| yaml::from_json(&value).ok()) {
@@ -169,7 +168,7 @@ pub(crate) async fn into_yaml(response: Response<Body>) -> Response<Body> {
     }
 }
 
-/// What a patch is.
+/// The type of a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PatchType {
     Json,
@@ -178,13 +177,13 @@ pub(crate) enum PatchType {
     Apply,
 }
 
-/// The type of a request's body, without parameters, in lower case.
+/// The media type of a body, without parameters, in lower case.
 pub(crate) fn essence(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// A body of JSON; without a Content-Type it is taken for that.
+/// Requires a JSON body. Without a Content-Type it is JSON.
 pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Status> {
     match essence(headers).as_str() {
         "" | "application/json" => Ok(()),
@@ -194,17 +193,16 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Status> {
     }
 }
 
-/// The type of a patch is compared as it stands, up to the first `;`: unlike that of an object,
-/// case matters, and so does a space.
+/// The type of a patch, compared up to the first `;`. Unlike for an object, case and spaces matter.
 pub(crate) fn patch_type(headers: &HeaderMap, builtin: bool) -> Result<PatchType, Status> {
     let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     match value.split(';').next().unwrap_or_default() {
         "application/json-patch+json" => Ok(PatchType::Json),
         "application/merge-patch+json" => Ok(PatchType::Merge),
-        // Custom kinds have no strategic merge patch on the real server either.
+        // Upstream has no strategic merge patch for custom kinds either.
         "application/strategic-merge-patch+json" if builtin => Ok(PatchType::Strategic),
         "application/apply-patch+yaml" => Ok(PatchType::Apply),
-        // Known, and switched off where CBOR is.
+        // Upstream knows it, and refuses it while CBOR is off.
         "application/apply-patch+cbor" => Err(Status::media_type_is_off()),
         _ if builtin => Err(Status::no_consumer()),
         _ => Err(Status::unsupported_media_type(

@@ -1,4 +1,4 @@
-//! `metadata` of an object while a request works on it: what the server sets, keeps and refuses.
+//! The `metadata` of an object during a request.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap};
@@ -10,12 +10,12 @@ use k8s_value::go_json::go_json;
 use k8s_value::names;
 use k8s_value::{FieldError, FieldErrors};
 
-/// An object as members; apiVersion and kind are taken off.
+/// The members of an object, without apiVersion and kind.
 pub(crate) type Object = Map<String, Value>;
 
 const EMPTY: &str = "";
 
-/// The metadata's member as text; absent is empty.
+/// A member of the metadata as text. An absent one is empty.
 pub(crate) fn text<'a>(object: &'a Object, member: &str) -> &'a str {
     get(object, member).and_then(Value::as_str).unwrap_or(EMPTY)
 }
@@ -38,7 +38,7 @@ pub(crate) fn set(object: &mut Object, member: &str, value: impl Into<Value>) {
     of(object).insert(member.to_owned(), value.into());
 }
 
-/// Sets a member to what it is in another object, or removes it.
+/// Copies a member from another object, or removes it.
 pub(crate) fn copy(from: &Object, to: &mut Object, member: &str) {
     match get(from, member) {
         Some(value) => set(to, member, value.clone()),
@@ -59,8 +59,7 @@ pub(crate) fn is_being_deleted(object: &Object) -> bool {
     get(object, "deletionTimestamp").is_some()
 }
 
-/// Whether the deletionTimestamp is Go's zero time: one for whom asks whether there is one, and
-/// shown as null.
+/// Whether the deletionTimestamp is Go's zero time. It counts as set, and is null in the output.
 pub(crate) fn ends_at_zero(object: &Object) -> bool {
     object
         .get("metadata")
@@ -72,8 +71,8 @@ pub(crate) fn generation(object: &Object) -> i64 {
     get(object, "generation").and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// Takes off what is kept elsewhere (who owns the fields), what is never stored, and what means
-/// nothing when empty.
+/// Removes managedFields, which are stored separately, members that are never stored, and empty
+/// ones.
 pub(crate) fn normalize(object: &mut Object) {
     let metadata = of(object);
     metadata.remove("managedFields");
@@ -90,7 +89,7 @@ pub(crate) fn normalize(object: &mut Object) {
     }
 }
 
-/// Takes out owner references that are there already, and says of which uids.
+/// Removes duplicate owner references. Returns their uids.
 pub(crate) fn remove_equal_owners(object: &mut Object) -> Vec<String> {
     let Some(Value::Array(owners)) = of(object).get_mut("ownerReferences") else {
         return Vec::new();
@@ -126,8 +125,8 @@ pub(crate) fn new_uid(rng: &mut Rng) -> String {
     uid
 }
 
-/// A name for `generateName`: as k8s.io/apiserver/pkg/storage/names, the base cut to 58 bytes, and
-/// five characters that make no words.
+/// Generates a name, as k8s.io/apiserver/pkg/storage/names: the base, cut to 58 bytes, and five
+/// characters that form no words.
 pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut end = base.len().min(58);
@@ -141,7 +140,7 @@ pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
     name
 }
 
-/// Of the kinds that may have finalizers without a domain, that these are the known ones.
+/// For kinds with known finalizers: one without a domain must be known.
 pub(crate) fn check_old_finalizers(object: &Object, causes: &mut FieldErrors) {
     for (at, finalizer) in finalizers(object).into_iter().enumerate() {
         if let Some(why) = names::wrong_finalizer(finalizer) {
@@ -150,7 +149,7 @@ pub(crate) fn check_old_finalizers(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// What is wrong with labels, annotations, finalizers and owner references.
+/// Validates labels, annotations, finalizers and owner references.
 pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
     if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
         let why = "must be greater than or equal to 0";
@@ -199,7 +198,7 @@ fn check_owners(object: &Object, causes: &mut FieldErrors) {
     let owners =
         get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut controller: Option<String> = None;
-    // Each is said once, and all owners are shown in each: up to where a message is cut.
+    // Reports each duplicate once, with all owners, up to the limit of a message.
     let mut said = BTreeSet::new();
     let shown = LazyCell::new(|| shown_owners(owners));
     for owner in owners {
@@ -247,7 +246,7 @@ fn check_owners(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// All owner references in a list, or as many as a message has room for.
+/// The owner references of a list, up to the limit of a message.
 fn shown_owners(owners: &[Value]) -> String {
     let mut shown = String::from("[");
     for (at, owner) in owners.iter().enumerate() {
@@ -261,7 +260,7 @@ fn shown_owners(owners: &[Value]) -> String {
     shown
 }
 
-/// An owner reference as Go writes it: in the order of its type.
+/// Formats an owner reference as Go does.
 fn shown_owner(owner: &Value) -> String {
     let members = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
     let members = members

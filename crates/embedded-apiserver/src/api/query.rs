@@ -1,4 +1,4 @@
-//! The query of a request: options of lists, watches and writes, read as apimachinery reads them.
+//! The query of a request: options of lists, watches and writes, parsed as in apimachinery.
 
 mod duration;
 
@@ -11,21 +11,20 @@ use crate::api::status::{FieldError, Status};
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
-/// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left
-/// out without a word.
+/// The decoded pairs of a query. Pairs that Go's `url.ParseQuery` cannot parse are dropped.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let sound = query.split('&').filter(|pair| !pair.contains(';') && !is_malformed(pair));
     sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
 }
 
-/// A path that Go's server does not take, or a part of a query.
+/// Whether Go refuses a path or a part of a query.
 pub(crate) fn is_malformed(path: &str) -> bool {
     path.split('%').skip(1).any(|rest| {
         !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
     })
 }
 
-/// Why a text is no number of 64 bits.
+/// The error of a text that is not a 64-bit number.
 pub(crate) fn no_number(text: &str) -> String {
     format!("{text:?} is no number of 64 bits")
 }
@@ -49,7 +48,7 @@ impl Query {
         self.get(name).unwrap_or_default()
     }
 
-    /// As `Convert_Slice_string_To_bool`: anything but `false` and `0` is true.
+    /// As `Convert_Slice_string_To_bool`: all but `false` and `0` is true.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
@@ -65,13 +64,13 @@ impl Query {
         }
     }
 
-    /// `dryRun`: absent or All.
+    /// `dryRun`: absent or `All`.
     pub(crate) fn dry_run(&self, options: &'static str) -> Result<bool, Status> {
         refuse(options, dry_run_cause(self.all("dryRun")).as_slice())?;
         Ok(self.get("dryRun").is_some())
     }
 
-    /// `fieldManager`: not recorded, but checked.
+    /// Validates `fieldManager`.
     fn field_manager_cause(&self) -> Option<FieldError> {
         const MAX: usize = 128;
         let manager = self.text("fieldManager");
@@ -86,8 +85,8 @@ impl Query {
         Some(FieldError::invalid("fieldManager", manager, &why))
     }
 
-    /// What every write may say: whether it is only tried, and what becomes of members that are
-    /// unknown. All that is wrong with it is said at once, what was `found` before, too.
+    /// Parses the options of a write: `dryRun` and `fieldValidation`. Reports all errors together,
+    /// after those in `found`.
     pub(crate) fn write_options(
         &self,
         options: &'static str,
@@ -101,8 +100,7 @@ impl Query {
         Ok((self.get("dryRun").is_some(), validation.unwrap_or(FieldValidation::Warn)))
     }
 
-    /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes
-    /// no difference to a server that answers at once.
+    /// Validates the `timeout` of a request, a Go duration. Its length is irrelevant here.
     pub(crate) fn check_timeout(&self) -> Result<(), Status> {
         match self.text("timeout") {
             "" => Ok(()),
@@ -132,13 +130,13 @@ impl Query {
     }
 }
 
-/// What is wrong with `dryRun`, of which only `All` is known.
+/// Validates `dryRun`: only `All` is allowed.
 pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option<FieldError> {
     let values: Vec<&str> = values.collect();
     if values.iter().all(|value| *value == "All") {
         return None;
     }
-    // Said of the whole list.
+    // The error shows the whole list.
     Some(FieldError::unsupported_shown(
         "dryRun",
         &serde_json::Value::from(values).to_string(),
@@ -146,7 +144,7 @@ pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option
     ))
 }
 
-/// What becomes of members that a built-in kind does not have.
+/// The treatment of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -159,7 +157,7 @@ pub(crate) enum FieldValidation {
 pub(crate) enum Match {
     Exact,
     NotOlderThan,
-    /// A word that is none of these; the checks refuse it.
+    /// Another word, which validation refuses.
     Unknown,
 }
 
@@ -173,12 +171,12 @@ pub(crate) struct ListOptions {
     pub(crate) version_match: Option<Match>,
     /// The match as sent.
     match_text: String,
-    /// Nothing for all.
+    /// `None`: no limit.
     pub(crate) limit: Option<usize>,
     pub(crate) continuation: String,
     pub(crate) bookmarks: bool,
     pub(crate) initial_events: Option<bool>,
-    /// Nothing for the server's own choice.
+    /// `None`: the server's default.
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -204,17 +202,17 @@ impl ListOptions {
                 .filter(|l| *l > 0),
             continuation: query.text("continue").to_owned(),
             bookmarks: query.flag("allowWatchBookmarks"),
-            // As strconv.ParseBool; what it cannot read counts as false.
+            // As strconv.ParseBool. A syntax error is false.
             initial_events: query
                 .get("sendInitialEvents")
                 .map(|value| matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True")),
-            // A negative time-out has passed at once.
+            // A negative timeout is over at once.
             timeout: seconds
                 .map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
         })
     }
 
-    /// The rules of a list (`ValidateListOptions` of
+    /// Validates the options of a list (`ValidateListOptions` of
     /// k8s.io/apimachinery/pkg/apis/meta/internalversion/validation).
     pub(crate) fn check_list(&self) -> Result<(), Status> {
         let mut causes = Vec::new();
@@ -242,9 +240,9 @@ impl ListOptions {
         refuse("ListOptions", &causes)
     }
 
-    /// What a watch means that says nothing about initial events: from the newest, or from any
-    /// version, it begins with what is there, as one that asks for it (`SetListOptionsDefaults`
-    /// of k8s.io/apimachinery/pkg/apis/meta/internalversion).
+    /// Sets the default of `sendInitialEvents`: a watch from no version, or from any, begins with
+    /// initial events (`SetListOptionsDefaults` of
+    /// k8s.io/apimachinery/pkg/apis/meta/internalversion).
     pub(crate) fn default_watch(&mut self) {
         let unsaid = self.initial_events.is_none() && self.version_match.is_none();
         if unsaid && matches!(self.version.as_str(), "" | "0") {
@@ -253,7 +251,7 @@ impl ListOptions {
         }
     }
 
-    /// The rules of a watch.
+    /// Validates the options of a watch.
     pub(crate) fn check_watch(&self) -> Result<(), Status> {
         let mut causes = Vec::new();
         let not_older = self.version_match == Some(Match::NotOlderThan);
@@ -280,7 +278,7 @@ impl ListOptions {
 const MATCH: &str = "resourceVersionMatch";
 const MATCH_AND_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
-/// Refuses options of a request for all that is wrong with them.
+/// Returns all errors of the options as one.
 pub(crate) fn refuse(options: &str, causes: &[FieldError]) -> Result<(), Status> {
     if causes.is_empty() { Ok(()) } else { Err(Status::contradictory_options(options, causes)) }
 }

@@ -1,14 +1,14 @@
-//! Answers as plain text, and the warnings of an answer.
+//! Plain text responses, and warnings.
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 
 use api_front::Body;
 
-/// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's
-/// default), and then the write was applied but its answer is lost.
+/// The most warnings of a response. HTTP clients refuse more than 100 header fields (hyper's
+/// default), after the write was applied.
 const MAX_WARNINGS: usize = 64;
-/// The most characters of one warning, as kube-apiserver's (`truncateItemRunes` in
+/// The longest warning in characters, as in kube-apiserver (`truncateItemRunes` in
 /// pkg/endpoints/filters/warning.go).
 const MAX_WARNING: usize = 256;
 
@@ -22,7 +22,7 @@ pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -
 /// Adds a `Warning` header.
 pub(crate) fn warn(response: &mut Response<Body>, warning: &str) {
     let warning: String = warning.chars().take(MAX_WARNING).collect();
-    // A member's name may hold what a header may not.
+    // A member's name may contain characters that a header cannot.
     if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
         response.headers_mut().append(header::WARNING, value);
     }

@@ -1,4 +1,4 @@
-//! `metav1.Status`: what the server says when it does not answer with an object.
+//! `metav1.Status`: errors, and the success of a delete.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,9 @@ use k8s_value::json_text::READABLE_DEPTH;
 
 pub(crate) use k8s_value::{FieldError, FieldErrors};
 
-/// A failure, as the API says it.
+mod invalid;
+
+/// An error of the API.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Status {
     code: u16,
@@ -23,12 +25,12 @@ pub(crate) struct Status {
     more: Option<Box<More>>,
 }
 
-/// What few answers have.
+/// Rare parts of an error.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct More {
-    /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
+    /// `metadata.continue` of an expired list: a token for the newest revision.
     continuation: Option<String>,
-    /// What had to be warned of before.
+    /// Warnings of the request before the error.
     warnings: Vec<String>,
 }
 
@@ -53,7 +55,7 @@ impl Status {
         details
     }
 
-    /// What is wrong, in words.
+    /// The message.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -92,7 +94,7 @@ impl Status {
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
-    /// An apply that would change fields of other managers.
+    /// An apply to fields of other managers.
     pub(crate) fn apply_conflict(message: String, causes: Value) -> Self {
         let mut status = Self::new(409, "Conflict", message);
         status.details = Some(json!({ "causes": causes }));
@@ -104,8 +106,8 @@ impl Status {
         Self::new(403, "Forbidden", message).about(kind, name)
     }
 
-    /// What an authorizer refuses: `NewForbidden` of apimachinery, about a resource that need not
-    /// exist, or about a path (then all three are empty).
+    /// An authorizer refuses the request: `NewForbidden` of apimachinery. Not only for served
+    /// resources; for a path, all three are empty.
     pub(crate) fn refused(group: &str, resource: &str, name: &str, why: &str) -> Self {
         let dot = if group.is_empty() { "" } else { "." };
         let message = match (resource, name) {
@@ -122,7 +124,7 @@ impl Status {
         status
     }
 
-    /// What an admission hook refuses, by its own code and reason.
+    /// An admission hook refuses the request, with its own code and reason.
     pub(crate) fn denied(code: u16, reason: String, message: String) -> Self {
         Self::new(code, reason, message)
     }
@@ -135,7 +137,7 @@ impl Status {
         status
     }
 
-    /// A create in a namespace that is being deleted.
+    /// A create in a terminating namespace.
     pub(crate) fn namespace_terminating(kind: &Kind, name: &str, namespace: &str) -> Self {
         let why = format!(
             "unable to create new content in namespace {namespace} because it is being terminated"
@@ -151,13 +153,13 @@ impl Status {
         status
     }
 
-    /// The same, of an object that is still being deleted.
+    /// The error of a create while the old object is still being deleted.
     pub(crate) fn and_is_being_deleted(mut self) -> Self {
         self.message = format!("object is being deleted: {}", self.message);
         self
     }
 
-    /// A create of a name that was made up, or could have been.
+    /// The error of a create with `generateName`: no free name was found.
     pub(crate) fn no_unique_name(mut self) -> Self {
         self.message.push_str(", the server was not able to generate a unique name for the object");
         if let Some(details) = &mut self.details {
@@ -167,56 +169,7 @@ impl Status {
         self
     }
 
-    /// An object of a custom kind that says that it is of another one, or of another version.
-    /// `more`: what else is wrong with it.
-    pub(crate) fn of_other_kind(
-        kind: &Kind,
-        (other_kind, other_version): (Option<&str>, Option<&str>),
-        name: &str,
-        more: FieldErrors,
-    ) -> Self {
-        let version = kind.api_version();
-        let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
-        let mut causes = FieldErrors::default();
-        for (field, said, own) in said {
-            if let Some(said) = said {
-                causes.push(FieldError::invalid(field, said, &format!("must be {own}")));
-            }
-        }
-        causes.append(more);
-        Self::invalid_of(kind, (other_kind, other_version), name, &causes)
-    }
-
-    /// A custom object that says to be of another kind or version is refused in that one's name.
-    pub(crate) fn invalid_of(
-        kind: &Kind,
-        (other_kind, other_version): (Option<&str>, Option<&str>),
-        name: &str,
-        causes: &FieldErrors,
-    ) -> Self {
-        let group = match other_version {
-            Some(version) => version.split_once('/').map_or("", |(group, _)| group),
-            None => kind.group(),
-        };
-        let (of, dot) =
-            (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
-        let what = FieldError::message_of(causes.as_slice());
-        let mut status =
-            Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
-        let members = [("name", name), ("group", group), ("kind", of)];
-        let members = members.into_iter().filter(|(_, value)| !value.is_empty());
-        let mut details: serde_json::Map<_, _> =
-            members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect();
-        details.insert(
-            "causes".to_owned(),
-            causes.as_slice().iter().map(FieldError::to_cause).collect(),
-        );
-        status.details = Some(details.into());
-        status
-    }
-
-    /// A delete whose precondition does not hold: the real server names the kind there, not the
-    /// resource.
+    /// A precondition of a delete does not hold. Upstream names the kind here, not the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
         let qualified = kind.qualified_kind();
         let message = format!("Operation cannot be fulfilled on {qualified} \"{name}\": {why}");
@@ -225,79 +178,18 @@ impl Status {
         status
     }
 
-    /// An update without a version, of a kind that wants one: the real server names the resource
-    /// there, not the kind.
-    pub(crate) fn version_required(kind: &Kind, name: &str) -> Self {
-        let why = "Invalid value: 0: must be specified for an update";
-        let field = "metadata.resourceVersion";
-        let message = format!("{} \"{name}\" is invalid: {field}: {why}", kind.qualified_plural());
-        let mut status = Self::new(422, "Invalid", message).about(kind, name);
-        if let Some(details) = &mut status.details {
-            details["causes"] =
-                json!([{ "reason": "FieldValueInvalid", "message": why, "field": field }]);
-        }
-        status
-    }
-
-    /// A patch whose result cannot be decoded.
-    pub(crate) fn invalid_patch(why: &str) -> Self {
-        let message = format!("the result of the patch cannot be decoded: {why}");
-        let mut status = Self::new(422, "Invalid", message);
-        status.details = Some(json!({
-            "causes": [{ "reason": "FieldValueInvalid", "message": why, "field": "patch" }],
-        }));
-        status
-    }
-
-    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &FieldErrors) -> Self {
-        let what = FieldError::message_of(causes.as_slice());
-        let message = format!("{} {name:?} is invalid: {what}", kind.qualified_kind());
-        let mut details = Self::details(kind.group_of_rules(), kind.kind(), name);
-        details["causes"] = causes.as_slice().iter().map(FieldError::to_cause).collect();
-        let mut status = Self::new(422, "Invalid", message);
-        status.details = Some(details);
-        status
-    }
-
-    /// A review that is invalid: the real server names no kind there.
-    pub(crate) fn invalid_review(group: &str, causes: &FieldErrors) -> Self {
-        let what = FieldError::message_of(causes.as_slice());
-        let mut status = Self::new(422, "Invalid", format!(".{group} \"\" is invalid: {what}"));
-        let causes: Vec<_> = causes.as_slice().iter().map(FieldError::to_cause).collect();
-        status.details = Some(json!({ "group": group, "causes": causes }));
-        status
-    }
-
-    /// Options of a list, watch or delete that contradict each other.
-    pub(crate) fn invalid_options(options: &str, cause: &FieldError) -> Self {
-        Self::contradictory_options(options, std::slice::from_ref(cause))
-    }
-
-    /// As `invalid_options`, with everything that is wrong.
-    pub(crate) fn contradictory_options(options: &str, causes: &[FieldError]) -> Self {
-        let what = FieldError::message_of(causes);
-        let mut status =
-            Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
-        status.details = Some(json!({
-            "group": "meta.k8s.io",
-            "kind": options,
-            "causes": causes.iter().map(FieldError::to_cause).collect::<Vec<_>>(),
-        }));
-        status
-    }
-
-    /// A patch that is well formed and cannot be applied to this object.
+    /// A well-formed patch that cannot be applied to this object.
     pub(crate) fn unprocessable() -> Self {
         let message = "the server rejected our request due to an error in our request";
         Self { details: Some(json!({})), ..Self::new(422, "Invalid", message) }
     }
 
-    /// The real server panics over this, and answers so.
+    /// Upstream panics, and returns this.
     pub(crate) fn panicked() -> Self {
         Self::internal("This request caused apiserver to panic. Look in the logs for details.")
     }
 
-    /// One that crosses a bound of this server: the same, and why.
+    /// A limit of this server, as `unprocessable` with the reason.
     pub(crate) fn out_of_bounds(why: &str) -> Self {
         let causes =
             json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
@@ -318,7 +210,7 @@ impl Status {
         status
     }
 
-    /// A verb that a custom kind does not have.
+    /// A verb that custom kinds do not support.
     pub(crate) fn not_supported(kind: &Kind, verb: &str) -> Self {
         let kind_name = kind.qualified_plural();
         let message = format!("{verb} is not supported on resources of kind {kind_name:?}");
@@ -330,8 +222,7 @@ impl Status {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful),
-    /// before anybody else looks.
+    /// As `not_acceptable`, by go-restful for built-in kinds, before other checks.
     pub(crate) fn no_representation(available: &str) -> Self {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
         let mut status = Self::new(406, "NotAcceptable", message);
@@ -339,7 +230,7 @@ impl Status {
         status
     }
 
-    /// As `unsupported_media_type`, said by what finds the way to Kubernetes' own kinds.
+    /// As `unsupported_media_type`, by go-restful for built-in kinds.
     pub(crate) fn no_consumer() -> Self {
         let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
         status.details = Some(json!({}));
@@ -353,7 +244,7 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// A type of body that the server would know if it were switched on.
+    /// A media type that upstream supports behind a feature gate that is off.
     pub(crate) fn media_type_is_off() -> Self {
         let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
         status.details = Some(json!({}));
@@ -368,7 +259,7 @@ impl Status {
         )
     }
 
-    /// What the real server answers for errors it has no reason for.
+    /// Upstream's response to an error without a reason.
     pub(crate) fn unknown(why: impl Into<String>) -> Self {
         Self::new(500, "", why)
     }
@@ -379,24 +270,24 @@ impl Status {
         status
     }
 
-    /// What this server does not implement, though the real one does: said aloud, never ignored.
+    /// A feature of upstream that this server lacks.
     pub(crate) fn not_implemented(what: &str) -> Self {
         Self::new(501, "NotImplemented", format!("embedded-apiserver does not implement {what}"))
     }
 
-    /// More levels than can be read.
+    /// JSON or YAML beyond the readable depth.
     pub(crate) fn too_deep() -> Self {
         Self::not_implemented(&format!(
             "JSON or YAML that is nested deeper than {READABLE_DEPTH} levels"
         ))
     }
 
-    /// A watch from, or a list at, a revision whose history is gone.
+    /// A watch or a list at a compacted revision.
     pub(crate) fn expired(why: impl Into<String>) -> Self {
         Self::new(410, "Expired", why)
     }
 
-    /// A page of a list that is too old, with a token that goes on inconsistently.
+    /// An expired page of a list, with a token for an inconsistent continuation.
     pub(crate) fn expired_continue(continuation: String) -> Self {
         let mut status = Self::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new \
@@ -409,7 +300,7 @@ impl Status {
         status
     }
 
-    /// A read that asks for a revision that has not been written yet.
+    /// A read at a revision in the future.
     pub(crate) fn revision_too_large(asked: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
         let mut status = Self::new(504, "Timeout", message);
@@ -456,7 +347,7 @@ impl Status {
         crate::api::response::with_warnings(response, &warnings)
     }
 
-    /// Warns of this first, as an answer that is no error would.
+    /// Adds warnings before those of the error.
     pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
         if !warnings.is_empty() {
             self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
@@ -465,7 +356,7 @@ impl Status {
     }
 }
 
-/// The Status that says that a delete succeeded.
+/// The Status of a successful delete.
 pub(crate) fn deleted(kind: &Kind, name: &str, uid: &str) -> Value {
     let mut details = json!({ "name": name, "kind": kind.plural(), "uid": uid });
     if !kind.group().is_empty() {

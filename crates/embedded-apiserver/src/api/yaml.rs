@@ -1,5 +1,4 @@
-//! YAML in and out: every document becomes JSON text before anything else sees it, and JSON becomes
-//! YAML on its way out.
+//! Converts YAML to JSON text, and JSON to YAML.
 
 use std::fmt;
 use std::thread;
@@ -13,11 +12,11 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 use k8s_value::go_json;
 use k8s_value::json_text::READABLE_DEPTH;
 
-/// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization:
-/// more than a worker's stack has for a document of that depth.
+/// The parser is recursive and takes 26 KiB a level without optimization. That exceeds a
+/// worker's stack.
 const STACK: usize = 16 << 20;
 
-/// Runs what goes as deep as the document, where there is room for it.
+/// Runs the recursive parser on a large enough stack.
 fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
     thread::scope(|scope| {
         let room = thread::Builder::new()
@@ -29,8 +28,7 @@ fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, St
     })
 }
 
-/// The first document as JSON text; a member that comes twice is there twice. A document without
-/// anything is `null`.
+/// Converts the first document. Keeps duplicate members. An empty document is `null`.
 pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     deep(|| {
         let mut reader = yaml;
@@ -47,13 +45,12 @@ pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     })
 }
 
-/// Whether a document is refused for more levels than can be read here, of which the real server
-/// reads more.
+/// Whether the error is the depth limit of this server. Upstream reads more levels.
 pub(crate) fn is_too_deep(why: &str) -> bool {
     why.starts_with("budget breached: Depth") || why.starts_with("recursion limit exceeded")
 }
 
-/// The first member that comes twice in one object, and the line it comes again in.
+/// The first duplicate member, and the line of the duplicate.
 pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
     let text = std::str::from_utf8(yaml).ok()?;
     let found = deep(|| {
@@ -72,7 +69,7 @@ pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
     found.ok().flatten()
 }
 
-/// All documents that hold anything, as JSON text.
+/// Converts all documents that are not empty.
 pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
     let documents: Vec<Json> = deep(|| {
         serde_saphyr::from_multiple_with_options(yaml, options(DuplicateKeyPolicy::PassThrough))
@@ -81,7 +78,7 @@ pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
     Ok(documents.into_iter().map(|Json(text)| text).filter(|text| text != b"null").collect())
 }
 
-/// A value as a YAML document, members in order of their names.
+/// Converts a value to a YAML document. Members are sorted by name.
 pub(crate) fn from_json(value: &Value) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { compact_list_indent: true };
     deep(|| serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string()))
@@ -95,7 +92,7 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     }
 }
 
-/// JSON text, written while YAML is read.
+/// JSON text that is written while YAML is parsed.
 struct Json(Vec<u8>);
 
 impl<'de> Deserialize<'de> for Json {
@@ -106,7 +103,7 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Writes a value to the end of a text.
+/// Appends a value to a text.
 struct Into<'a>(&'a mut Vec<u8>);
 
 impl Into<'_> {
@@ -158,7 +155,7 @@ impl<'de> Visitor<'de> for Into<'_> {
         if !value.is_finite() {
             return Err(E::custom(format_args!("{value} is no number that JSON has")));
         }
-        // Go writes a whole one without a fraction, and reads it as a whole number.
+        // Go writes and reads a whole float as an integer.
         self.write(go_json::stored_float(value)).map_err(E::custom)
     }
 
@@ -201,7 +198,7 @@ impl<'de> Visitor<'de> for Into<'_> {
     }
 }
 
-/// The name of a member: numbers and booleans are taken as their text, as sigs.k8s.io/yaml does.
+/// The name of a member. As in sigs.k8s.io/yaml, numbers and booleans become text.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

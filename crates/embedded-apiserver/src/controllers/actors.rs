@@ -1,5 +1,5 @@
-//! The server's own actors: started by the first request from outside, stopped with the last
-//! handle. [`kinds`] tells those that deal with every kind which kinds there are.
+//! The lifetime of the server's controllers: the first external request starts them, the last
+//! handle stops them. [`kinds`] follows the served kinds.
 
 pub(crate) mod backoff;
 pub(crate) mod kinds;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// Which actors are wanted.
+/// The enabled controllers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
     pub(crate) garbage_collector: bool,
@@ -26,7 +26,7 @@ enum Actor {
     NamespaceLifecycle,
 }
 
-/// The actors that are wanted, each with its task if it runs.
+/// The enabled controllers, each with its task if it runs.
 #[derive(Debug)]
 pub(crate) struct Actors(Mutex<Vec<(Actor, Option<JoinHandle<()>>)>>);
 
@@ -40,9 +40,8 @@ impl Actors {
         Self(Mutex::new(wanted.collect()))
     }
 
-    /// Starts what is wanted and does not run: at the first request, and again if the runtime it
-    /// ran on is gone. Without a tokio context nothing is started; kube's clients need one
-    /// anyway.
+    /// Starts the controllers that do not run: at the first request, and again after their runtime
+    /// has ended. Does nothing outside of a tokio runtime; kube's clients need one anyway.
     pub(crate) fn start(&self, api: &Arc<ApiState>, client: impl Fn(&str) -> Client) {
         for (actor, task) in self.0.lock().iter_mut() {
             if task.as_ref().is_some_and(|task| !task.is_finished()) {

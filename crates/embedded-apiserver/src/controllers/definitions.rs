@@ -1,7 +1,8 @@
-//! Settling: after a write to a definition, what Kubernetes' controllers would do about it is done
-//! at once: names are accepted or not, kinds are served or withdrawn, the objects of a deleted
-//! definition are deleted. Each step is one write under the store's lock, and looks at what is
-//! there: it does not matter who begins it, or how often.
+//! The controllers of CustomResourceDefinitions, which run at once after each write to one. They
+//! accept names, serve or withdraw kinds, and delete the objects of a deleted definition.
+//!
+//! A step is one write under the store's lock, based on the stored state. Concurrent and repeated
+//! steps are harmless.
 
 mod put;
 
@@ -29,26 +30,26 @@ use crate::strategy::resource::ServedResource;
 
 pub(crate) use put::register;
 
-/// What a step found.
+/// The result of a step.
 enum Step {
-    /// There is nothing to do.
+    /// The definition is reconciled.
     Done,
-    /// Something was written, or may be written next.
+    /// The step wrote, or the next one may.
     Again,
-    /// Its objects must go first.
+    /// The objects of this kind must be deleted first.
     Clean(Arc<ServedResource>),
 }
 
-/// A step, and what it ended: dropped when no lock is held, for it wakes watches.
+/// A step and the registration that it ended. Drop it without any lock: it wakes watches.
 struct Stepped {
     step: Step,
     ended: Option<Ended>,
-    /// Other definitions of the group may get the names that this one wanted.
+    /// The names of the definition changed, so others of the group may now be accepted.
     names_changed: bool,
 }
 
-/// Settles a definition, and those beside it that its names concern.
-pub(crate) fn settle(api: &ApiState, name: &str) {
+/// Reconciles a definition, and those of its group when its names change.
+pub(crate) fn reconcile_crd(api: &ApiState, name: &str) {
     let mut waiting = BTreeSet::from([name.to_owned()]);
     while let Some(name) = waiting.pop_first() {
         let mut cleaned = false;
@@ -71,14 +72,14 @@ pub(crate) fn settle(api: &ApiState, name: &str) {
     }
 }
 
-/// Settles every definition.
-pub(crate) fn settle_all(api: &ApiState) {
+/// Reconciles every definition.
+pub(crate) fn reconcile_all(api: &ApiState) {
     let place = Place { table: TABLE, namespace: None, from: None };
     let snapshot = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     let served = api.registry.read().definitions();
     let names: BTreeSet<String> =
         snapshot.iter().map(|stored| stored.key.name().to_owned()).chain(served).collect();
-    names.iter().for_each(|name| settle(api, name));
+    names.iter().for_each(|name| reconcile_crd(api, name));
 }
 
 /// The other definitions of the group.
@@ -92,32 +93,32 @@ fn beside(api: &ApiState, name: &str) -> Vec<String> {
     of_group.map(str::to_owned).collect()
 }
 
-/// Settles the definition of a kind if it waits for its last object to go.
-pub(crate) fn settle_of(api: &ApiState, kind: &ServedResource) {
+/// Reconciles the definition of a kind, if it waits for the delete of its last object.
+pub(crate) fn reconcile_crd_of(api: &ApiState, kind: &ServedResource) {
     if kind.is_built_in() || kind.definition().is_none() {
         return;
     }
     let now = api.registry.read().find(kind.group(), kind.version(), kind.plural());
     if now.is_some_and(|now| now.definition().is_some_and(|served| served.terminating)) {
-        settle(api, &crd::name_of(kind));
+        reconcile_crd(api, &crd::name_of(kind));
     }
 }
 
-/// After a request that may have written: what definitions then want done.
+/// Reconciles the definitions that a request may have affected.
 pub(crate) fn written(api: &ApiState, target: &Target, request: &Request<Bytes>) {
     let kind = &target.kind;
     if *kind.storage != *TABLE {
-        return settle_of(api, kind);
+        return reconcile_crd_of(api, kind);
     }
     match &target.name {
-        Some(name) => settle(api, name),
+        Some(name) => reconcile_crd(api, name),
         None if request.method() == http::Method::POST => {
             let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
             if let Some(name) = body.pointer("/metadata/name").and_then(Value::as_str) {
-                settle(api, name);
+                reconcile_crd(api, name);
             }
         }
-        None => settle_all(api),
+        None => reconcile_all(api),
     }
 }
 
@@ -170,7 +171,7 @@ fn step(api: &ApiState, state: &mut State, name: &str, now: Timestamp, cleaned: 
     Stepped { step: Step::Done, ended, names_changed: false }
 }
 
-/// All definitions of a group: their names end in it.
+/// All definitions of a group. Their names end in it.
 fn of_group(state: &State, group: &str) -> Vec<Object> {
     let place = Place { table: TABLE, namespace: None, from: None };
     let is_of =
@@ -201,7 +202,7 @@ fn write(
     state.put(&kind.storage, Arc::new(stored));
 }
 
-/// Serves the kinds as the definition has them now, or withdraws them.
+/// Serves or withdraws the kinds of the definition.
 fn serve(api: &ApiState, state: &State, name: &str) -> Option<Ended> {
     let stored = state.get(TABLE, &Key::new("", name))?;
     let object = stored.object();

@@ -1,14 +1,18 @@
-//! The garbage collector: an actor on the public API that deletes what no owner is left for.
+//! The garbage collector: deletes objects whose owners are gone, through the public API.
 //!
-//! Stands in for kube-controller-manager's `garbage-collector-controller` (kubernetes/kubernetes,
-//! pkg/controller/garbagecollector): deletes dependents in the background, holds an owner that is
-//! deleted in the foreground until those that block it are gone, takes owners out of orphans. As
-//! there, an owner is looked up in the namespace of its dependent, before anything is deleted it is
-//! asked for once more, Events are left alone, and an Event tells of a reference into another
-//! namespace. What it leaves out: one that tells the same again is not counted in the first.
+//! Replaces kube-controller-manager's `garbage-collector-controller` (kubernetes/kubernetes,
+//! pkg/controller/garbagecollector):
 //!
-//! [`graph`] holds what the watches say, [`decide`] what is to be done about one object, [`report`]
-//! what users are told, all without I/O; [`run`](mod@run) is the loop.
+//! - It deletes dependents in the background.
+//! - It holds an owner in foreground deletion until no dependent blocks it.
+//! - It removes an orphaning owner from its dependents.
+//! - It looks for an owner in the namespace of the dependent.
+//! - It reads an object again before it deletes it.
+//! - It ignores Events.
+//! - It records an Event for a reference into another namespace, but does not aggregate them.
+//!
+//! [`graph`] holds the watched objects, [`decide`] the decisions, [`report`] the Events, all
+//! without I/O. [`run`](mod@run) is the loop.
 
 mod decide;
 mod graph;
@@ -17,5 +21,5 @@ mod run;
 
 pub(crate) use run::run;
 
-/// In whose name the collector asks; a user of the server's own, which faults meet only by name.
+/// Its user. A fault applies to it only if the fault names it.
 pub(crate) const USER: &str = "system:embedded:garbage-collector";

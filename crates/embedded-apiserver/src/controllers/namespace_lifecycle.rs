@@ -1,18 +1,17 @@
-//! The namespace lifecycle: an actor on the public API that empties a namespace that is being
-//! deleted, and lets it go.
+//! The namespace lifecycle: empties and finalizes terminating namespaces, through the public API.
 //!
-//! Stands in for kube-controller-manager's `namespace-controller` (kubernetes/kubernetes,
-//! pkg/controller/namespace): pods first, then everything else, by kind; what is left and what
-//! holds it is said in the namespace's conditions; an empty namespace loses the finalizer
-//! `kubernetes`. Unlike there nothing waits five seconds before it begins, and no timer looks
-//! again: a watch of what is left says when.
+//! Replaces kube-controller-manager's `namespace-controller` (kubernetes/kubernetes,
+//! pkg/controller/namespace). It deletes pods first, then all other kinds. It reports remaining
+//! objects and their finalizers as conditions. It removes the finalizer `kubernetes` from an empty
+//! namespace. Unlike upstream, it does not wait five seconds at the start; a watch of the remaining
+//! objects replaces the resync timer.
 //!
-//! [`conditions`] says what a namespace's status should be; [`run`](mod@run) is the loop.
+//! [`conditions`] computes the status, [`run`](mod@run) is the loop.
 
 mod conditions;
 mod run;
 
 pub(crate) use run::run;
 
-/// In whose name it asks; a user of the server's own, which faults meet only by name.
+/// Its user. A fault applies to it only if the fault names it.
 pub(crate) const USER: &str = "system:embedded:namespace-lifecycle";

@@ -1,6 +1,5 @@
-//! What the server says about itself: groups, versions, resources, health. Here is which path is
-//! answered by what; [`resources`] says what of a kind is served, [`aggregated`] says all of it at
-//! once, [`health`] that it is well.
+//! Discovery: groups, versions, resources, health. This file maps paths to responses, [`resources`]
+//! lists a kind's resources, [`aggregated`] lists all, [`health`] reports health.
 
 mod aggregated;
 mod health;
@@ -30,7 +29,7 @@ pub(crate) fn answer(
     match route {
         Route::NoSuchResource => return Err(Status::no_such_resource()),
         Route::NotImplemented(what) => return Err(Status::not_implemented(what)),
-        // Whatever the method: on the real server these are no resources.
+        // For any method: upstream does not serve them as resources.
         Route::Health { endpoint, check } => return Ok(health::answer(endpoint, check)),
         Route::OpenApiV2 => return document::version_2(request.headers()),
         Route::OpenApiIndex => return Ok(openapi.index(&registry.read())),
@@ -84,7 +83,7 @@ pub(crate) fn answer(
     Ok(json_response(StatusCode::OK, json.to_string()))
 }
 
-/// The answer about a group, or a version of one, that is not served, whatever the method.
+/// The response to a group or version that is not served, for any method.
 fn missing(route: &Route, registry: &Registry) -> Option<Result<Response<Body>, Status>> {
     let (group, version) = match route {
         Route::Group(group) => (group, None),
@@ -104,7 +103,7 @@ fn missing(route: &Route, registry: &Registry) -> Option<Result<Response<Body>, 
     Some(Ok(text(StatusCode::NOT_FOUND, health::NOT_FOUND)))
 }
 
-/// The parts of the real server that answer these paths do not look at the method.
+/// Upstream's handlers of these paths ignore the method.
 fn is_answered_to_any_method(route: &Route, registry: &Registry) -> bool {
     match route {
         Route::Root | Route::Groups => true,
@@ -114,7 +113,7 @@ fn is_answered_to_any_method(route: &Route, registry: &Registry) -> bool {
     }
 }
 
-/// The version of Kubernetes whose behaviour was looked at; `+embedded` says that this is not it.
+/// The implemented version of Kubernetes. `+embedded` marks this server.
 fn version() -> Value {
     json!({
         "major": "1",
@@ -133,7 +132,7 @@ fn version() -> Value {
     })
 }
 
-/// All paths that lead somewhere, but for those of objects.
+/// All paths except those of objects.
 fn paths(registry: &Registry) -> Vec<String> {
     let mut paths: Vec<String> =
         ["/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"]
@@ -178,7 +177,7 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Value {
         "groupVersion": api_version(group, version),
         "resources": kinds.flat_map(|kind| resources::listed(kind)).collect::<Vec<_>>(),
     });
-    // The core group's list is older than the rule that every answer says its version.
+    // The core group's list has no apiVersion: it is older than that convention.
     if !group.is_empty() {
         list["apiVersion"] = "v1".into();
     }

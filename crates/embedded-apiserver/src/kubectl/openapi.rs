@@ -1,4 +1,4 @@
-//! OpenAPI v3 documents, as kubectl reads them.
+//! OpenAPI v3 documents for kubectl.
 
 mod custom;
 pub(crate) mod document;

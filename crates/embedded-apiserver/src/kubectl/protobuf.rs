@@ -1,6 +1,5 @@
-//! Bodies in protobuf, which Go's clients send for built-in kinds unless they are told otherwise:
-//! read into the JSON that stands for them. Answers are JSON, which every client names as its
-//! second choice.
+//! Converts protobuf bodies to JSON. Go clients send protobuf for built-in kinds by default.
+//! Responses are JSON, which every client accepts as its second choice.
 
 #[cfg(test)]
 mod tests;
@@ -19,15 +18,13 @@ use crate::kubectl::protobuf::wire::{Malformed, Payload, fields};
 use crate::strategy::resource::ServedResource;
 use k8s_value::time::{Precision, since_1970};
 
-/// The media type of Kubernetes' envelope around a message.
+/// The prefix of Kubernetes' envelope.
 const MAGIC: &[u8] = b"k8s\0";
-/// Messages within messages, of which schemas may have any number: no more than JSON may have
-/// levels.
+/// The deepest nesting of messages: that of JSON. Schemas are recursive.
 const MAX_DEPTH: usize = 120;
 const TOO_DEEP: &str = "the messages are nested too deeply";
 
-/// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form.
-/// Custom kinds are not, on the real server either.
+/// Converts a protobuf body of the `kind` to JSON. As upstream, custom kinds have no protobuf form.
 pub(crate) fn into_json(
     request: Request<Bytes>,
     kind: &ServedResource,
@@ -47,7 +44,7 @@ pub(crate) fn into_json(
     Ok(Request::from_parts(parts, Bytes::from(json.to_string())))
 }
 
-/// Reads `runtime.Unknown`: what kind of object it is, and the object's message.
+/// Decodes `runtime.Unknown`: the type of the object, and its message.
 fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
     let Some(envelope) = body.strip_prefix(MAGIC) else {
         let why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
@@ -69,7 +66,7 @@ fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
             _ => {}
         }
     }
-    // Options of a delete are of every group.
+    // Every group has DeleteOptions.
     let known = if kind == "DeleteOptions" { "v1" } else { version.as_str() };
     let Some(message) = TYPES.kind(known, &kind) else {
         return Err(Malformed(format!("no kind {kind:?} is registered for version {version:?}")));
@@ -81,20 +78,20 @@ fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
     Ok(Value::Object(object))
 }
 
-/// Reads a message into the members of an object.
+/// Decodes a message into the members of an object.
 fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
     let too_deep = || Malformed(TOO_DEEP.to_owned());
     let deeper = deeper.checked_sub(1).ok_or_else(too_deep)?;
     for field in fields(bytes) {
         let (number, payload) = field?;
-        // As Go's decoders: what a later version added is passed over.
+        // As in Go, unknown fields are ignored.
         let Some(field) = TYPES.field(message, number) else { continue };
         match field.presence {
             Presence::List | Presence::NullList => {
                 let items = object.entry(&*field.name).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(items) = items else { continue };
                 match (field.of, payload) {
-                    // Numbers may come packed.
+                    // Numbers may be packed.
                     (Type::Int32 | Type::Int64, Payload::Bytes(packed)) => {
                         let mut rest = packed;
                         while !rest.is_empty() {
@@ -118,7 +115,7 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
                         read(deeper, message, bytes, object)?;
                         continue;
                     }
-                    // A message that comes in parts is the sum of them.
+                    // A message in parts is merged.
                     (Type::Message(message), Payload::Bytes(bytes)) => {
                         let mut inner = match object.remove(&*field.name) {
                             Some(Value::Object(inner)) => inner,
@@ -127,7 +124,7 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
                         read(deeper, message, bytes, &mut inner)?;
                         Value::Object(inner)
                     }
-                    // Of anything else the last one counts.
+                    // Otherwise the last value wins.
                     _ => value(deeper, field, payload)?,
                 };
                 if matches!(presence, Presence::Pointer | Presence::NullPointer)
@@ -143,8 +140,8 @@ fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Res
     Ok(())
 }
 
-/// Go writes a field that is no pointer even when nobody set it: such a value does not count as
-/// sent. An object that is no pointer cannot be told from an empty one in any case.
+/// Go writes a field that is no pointer even if it is unset. Its zero value counts as unset. An
+/// embedded object cannot be distinguished from an empty one.
 fn is_zero(presence: Presence, value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -157,7 +154,7 @@ fn is_zero(presence: Presence, value: &Value) -> bool {
     }
 }
 
-/// An entry of a map is a message of key and value; either may be left out when it is zero.
+/// An entry of a map: a message of key and value. A zero one may be omitted.
 fn entry(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
     let Payload::Bytes(bytes) = payload else { return Err(mismatch(field)) };
     let (mut key, mut found) = (String::new(), None);
@@ -188,19 +185,19 @@ fn value(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
         (Type::MicroTime, Payload::Bytes(bytes)) => {
             time(bytes, Precision::Micros).map_err(|()| mismatch(field))
         }
-        // A message with one field, which is the text.
+        // A message with one field, the text.
         (Type::Quantity, Payload::Bytes(bytes)) => {
             let text = first_bytes(bytes)?.map(lossy).unwrap_or_default();
             Ok(if text.is_empty() { "0".into() } else { text.into() })
         }
-        // A message with one field, which is JSON.
+        // A message with one field, JSON.
         (Type::Json, Payload::Bytes(bytes)) => match first_bytes(bytes)? {
             Some(json) if !json.is_empty() => serde_json::from_slice(json)
                 .map_err(|error| Malformed(format!("{}: {error}", field.name))),
             _ => Ok(Value::Null),
         },
         (Type::IntOrString, Payload::Bytes(bytes)) => int_or_string(bytes),
-        // A message with one field, which is a list of texts.
+        // A message with one field, a list of texts.
         (Type::Strings, Payload::Bytes(bytes)) => {
             let mut items = Vec::new();
             for field in fields(bytes) {
@@ -226,8 +223,8 @@ fn whole(deeper: usize, message: usize, bytes: &[u8]) -> Result<Value, Malformed
     Ok(Value::Object(object))
 }
 
-/// A message with a field for the schema and one for what is simpler; nothing if a field is not of
-/// its type.
+/// A message with a field for the schema and one for the simpler value. `None` if a field has the
+/// wrong type.
 fn schema_or(
     deeper: usize,
     simpler: Simpler,
@@ -262,7 +259,7 @@ fn schema_or(
     }))
 }
 
-/// What is on the wire for a value of zero.
+/// The wire form of a zero value.
 const fn zero(of: Type) -> Payload<'static> {
     match of {
         Type::Bool | Type::Int32 | Type::Int64 => Payload::Varint(0),
@@ -275,8 +272,7 @@ fn mismatch(field: &Field) -> Malformed {
     Malformed(format!("proto: wrong wireType or value for field {}", field.name))
 }
 
-/// A varint holds the two's complement of 64 bits, whatever the field's size; Go keeps as many as
-/// the field has.
+/// A varint is 64 bits in two's complement. As in Go, it is truncated to the field's size.
 fn integer(of: Type, number: u64) -> Value {
     let [a, b, c, d, ..] = number.to_le_bytes();
     Value::Number(match of {
@@ -299,7 +295,7 @@ fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, Malformed> {
     Ok(found)
 }
 
-/// Seconds and nanoseconds; a message without fields is no time at all.
+/// Seconds and nanoseconds. A message without fields is an absent time.
 fn time(message: &[u8], precision: Precision) -> Result<Value, ()> {
     let (mut seconds, mut nanos, mut any) = (0, 0, false);
     for field in fields(message) {

@@ -1,5 +1,4 @@
-//! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that
-//! prefer that.
+//! Tables for kubectl: converts a JSON response to rows of cells.
 
 mod printed;
 #[cfg(test)]
@@ -20,13 +19,13 @@ use crate::api::status::Status;
 use crate::strategy::columns::{self, Column};
 use crate::strategy::resource::ServedResource;
 
-/// A client's wish for a table.
+/// The options of a table.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct TableOptions {
     include: Include,
 }
 
-/// What comes with each row.
+/// The object in each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Include {
     Nothing,
@@ -34,7 +33,7 @@ enum Include {
     Object,
 }
 
-impl Wish {
+impl TableOptions {
     pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Option<Self>, Status> {
         if !media::prefers_table(headers) {
             return Ok(None);
@@ -51,8 +50,8 @@ impl Wish {
         Ok(Some(Self { include }))
     }
 
-    /// The answer as a table; what holds no objects of the kind stays as it is.
-    pub(crate) fn grant(
+    /// Converts a response to a table. A response without objects of the kind stays as it is.
+    pub(crate) fn convert(
         self,
         kind: &Arc<ServedResource>,
         clock: &Clock,
@@ -73,7 +72,7 @@ impl Wish {
             });
             return Response::from_parts(parts, Body::stream(lines));
         }
-        // All its bytes are there.
+        // The body is complete.
         let Some(Some(Ok(bytes))) = body.into_stream().next().now_or_never() else {
             return Response::from_parts(parts, Body::empty());
         };
@@ -86,13 +85,13 @@ impl Wish {
     }
 }
 
-/// The metadata of a table of one object: its version, if it has one.
+/// The metadata of a table with one object: its resourceVersion.
 fn of_version(object: &Value) -> Value {
     let version = &object["metadata"]["resourceVersion"];
     if version.is_null() { json!({}) } else { json!({ "resourceVersion": version }) }
 }
 
-/// Whether a row ends the initial events of a watch: it is known by its object.
+/// Whether the row's object ends the initial events of a watch.
 fn ends_initial_events(object: &Value) -> bool {
     object["metadata"]["annotations"].get("k8s.io/initial-events-end").is_some()
 }
@@ -103,7 +102,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// An object or a list of the kind.
+    /// Converts an object or a list.
     fn answer(&self, mut answer: Value, now: Timestamp) -> Option<Value> {
         let said = answer["kind"].as_str()?;
         let objects = if said == self.kind.kind() {
@@ -120,7 +119,7 @@ impl Printer {
             Value::Null => of_version(objects.first()?),
             list => {
                 let mut metadata = list["metadata"].clone();
-                // A list of a custom kind has one, empty or not; a table has none that is empty.
+                // The metadata of a custom list has an empty `continue`; a table has not.
                 if let Value::Object(members) = &mut metadata {
                     members.retain(|name, value| name != "continue" || *value != "");
                 }
@@ -130,7 +129,7 @@ impl Printer {
         Some(self.table(objects, metadata, true, now))
     }
 
-    /// A line of a watch. The columns are told once.
+    /// Converts a watch event. Only the first one has the columns.
     fn event(&self, line: &[u8], first: bool, now: Timestamp) -> Option<Value> {
         let mut event: Value = serde_json::from_slice(line).ok()?;
         let object = event["object"].take();
@@ -156,7 +155,7 @@ impl Printer {
             Some(definition) => printed::definitions(definition),
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
-        // The way of printing that has nothing but names makes no list for none.
+        // The default printer has null instead of an empty list.
         let plain = std::ptr::eq(columns, columns::DEFAULT);
         let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
@@ -180,7 +179,7 @@ impl Printer {
         })
     }
 
-    /// The condition of the row of an object that has ended.
+    /// The condition of a completed object's row.
     fn ended(&self, object: &Value) -> Option<Value> {
         let (reason, message) = self.kind.strategy().row_condition(object)?;
         Some(json!({ "type": "Completed", "status": "True", "reason": reason, "message": message }))
@@ -195,7 +194,7 @@ impl Printer {
                 "metadata": object["metadata"].take(),
             }),
             Include::Object => {
-                // Items of lists do not say it.
+                // Items of lists have no apiVersion.
                 object["apiVersion"] = self.kind.api_version().into();
                 object["kind"] = self.kind.kind().into();
                 object

@@ -1,15 +1,15 @@
-//! How far a cache is behind: by time or by revisions.
+//! The lag of a cache, by time or by revisions.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The distance that is kept.
+/// The lag of a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lag {
-    /// So long after the write.
+    /// This long after the write.
     Time(Duration),
-    /// So many writes after the write.
+    /// This many writes after the write.
     Revisions(u64),
 }
 
@@ -19,18 +19,18 @@ impl Default for Lag {
     }
 }
 
-/// Whether something that was written may be known.
+/// When the cache may learn of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     Now,
     At(Instant),
-    /// Not before something else happens: another write, another lag.
+    /// After another write or another lag.
     Later,
 }
 
 impl Lag {
-    /// When the cache may know of what was written at `written`, as `revision`, while `newest` is
-    /// the newest one.
+    /// Returns when the cache may learn of the write at `written` with `revision`. `newest` is the
+    /// newest revision.
     pub(crate) fn due(self, written: Instant, revision: u64, newest: u64, now: Instant) -> Due {
         match self {
             Self::Time(lag) => match written.checked_add(lag) {

@@ -1,5 +1,4 @@
-//! The task that brings a cache on: it takes each write as soon as it is made, and passes it on
-//! when it is due.
+//! The task that feeds a cache: it takes each write at once and passes it on when it is due.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,24 +11,24 @@ use crate::rest::ApiState;
 use crate::store::state::Change;
 use crate::store::state::follow::Everything;
 
-/// Something that the cache does not know yet.
-struct News<T> {
+/// A write that the cache does not know yet.
+struct PendingWrite<T> {
     written: Instant,
     revision: u64,
     what: T,
 }
 
-type Changes = VecDeque<News<(Arc<str>, Change)>>;
+type Changes = VecDeque<PendingWrite<(Arc<str>, Change)>>;
 
-/// Changes one by one, perhaps after a leap.
+/// Changes, after an optional replacement of the whole state.
 #[derive(Default)]
 struct Stage {
-    /// All there is: what came before can no longer be told.
-    leap: Option<News<Everything>>,
+    /// The whole state, if the changes before are compacted.
+    leap: Option<PendingWrite<Everything>>,
     changes: Changes,
 }
 
-/// Follows until it is dropped.
+/// Runs until it is dropped.
 pub(crate) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
     let mut pump =
@@ -56,12 +55,12 @@ pub(crate) async fn run(from: Arc<ApiState>, to: Arc<ApiState>, mut lag: Followe
 struct Pump {
     from: Arc<ApiState>,
     to: Arc<ApiState>,
-    /// Everything up to this revision has been taken.
+    /// The revision up to which all writes were taken.
     read: u64,
-    /// What the cache learns next. It is never given up for what is newer: under steady writes
-    /// nothing would ever be due.
+    /// The writes that the cache learns next. Never replaced: otherwise nothing would be due under
+    /// steady writes.
     stage: Stage,
-    /// What comes then, after more changes than anybody keeps. Given up for what is newer.
+    /// The writes after them, if more are pending than the history keeps. Replaced by newer ones.
     next: Option<Stage>,
 }
 
@@ -76,23 +75,23 @@ impl Pump {
             let last = self.next.as_mut().unwrap_or(&mut self.stage);
             match changes {
                 Ok(changes) if last.changes.len().saturating_add(changes.len()) <= most => {
-                    let news = changes.into_iter().map(|(table, change)| News {
+                    let writes = changes.into_iter().map(|(table, change)| PendingWrite {
                         written: now,
                         revision: change.revision,
                         what: (table, change),
                     });
-                    last.changes.extend(news);
+                    last.changes.extend(writes);
                 }
-                // More than anybody keeps: a cache that far behind begins anew, too.
+                // More writes than the history keeps: the cache starts again from the whole state.
                 _ => {
-                    let leap = News { written: now, revision, what: state.everything() };
+                    let leap = PendingWrite { written: now, revision, what: state.everything() };
                     self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });
                 }
             }
         });
     }
 
-    /// Passes on what is due; answers when there is more.
+    /// Passes on the due writes. Returns when the next one is due.
     fn pass_on(&mut self, lag: Lag) -> Option<Instant> {
         let now = Instant::now();
         loop {
@@ -108,21 +107,21 @@ impl Pump {
         }
     }
 
-    /// Tells the cache the next news.
+    /// Passes the next write to the cache.
     fn tell(&mut self) {
         let Stage { leap, changes } = &mut self.stage;
-        if let Some(News { revision, what, .. }) = leap.take() {
+        if let Some(PendingWrite { revision, what, .. }) = leap.take() {
             self.to.store.write(|state| state.replace_with(what, revision));
-        } else if let Some(News { what: (table, change), .. }) = changes.pop_front() {
+        } else if let Some(PendingWrite { what: (table, change), .. }) = changes.pop_front() {
             self.to.store.write(|state| state.follow(&table, change));
         }
     }
 }
 
 impl Stage {
-    /// When the next news was written, and as which revision.
+    /// The time and the revision of the next write.
     fn first(&self) -> Option<(Instant, u64)> {
-        let leap = self.leap.as_ref().map(|news| (news.written, news.revision));
-        leap.or_else(|| self.changes.front().map(|news| (news.written, news.revision)))
+        let leap = self.leap.as_ref().map(|write| (write.written, write.revision));
+        leap.or_else(|| self.changes.front().map(|write| (write.written, write.revision)))
     }
 }

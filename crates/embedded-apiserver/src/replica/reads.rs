@@ -1,19 +1,19 @@
-//! Which requests are answered from the cache: `shouldDelegateList` and its neighbours of
-//! k8s.io/apiserver/pkg/storage/cacher, by method and URI alone.
+//! Which requests read the cache, by method and URI: `shouldDelegateList` and its neighbours in
+//! k8s.io/apiserver/pkg/storage/cacher.
 
 use api_front::{RequestInfo, Verb};
 use http::{Method, Uri};
 
 use crate::api::query::Query;
 
-/// Where an answer comes from.
+/// The source of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The objects themselves.
+    /// The store.
     Newest,
     /// The cache as it is.
     Cache,
-    /// The cache, once it knows all that has been written so far.
+    /// The cache, after it has every write up to now.
     CaughtUp,
 }
 
@@ -42,8 +42,7 @@ pub(crate) fn source(method: &Method, uri: &Uri) -> Source {
     }
 }
 
-/// Events come straight from etcd (`DefaultWatchCacheSizes` of k8s.io/kubernetes/pkg/kubeapiserver:
-/// of size 0).
+/// Events are not cached (`DefaultWatchCacheSizes` of k8s.io/kubernetes/pkg/kubeapiserver: size 0).
 fn is_uncached(info: &RequestInfo) -> bool {
     info.resource == "events" && matches!(&*info.group, "" | "events.k8s.io")
 }

@@ -1,6 +1,7 @@
-//! What has a say in a write: mutating hooks and the check of what roles grant, then validating
-//! hooks. All of them run without a lock; a write that begins anew asks them again, so what is
-//! stored is what they have seen (`GuaranteedUpdate` of the real server).
+//! Admission of a write: mutating hooks, the RBAC escalation check, then validating hooks.
+//!
+//! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
+//! object (`GuaranteedUpdate` of k8s.io/apiserver).
 
 use serde_json::{Map, Value};
 
@@ -14,7 +15,7 @@ use crate::rest::state::ApiState;
 use crate::strategy::resource::ServedResource;
 use api_front::User;
 
-/// Who writes what: what hooks are told beside the objects.
+/// The write, for hooks: the kind, the user and the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer<'a> {
     pub(crate) user: &'a User,
@@ -26,7 +27,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) dry_run: bool,
 }
 
-/// The hooks that one write is about.
+/// The hooks of one write.
 #[derive(Debug)]
 pub(crate) struct AdmissionChain<'a> {
     api: &'a ApiState,
@@ -35,7 +36,7 @@ pub(crate) struct AdmissionChain<'a> {
 }
 
 impl<'a> AdmissionChain<'a> {
-    /// The hooks that are in force now.
+    /// The hooks that are registered now.
     pub(crate) fn of(api: &'a ApiState, writer: Writer<'a>) -> Self {
         let Writer { kind, subresource, .. } = writer;
         let all = api.admission.now();
@@ -43,7 +44,7 @@ impl<'a> AdmissionChain<'a> {
         Self { api, writer, hooks: all.iter().filter(about).cloned().collect() }
     }
 
-    /// Whether an object may come back changed from [`mutate`](Self::mutate).
+    /// Whether [`mutate`](Self::mutate) may change an object.
     pub(crate) fn mutates(&self) -> bool {
         self.hooks.iter().any(Hook::mutates)
     }
@@ -81,14 +82,14 @@ impl<'a> AdmissionChain<'a> {
         }
     }
 
-    /// The object of a create (`old` is nothing) or an update as mutating hooks want it.
+    /// Runs the mutating hooks. `old` is `None` for a create.
     pub(crate) fn mutate(&self, mut new: Object, old: Option<&Object>) -> Result<Object, Status> {
         let Writer { user, kind, namespace, name, .. } = self.writer;
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         for hook in self.hooks.iter().filter(|hook| hook.mutates()) {
             let request = self.request(operation, Some(&new), old);
             let Some(changed) = hook.mutate(&request)? else { continue };
-            // Types and unknown members are looked at as in a patch; whose fault it is differs.
+            // Decoded like the result of a patch; only the error differs.
             new = decoded(kind, changed).map_err(|status| {
                 let why = status.message();
                 Status::internal(&format!("failed calling webhook {:?}: {why}", hook.name()))
@@ -100,13 +101,13 @@ impl<'a> AdmissionChain<'a> {
         Ok(new)
     }
 
-    /// Whether validating hooks take the object as it is about to be stored.
+    /// Runs the validating hooks of a create or an update.
     pub(crate) fn validate(&self, new: &Object, old: Option<&Object>) -> Result<(), Status> {
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         self.ask(operation, Some(new), old)
     }
 
-    /// Whether validating hooks let an object be deleted.
+    /// Runs the validating hooks of a delete.
     pub(crate) fn validate_deletion(&self, old: &Object) -> Result<(), Status> {
         self.ask(Operation::Delete, None, Some(old))
     }
@@ -125,7 +126,7 @@ impl<'a> AdmissionChain<'a> {
     }
 }
 
-/// What an admission hook made of an object, checked as if a client had sent it.
+/// Decodes the result of a hook with the checks of a request body.
 fn decoded(kind: &ServedResource, object: Value) -> Result<Object, Status> {
     let origin = decode::Origin::Document;
     decode::patched(kind, object, &[], FieldValidation::Ignore, origin)

@@ -1,4 +1,4 @@
-//! What is handed out to objects: addresses and ports of Services.
+//! Allocation of cluster IPs and node ports to Services.
 
 use crate::api::metadata::Object;
 use crate::api::status::Status;
@@ -6,7 +6,7 @@ use crate::rest::state::ApiState;
 use crate::store::transaction::Transaction;
 use crate::strategy::resource::ServedResource;
 
-/// Gives an object what no other of its kind may have, if it needs something.
+/// Allocates the values that must be unique within a kind, if the object needs some.
 pub(super) fn allocate(
     api: &ApiState,
     transaction: &mut Transaction<'_>,

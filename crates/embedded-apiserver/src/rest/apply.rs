@@ -1,4 +1,4 @@
-//! Server-side apply: PATCH with a configuration that says which fields its manager wants, and how.
+//! Server-side apply: PATCH with the fields that a manager wants to own.
 
 use k8s_merge::managed_fields::{self, ApplyError, ApplyOutcome, Conflict, ManagedFields};
 use serde_json::Value;
@@ -118,7 +118,7 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     Ok(Written { object, created: live.is_none(), warnings })
 }
 
-/// What an apply comes to, from one version of the object or from none.
+/// The result of an apply to an object, or to a missing one.
 #[derive(Debug)]
 struct WorkedOut {
     live: Option<Object>,
@@ -129,7 +129,7 @@ struct WorkedOut {
     hidden: Hidden,
 }
 
-/// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
+/// Reads the configuration and finds its duplicate fields. JSON is read as YAML too.
 pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let wrong =
         |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
@@ -150,7 +150,7 @@ pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
         }
     };
     go_json::shorten_numbers(&mut value);
-    // Said in the words of the YAML parser, with the line, be the body JSON or not.
+    // Upstream reports the YAML parser's error, with a line, even for JSON.
     let first = if duplicates.is_empty() { None } else { yaml::first_duplicate(body) };
     let doubtful = first.map(|(key, line)| format!("line {line}: key {key:?} already set in map"));
     match value {
@@ -171,7 +171,7 @@ pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     }
 }
 
-/// A configuration says what it is, and not who owns it.
+/// Checks apiVersion and kind, and that there are no managedFields.
 pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Result<(), Status> {
     let mut take = |member: &str| match config.remove(member) {
         Some(Value::String(text)) => text,
@@ -182,7 +182,7 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
         let said = if said.contains('/') { said } else { format!("/{said}") };
         return Err(Status::bad_request(format!("invalid object type: {said}, Kind={name}")));
     }
-    // What are no entries are none, and of a wrong type: that is found later.
+    // Entries of a wrong type are refused later.
     let entries = metadata::get(config, "managedFields").and_then(Value::as_array);
     if entries.is_some_and(|entries| entries.iter().all(Value::is_object)) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
@@ -190,13 +190,13 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
     Ok(())
 }
 
-/// The manager of an apply is not guessed.
+/// An apply must name its manager.
 pub(super) fn missing_manager(query: &Query) -> Option<FieldError> {
     let is_missing = query.get("fieldManager").unwrap_or_default().is_empty();
     is_missing.then(|| FieldError::required("fieldManager", "is required for apply patch"))
 }
 
-/// The answer to an apply of an object of a version and a kind that is refused.
+/// The error of an apply to an object of this version and kind.
 pub(super) fn refusal(
     why: ApplyError,
     (version, kind): (&str, &str),

@@ -1,4 +1,4 @@
-//! A request for objects, once it is known for which, and by whom: what every write takes.
+//! A request for objects: its target, its user and its options.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ impl<'a> Call<'a> {
         &self.target.kind
     }
 
-    /// The name in the path; empty in that of a collection.
+    /// The name in the path. Empty for a collection.
     pub(super) fn name(&self) -> &'a str {
         self.target.name.as_deref().unwrap_or_default()
     }
 
-    /// In whose name it is recorded.
+    /// The field manager of the write.
     pub(super) fn author(&self) -> Author {
         Author::of(self.query, self.request, self.target.subresource.as_deref())
     }
 
-    /// The right to create what is updated or applied and is not there.
+    /// The right to create on update or apply.
     pub(super) fn create_right(&self) -> CreateRight<'a> {
         let Target { kind, namespace, subresource, .. } = self.target;
         let asked = Attributes::Resource {
@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
         CreateRight::of(&self.api.access, self.user, asked)
     }
 
-    /// What hooks and rules for access are told.
+    /// The write, for hooks and authorizers.
     pub(super) fn writer(&self, dry_run: bool) -> Writer<'a> {
         let Target { namespace, subresource, .. } = self.target;
         Writer {

@@ -1,5 +1,5 @@
-//! Continue tokens: where the next page of a list begins. In kube-apiserver's own form, so that
-//! the same ones are refused.
+//! Continue tokens: where the next page of a list begins. Encoded as by kube-apiserver, so that
+//! both refuse the same tokens.
 
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
@@ -11,25 +11,25 @@ use crate::api::status::Status;
 use crate::rest::route::Target;
 use crate::store::stored::Key;
 
-/// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to
-/// a collection: it names a place below whatever is listed.
+/// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. It names a key relative to the
+/// listed collection.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Written {
     v: String,
-    /// -1: whatever is newest.
+    /// -1: the newest revision.
     rv: i64,
-    /// Below the collection: `name`, or `namespace/name` in a list over all namespaces, and a NUL
-    /// to begin behind it.
+    /// The key below the collection: `name`, or `namespace/name` in a list of all namespaces. A NUL
+    /// at the end excludes the key itself.
     start: String,
-    /// How many objects of which collection follow, if all of them were asked for: then nobody
-    /// counts them again. The real server has no such member, and counts.
+    /// The number of remaining objects and their collection, to avoid a second count. Upstream has
+    /// no such member, and counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<(usize, String)>,
 }
 
 impl Written {
-    /// As Go's decoder reads it: the names of members in any case, null as nothing.
+    /// Reads as Go does: member names in any case, null as absent.
     fn read(json: &[u8]) -> Result<Self, serde_json::Error> {
         let members: Option<Map<String, Value>> = serde_json::from_slice(json)?;
         let said = members.into_iter().flatten().filter(|(_, value)| !value.is_null());
@@ -38,20 +38,20 @@ impl Written {
     }
 }
 
-/// A token that was read, or is to be written.
+/// A decoded token.
 #[derive(Debug)]
 pub(super) struct Token {
-    /// The snapshot that the pages are of. Nothing: whatever is newest, handed out with 410 to
-    /// those who would rather have an inconsistent rest than none.
+    /// The snapshot of the pages. `None`: the newest revision, which a 410 offers as an
+    /// inconsistent continuation.
     pub(super) revision: Option<u64>,
-    /// Without the leading slash.
+    /// Without a leading slash.
     start: String,
     rest: Option<(usize, String)>,
 }
 
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// Without padding; the last bits may be anything, as in Go.
+/// Without padding. Like Go, it ignores the trailing bits.
 const ENCODING: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -61,7 +61,7 @@ const ENCODING: GeneralPurpose = GeneralPurpose::new(
 );
 
 impl Token {
-    /// The page behind an object.
+    /// The token of the page after an object.
     pub(super) fn after(key: &Key, target: &Target, revision: u64, rest: Option<usize>) -> Self {
         let within = if target.namespace.is_some() || !target.kind.is_namespaced() {
             key.name()
@@ -84,7 +84,7 @@ impl Token {
         if v != VERSION || rv == 0 || !is_place {
             return Err(bad());
         }
-        // Below zero it is whatever is newest.
+        // A negative revision stands for the newest one.
         Ok(Self { revision: u64::try_from(rv).ok(), start: place.to_owned(), rest })
     }
 
@@ -95,16 +95,16 @@ impl Token {
             start: self.start.clone(),
             rest: self.rest.clone(),
         };
-        // A struct of texts and numbers can be written.
+        // Serialization of texts and numbers cannot fail.
         ENCODING.encode(serde_json::to_vec(&written).unwrap_or_default())
     }
 
-    /// The same place at whatever revision is newest.
+    /// The same key at the newest revision.
     pub(super) fn inconsistent(&self) -> Self {
         Self { revision: None, start: self.start.clone(), rest: None }
     }
 
-    /// Where that is in a collection, be it the one that the token came from or another one.
+    /// The key in a collection, which may differ from the token's.
     pub(super) fn place(&self, target: &Target) -> Key {
         let start = &self.start;
         match &target.namespace {
@@ -114,15 +114,14 @@ impl Token {
         }
     }
 
-    /// How many objects of the collection follow, if the page before knew it: they have not changed
-    /// since.
+    /// The number of remaining objects, if the page before counted them.
     pub(super) fn known_rest(&self, target: &Target) -> Option<usize> {
         let (count, of) = self.rest.as_ref()?;
         (self.revision.is_some() && *of == collection(target)).then_some(*count)
     }
 }
 
-/// What a token's count is about.
+/// The collection that a token's count belongs to.
 fn collection(target: &Target) -> String {
     format!("{}@{}", target.kind.storage, target.namespace.as_deref().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! POST, and objects of the server's own.
+//! POST, and objects that the server creates itself.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let new = New::at(target, &admission, api.clock.now(), dry_run).hiding(hidden);
     let written = guaranteed_update(api, |transaction| {
-        // A write that begins anew reads its body again.
+        // A retry decodes the body again.
         let Decoded { object, sent, .. } = first.take().map_or_else(read, Ok)?;
         insert(api, transaction, &new, object, Owners::Changes(&author, sent))
     });
@@ -46,7 +46,7 @@ pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
     Ok(Written { object, created: true, warnings })
 }
 
-/// Creates an object of the server's own, whose types are right.
+/// Creates an object of the server's own. Its types must be right.
 pub(crate) fn create_object(
     api: &ApiState,
     kind: &ServedResource,

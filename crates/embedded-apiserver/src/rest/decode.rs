@@ -1,75 +1,40 @@
-//! From the bytes of a request to an object that may be worked on.
+//! Decodes the body of a request.
 
 use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
 use crate::api::json_syntax;
-use crate::api::kind::Kind;
 use crate::api::metadata::{self, Object};
 use crate::api::query::FieldValidation;
 use crate::api::status::Status;
 use crate::rest::duplicates::{self, Shape};
-use crate::rest::patches::Patch;
 use crate::strategy::resource::ServedResource;
-use crate::strategy::shape::{Source, metadata as canonical_metadata};
 use k8s_merge::managed_fields::RequestedFields;
-use k8s_value::go_json::{has_sign_of_zero, shorten_numbers};
-use k8s_value::time;
 
+mod canonical;
 mod declared_kind;
 
+use canonical::{Canonical, canonical};
+pub(crate) use canonical::{Hidden, Origin};
 use declared_kind::{
     MISSING_KIND, MISSING_VERSION, Untyped, check_said_types, check_types, other_version,
     unconvertible, unregistered,
 };
 pub(crate) use declared_kind::{check_own_type, said_types};
 
-/// An object from outside: its own apiVersion and kind are checked and taken off.
+/// A decoded object. Its apiVersion and kind are checked and removed.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded {
     pub(crate) object: Object,
     pub(crate) warnings: Vec<String>,
-    /// As managedFields, which the object has no more.
+    /// The managedFields that were sent. They are removed from the object.
     pub(crate) sent: RequestedFields,
     pub(crate) hidden: Hidden,
 }
 
-/// What the one form of a custom object does not show of what a client has sent, and the real
-/// server's does.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Hidden {
-    /// A whole number was written as a float, beside metadata and status: to Go that is another
-    /// value, until it is stored.
-    pub(crate) floats: bool,
-    /// Something was left out of what was applied, or is another thing when it is read: it is
-    /// stored as it was sent.
-    pub(crate) pruned: bool,
-    /// As `pruned`, of an empty list or map in the metadata.
-    pub(crate) emptied: bool,
-    /// A zero below zero was sent beside metadata and status: its sign is stored, and not read.
-    pub(crate) sign: bool,
-    /// As `sign`, in the status.
-    pub(crate) sign_in_status: bool,
-    /// The deletionTimestamp was Go's zero time, which is shown as null and is a time all the
-    /// same.
-    pub(crate) ends_at_zero: bool,
-}
-
-impl Hidden {
-    /// Whether what is stored is another thing than what is read. `subresource`: that of the write,
-    /// which leaves the metadata of a custom object alone.
-    pub(crate) fn is_stored(self, kind: &Kind, subresource: Option<&str>) -> bool {
-        let (emptied, signed) = match subresource {
-            None => (self.emptied, self.sign || (self.sign_in_status && !kind.has_status())),
-            Some(_) => (false, self.sign_in_status),
-        };
-        self.pruned || emptied || signed
-    }
-}
-
 impl Decoded {
-    /// Owner references that are there twice become one, with a warning.
+    /// Removes duplicate owner references, with a warning.
     pub(crate) fn remove_equal_owners(&mut self, found: &str) {
         let twice = metadata::remove_equal_owners(&mut self.object);
         if !twice.is_empty() {
@@ -85,7 +50,7 @@ impl Decoded {
 
 fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     match metadata::get(object, "managedFields") {
-        // Of custom objects it is left out with all that is empty in the metadata.
+        // The metadata of custom objects omits empty lists.
         Some(Value::Array(none)) if none.is_empty() && !kind.is_built_in() => {
             RequestedFields::Unset
         }
@@ -93,7 +58,7 @@ fn sent_owners(kind: &ServedResource, object: &Object) -> RequestedFields {
     }
 }
 
-/// JSON that says what it is, or does not.
+/// Parses JSON that need not declare a kind.
 pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status> {
     let value =
         serde_json::from_slice(bytes).map_err(|error| unrecognized(kind, &error.to_string()))?;
@@ -101,7 +66,7 @@ pub(crate) fn json(kind: &ServedResource, bytes: &[u8]) -> Result<Value, Status>
     Ok(value)
 }
 
-/// A body of which it cannot be said what it is (`transformDecodeError` of
+/// The error of a body that declares no kind (`transformDecodeError` of
 /// k8s.io/apiserver/pkg/endpoints/handlers).
 fn unrecognized(kind: &ServedResource, why: &str) -> Status {
     let kind = kind.kind();
@@ -110,7 +75,7 @@ fn unrecognized(kind: &ServedResource, why: &str) -> Status {
     ))
 }
 
-/// An object that says to be of a version and a kind, and cannot be decoded.
+/// The error of an object that declares its kind and cannot be decoded.
 fn cannot_be_handled(
     kind: &ServedResource,
     (version, of): (&str, &str),
@@ -169,7 +134,7 @@ pub(crate) fn body(
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
     if kind.is_built_in() {
-        // What is not known is not looked into: nobody sees that it is there twice.
+        // Upstream skips unknown fields, so it finds no duplicates in them.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
     }
     doubtful.extend(unknown);
@@ -182,19 +147,19 @@ pub(crate) fn body(
                 return Err(Status::bad_request(MISSING_VERSION));
             }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            // A custom object was decoded by then, and is taken for what it says.
+            // Upstream has decoded a custom object by now and names its declared kind.
             let expected = if kind.is_built_in() { kind.kind() } else { &of };
             return Err(refuse(expected, &why));
         }
     };
-    // The version of a custom object is looked at when it has been decoded.
+    // The version of a custom object is checked after decoding.
     if !kind.is_built_in() && version != kind.api_version() {
         return Err(Status::bad_request(other_version(&version, kind)).warned(&warnings));
     }
     Ok(Decoded { object, warnings, sent: owners, hidden })
 }
 
-/// Whether a member that is there twice is an unknown one, or in one: both as warnings have it.
+/// Whether a duplicate field equals or lies in an unknown one. Both are warnings.
 fn is_within(twice: &str, unknown: &str) -> bool {
     let path = |warning: &str, prefix: &str| {
         warning.strip_prefix(prefix).and_then(|path| path.strip_suffix('"')).map(str::to_owned)
@@ -204,35 +169,8 @@ fn is_within(twice: &str, unknown: &str) -> bool {
     twice.strip_prefix(&unknown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What made an object that a client has not sent as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// A JSON patch, a merge patch or an admission hook.
-    Document,
-    /// A strategic merge patch.
-    Strategic,
-    /// An apply.
-    Apply,
-}
-
-impl Origin {
-    /// Of the patch that made it.
-    pub(crate) const fn of(patch: &Patch) -> Self {
-        if patch.is_strategic() { Self::Strategic } else { Self::Document }
-    }
-
-    fn refuse(self, why: &str) -> Status {
-        match self {
-            Self::Document | Self::Strategic => Status::invalid_patch(why),
-            Self::Apply => {
-                Status::unknown(format!("the applied configuration cannot be decoded: {why}"))
-            }
-        }
-    }
-}
-
-/// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in
-/// the patch itself.
+/// Decodes the result of a patch. Wrong types are errors of the patch. `duplicates`: those of the
+/// patch itself.
 pub(crate) fn patched(
     kind: &ServedResource,
     value: Value,
@@ -253,7 +191,7 @@ pub(crate) fn patched(
                 return Err(wrong(&why));
             }
         }
-        // An apply has said what it is.
+        // An apply has declared its kind.
         false if is_apply => {}
         false => check_said_types(&object).map_err(|why| match why {
             Untyped::Decoding(why) => wrong(&why),
@@ -277,129 +215,16 @@ pub(crate) fn patched(
     }
 }
 
-/// An object's one form, and which members of it the kind does not know.
-struct Canonical {
-    object: Object,
-    unknown: Vec<String>,
-    hidden: Hidden,
-}
-
-/// The object's one form; or why it cannot be decoded. `origin`: of what a patch has made.
-fn canonical(
-    kind: &ServedResource,
-    mut object: Object,
-    origin: Option<Origin>,
-) -> Result<Canonical, String> {
-    let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
-    let types = types.map(|(member, own)| {
-        let said = object.remove(member);
-        (
-            member,
-            said.filter(|said| said.as_str().is_some_and(|said| !said.is_empty() && *said != own)),
-        )
-    });
-    let mut unknown = Vec::new();
-    let end = object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp"));
-    let ends_at_zero =
-        end.and_then(Value::as_str).is_some_and(|end| time::seconds(end) == Ok(Value::Null));
-    let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
-    if !kind.is_built_in() {
-        let is_apply = origin == Some(Origin::Apply);
-        let of_other_group = types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
-            version.split_once('/').map_or("", |(group, _)| group) != kind.group()
-        });
-        if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
-            let before = is_apply.then(|| sent.clone());
-            // Of another version than the stored one it is left out on the way there, or cannot go
-            // there.
-            let stays = kind.definition().is_none_or(|definition| definition.is_stored);
-            if is_apply {
-                remove_unreadable(&mut sent, stays);
-            }
-            let known = canonical_metadata(sent, "metadata", &mut unknown)?;
-            hidden.emptied = stays && before.is_some_and(|sent| shrinks(&sent, &known));
-            object.insert("metadata".to_owned(), known);
-        }
-        for (name, value) in &mut object {
-            match name.as_str() {
-                "metadata" => {}
-                "status" => hidden.sign_in_status |= has_sign_of_zero(value),
-                _ => hidden.sign |= has_sign_of_zero(value),
-            }
-            let shortened = shorten_numbers(value);
-            // All numbers of an apply are floats to Go, and nobody takes notice.
-            hidden.floats |=
-                shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
-        }
-        match kind.definition() {
-            Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
-            // Nobody holds what says to be of another kind, or of another group, to the schema of
-            // this one.
-            Some(_) if types[1].1.is_some() || of_other_group => {}
-            Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
-            None => {}
-        }
-        metadata::normalize(&mut object);
-        let others =
-            types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
-        object.extend(others);
-        return Ok(Canonical { object, unknown, hidden });
-    }
-    // Bytes of null are stored otherwise than none, as which they are read.
-    let bytes = kind.strategy().bytes_member().and_then(|member| object.get(member));
-    hidden.pruned =
-        bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
-    let source = match origin {
-        None | Some(Origin::Document) => Source::Json,
-        Some(Origin::Strategic | Origin::Apply) => Source::Map,
-    };
-    let mut object = kind.canonical(object, source, &mut unknown)?;
-    metadata::normalize(&mut object);
-    Ok(Canonical { object, unknown, hidden })
-}
-
-/// Times and numbers in the metadata of custom objects are read out of what was applied where they
-/// are wanted: what is none is as good as absent. What the server does not set itself has to be
-/// converted first, unless it `stays` in its version.
-fn remove_unreadable(metadata: &mut Value, stays: bool) {
-    let Value::Object(members) = metadata else { return };
-    let is_time = |value: &Value| value.as_str().is_some_and(|time| time::seconds(time).is_ok());
-    members.retain(|name, value| match name.as_str() {
-        "creationTimestamp" => is_time(value),
-        "deletionTimestamp" => !stays || is_time(value),
-        "generation" => value.is_i64(),
-        "deletionGracePeriodSeconds" => !stays || value.is_i64(),
-        _ => true,
-    });
-}
-
-/// Whether metadata have members that their one form does not have, beside those that the server
-/// sets.
-fn shrinks(sent: &Value, known: &Value) -> bool {
-    const SET: [&str; 8] = [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "selfLink",
-        "managedFields",
-    ];
-    let mut sent = sent.as_object().into_iter().flatten();
-    sent.any(|(name, value)| !SET.contains(&&**name) && known.get(name) != Some(value))
-}
-
-/// What was sent and is not in the object's one form, in words.
+/// The warnings for sent fields that the canonical form lacks.
 pub(crate) fn unknown_fields(sent: &Value, known: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     find_unknown(sent, known, "", &mut unknown);
     unknown
 }
 
-/// Members that were sent and are not there after decoding: the first of them.
+/// Collects the first sent fields that decoding removed.
 pub(crate) fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
-    /// As many as an answer has warnings.
+    /// The largest number of warnings in one response.
     const MOST: usize = 64;
     match (sent, known) {
         _ if unknown.len() >= MOST => {}

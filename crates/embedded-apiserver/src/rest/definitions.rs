@@ -1,4 +1,4 @@
-//! Where the writes of objects meet definitions: those of their kinds, and definitions as objects.
+//! Checks of writes against CRDs: of custom objects, and of CRDs as objects.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::store::transaction::Transaction;
 use crate::strategy::crd;
 use crate::strategy::resource::ServedResource;
 
-/// Whether an object of a kind may be created now.
+/// Checks whether an object of the kind may be created now.
 pub(super) fn may_be_created(
     api: &ApiState,
     kind: &ServedResource,
@@ -40,8 +40,8 @@ pub(super) fn may_be_created(
     }
 }
 
-/// A new object of a kind that has a definition holds only if the kind is served when it is stored:
-/// what deletes a definition's objects may have been there before it.
+/// Fails a create if the CRD's kind is no longer served when the object is stored. Otherwise the
+/// object could outlive the CRD.
 pub(super) fn require_served(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -58,7 +58,7 @@ pub(super) fn require_served(
     });
 }
 
-/// Whether a definition is of a kind that is not built in.
+/// Checks that a CRD does not define a built-in kind.
 fn is_free(api: &ApiState, object: &Object) -> Result<(), Status> {
     let text =
         |path: &str| object.get("spec").map(|spec| field_text(spec, path)).unwrap_or_default();
@@ -70,7 +70,7 @@ fn is_free(api: &ApiState, object: &Object) -> Result<(), Status> {
     Ok(())
 }
 
-/// Tells clients of a deprecated version so.
+/// Adds the warning of a deprecated version.
 pub(crate) fn warn_of_deprecation(kind: &ServedResource, response: &mut Response<Body>) {
     let warning = kind.definition().and_then(|definition| definition.deprecation.as_deref());
     let header =

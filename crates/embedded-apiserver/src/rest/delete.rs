@@ -1,4 +1,4 @@
-//! DELETE, of one object and of a collection.
+//! DELETE of an object and of a collection.
 
 use api_front::Body;
 use bytes::Bytes;
@@ -46,7 +46,7 @@ pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
         }
         Removal::Held(object) => {
             let object = object.resolve(&written)?;
-            // Only to who asks for it in the old way.
+            // 202 is only for the deprecated `orphanDependents=false`.
             let cascades = options.orphan_dependents == Some(false);
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
             json_response(code, object.to_bytes(kind, form))
@@ -56,7 +56,7 @@ pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     Ok(with_warnings(response, &warnings))
 }
 
-/// An object of a kind with nothing in it; a custom one has no metadata either.
+/// An empty object of a kind. A custom one has no metadata either.
 fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
     if !kind.is_built_in() && form == Form::Full {
@@ -65,9 +65,9 @@ fn empty(kind: &ServedResource, form: Form) -> Bytes {
     Stored::new(kind, Key::new("", ""), 0, &mut object, "").to_bytes(kind, form)
 }
 
-/// Deletes what matches, one object after the other, each in a write of its own, as
-/// `Store.DeleteCollection` of k8s.io/apiserver/pkg/registry/generic/registry: the first that
-/// cannot be deleted ends it, and those before are gone. Answers with the list of what was there.
+/// Deletes the selected objects, each in a write of its own (`Store.DeleteCollection` of
+/// k8s.io/apiserver/pkg/registry/generic/registry). It stops at the first error; earlier deletes
+/// stay. Returns the list of the deleted objects.
 pub(crate) async fn delete_collection(
     call: Call<'_>,
     form: Form,
@@ -88,7 +88,7 @@ pub(crate) async fn delete_collection(
         match guaranteed_update(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now)
         }) {
-            // Somebody else was faster.
+            // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
             deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
         }
@@ -96,14 +96,14 @@ pub(crate) async fn delete_collection(
     Ok(with_warnings(listed.into_response(target, form), &warnings))
 }
 
-/// Deletes all objects of a kind, as far as nothing holds them.
+/// Deletes all objects of a kind. Finalizers still hold theirs.
 pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
     let place = Place { table: &kind.storage, namespace: None, from: None };
     let objects = api.store.look(|state| state.snapshot(&place, None)).unwrap_or_default();
     for object in objects {
         let now = api.clock.now();
         let options = DeleteOptions::default();
-        // Somebody else may be faster.
+        // A concurrent delete is fine.
         let _gone = guaranteed_update(api, |transaction| {
             remove_object(transaction, kind, &object.key, &options, None, now)
         });

@@ -1,4 +1,4 @@
-//! The options of a delete.
+//! Options of DELETE.
 
 use bytes::Bytes;
 use http::Request;
@@ -33,8 +33,8 @@ pub(super) struct Preconditions {
 }
 
 impl Preconditions {
-    /// As `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery reads them. Of a
-    /// collection, too, where the same word says which list is meant.
+    /// Reads the query as `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery. For a
+    /// collection `resourceVersion` also selects the list.
     fn in_query(uid: Option<&str>, version: Option<&str>) -> Option<Self> {
         let said = uid.is_some() || version.is_some();
         said.then(|| Self {
@@ -44,7 +44,7 @@ impl Preconditions {
     }
 }
 
-/// What a body says, its types checked.
+/// The body, with its types checked.
 fn sent(body: &[u8]) -> Result<Value, String> {
     let options = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     json_syntax::interpret(&options)?;
@@ -55,8 +55,7 @@ fn sent(body: &[u8]) -> Result<Value, String> {
     Ok(options)
 }
 
-/// That the options say to be options, if they say what they are: something else sent by mistake
-/// must not delete.
+/// Checks a declared kind: a different object, sent by mistake, must not delete.
 fn check_type(options: &Value) -> Result<(), String> {
     let says = |member: &str| options.get(member).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (says("kind"), says("apiVersion"));
@@ -73,7 +72,7 @@ fn check_type(options: &Value) -> Result<(), String> {
 }
 
 impl DeleteOptions {
-    /// From the body, or from the query if there is none.
+    /// Reads the body, or the query if there is no body.
     pub(super) fn parse(query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
         let bad = |why: String| Status::bad_request(format!("DeleteOptions: {why}"));
         let options: Self = if request.body().is_empty() {
@@ -112,7 +111,7 @@ impl DeleteOptions {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
             causes.push(FieldError::unsupported("propagationPolicy", policy, &supported));
         }
-        // A null is an empty text.
+        // Null is the empty text.
         let dry_run =
             self.dry_run.iter().flatten().map(|value| value.as_deref().unwrap_or_default());
         causes.extend(dry_run_cause(dry_run));
@@ -123,22 +122,22 @@ impl DeleteOptions {
         self.dry_run.as_ref().is_some_and(|values| !values.is_empty())
     }
 
-    /// What they say of the dependents.
+    /// The options for dependents.
     pub(super) fn propagation(&self) -> Propagation<'_> {
         Propagation { policy: self.propagation_policy.as_deref(), orphans: self.orphan_dependents }
     }
 
-    /// Whether the dependents stay because the options do not say.
+    /// Whether dependents are orphaned by default.
     pub(super) fn orphans_by_default(&self, kind: &ServedResource) -> bool {
         self.default_of(kind).is_some()
     }
 
-    /// What a delete warns of, whatever becomes of it.
+    /// The warnings of a delete.
     pub(super) fn warnings(&self, kind: &ServedResource) -> Vec<String> {
         self.default_of(kind).map(str::to_owned).into_iter().collect()
     }
 
-    /// The warning, if the dependents stay because the options do not say.
+    /// The warning, if dependents are orphaned by default.
     fn default_of(&self, kind: &ServedResource) -> Option<&'static str> {
         match kind.strategy().dependents() {
             Dependents::Orphan(warning) => Some(warning).filter(|_| !self.says_what_waits()),
@@ -146,12 +145,12 @@ impl DeleteOptions {
         }
     }
 
-    /// Whether they say at all what becomes of the dependents.
+    /// Whether the options say how to treat dependents.
     pub(super) const fn says_what_waits(&self) -> bool {
         self.propagation_policy.is_some() || self.orphan_dependents.is_some()
     }
 
-    /// The finalizer that makes a garbage collector deal with the dependents first.
+    /// The finalizer for which the garbage collector treats dependents first.
     pub(super) fn waits_for(&self, kind: &ServedResource) -> Option<&'static str> {
         match (self.propagation_policy.as_deref(), self.orphan_dependents) {
             _ if kind.strategy().dependents() == Dependents::Unsupported => None,

@@ -1,5 +1,4 @@
-//! Members of a JSON body that come twice in the same object, which the parser takes without a
-//! word. Pure.
+//! Finds duplicate members in a JSON body, which the parser accepts silently. Pure.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,25 +9,24 @@ use serde_json::{Map, Value};
 use crate::api::recorded::types::{TYPES, Type};
 use crate::strategy::resource::ServedResource;
 
-/// As many as an answer has warnings.
+/// The largest number of warnings in one response.
 const MOST: usize = 64;
-/// Paths are cut to so many bytes.
+/// The longest path in a warning, in bytes.
 const MOST_BYTES: usize = 1024;
 
-/// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the
-/// body.
+/// The warnings of sigs.k8s.io/json: the first duplicates, each once, in the order of the body.
 pub(crate) fn find(body: &[u8], shape: Shape) -> Vec<String> {
     let mut walk = Walk { path: Vec::new(), found: Vec::new() };
     let mut json = serde_json::Deserializer::from_slice(body);
-    // That the body is JSON is known by now.
+    // The body is known to be JSON.
     let _checked = Step { walk: &mut walk, shape }.deserialize(&mut json);
     walk.found
 }
 
-/// The Go type that a place of the body is decoded into.
+/// The Go type into which a part of the body is decoded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// None that is known, as in objects of custom kinds.
+    /// An unknown type, as in custom objects.
     Any,
     One(Type),
     ListOf(Type),
@@ -36,7 +34,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// Of objects of a kind.
+    /// The type of the objects of a kind.
     pub(crate) fn of(kind: &ServedResource) -> Self {
         let message = kind.message();
         message.map_or(Self::Any, |message| Self::One(Type::Message(message)))
@@ -65,19 +63,17 @@ impl Shape {
         }
     }
 
-    /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in
-    /// it.
+    /// Whether the type has its own JSON decoder, which finds no duplicates.
     const fn decodes_itself(self) -> bool {
         matches!(self, Self::One(Type::Json | Type::SchemaOr(..)))
     }
 }
 
-/// The body as JSON, and whether any object in it has a member twice: the last one of them is
-/// there.
+/// Parses the body, and tells whether an object has a duplicate member. The last one wins.
 ///
 /// # Errors
 ///
-/// It is no JSON.
+/// The body is not JSON.
 pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let mut twice = false;
@@ -87,7 +83,7 @@ pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
 }
 
 struct Reading<'a> {
-    /// Becomes true when a member is met for the second time.
+    /// Set when a member is found a second time.
     twice: &'a mut bool,
 }
 
@@ -149,7 +145,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
 }
 
 struct Walk {
-    /// Where the walk is: `.member` or `[index]` each.
+    /// The current path: `.member` or `[index]` each.
     path: Vec<String>,
     found: Vec<String>,
 }
@@ -158,8 +154,7 @@ impl Walk {
     fn say(&mut self) {
         let mut path = String::new();
         for part in &self.path {
-            // Nothing of a long part is copied that will not be shown: it may be said a hundred
-            // thousand times.
+            // A long part is cut now: a body may repeat it 100,000 times.
             let room = MOST_BYTES.saturating_sub(path.len());
             if part.len() > room {
                 path.push_str(part.get(..part.floor_char_boundary(room)).unwrap_or_default());
@@ -335,7 +330,7 @@ mod tests {
 
     #[test]
     fn what_is_said_takes_no_time_that_grows_with_the_length_of_a_name() {
-        // Were each path copied whole, 70 GB would be.
+        // Copying each path whole would take 70 GB.
         let twice = vec!["\"a\":0"; 100_000].join(",");
         let body = format!("{{\"{}\":{{{twice}}}}}", "k".repeat(700_000));
         assert_eq!(find(body.as_bytes(), Shape::Any).len(), 1);

@@ -1,4 +1,4 @@
-//! An update between the two versions of an object.
+//! An update: from the old version of an object to the new one.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -30,7 +30,7 @@ use crate::strategy::resource::ServedResource;
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-/// An update between its two versions.
+/// An update with its old and its new version.
 pub(super) struct Edited<'a> {
     pub(super) api: &'a ApiState,
     pub(super) kind: &'a ServedResource,
@@ -38,7 +38,7 @@ pub(super) struct Edited<'a> {
     pub(super) name: &'a str,
     pub(super) current: &'a Arc<Stored>,
     pub(super) old: &'a Object,
-    /// Whose its fields are.
+    /// The owners of the new version.
     pub(super) owned: &'a ManagedFields,
     pub(super) now: Timestamp,
     pub(super) hidden: Hidden,
@@ -64,11 +64,11 @@ impl Edited<'_> {
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         strategy.default(&mut new);
         metadata::normalize(&mut new);
-        // Compared as the client wants it, defaults included; what such a write cannot change is
-        // left out there. What a hook has changed is nobody's, as on the real server.
+        // Compares the client's object with defaults, without what this write cannot change. As
+        // upstream, changes by hooks have no owner.
         let unmutated = unmutated.map(|object| defaulted(kind, object));
         let wanted = unmutated.as_ref().unwrap_or(&new);
-        // What ends at zero is owned, and not stored for longer than until the next write.
+        // A zero deletionTimestamp has an owner and is stored until the next write.
         let is_custom = !kind.is_built_in() && subresource.is_none();
         let ending = (is_custom && self.hidden.ends_at_zero).then(|| {
             let mut ending = wanted.clone();
@@ -76,8 +76,8 @@ impl Edited<'_> {
             ending
         });
         let wanted = ending.as_ref().unwrap_or(wanted);
-        // What says to be something else has no structure to find owners by, and is refused in its
-        // own name; of a write to the status, the status is all that is taken.
+        // An object of another declared kind has no schema to find owners by; it is refused later.
+        // A write to the status takes only the status.
         let (of, version) = decode::said_types(kind, &new);
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
@@ -119,8 +119,8 @@ impl Edited<'_> {
         if self.ends_at_zero() {
             metadata::set(&mut new, "deletionTimestamp", Value::Null);
         }
-        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid,
-        // or what was, is compared with what is read, where it is said.
+        // A change of times in managedFields alone is no write. Members that a stored version
+        // leaves implicit count as a change.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
@@ -136,7 +136,7 @@ impl Edited<'_> {
         self.admission.validate(&new, Some(old))?;
         if is_released {
             if unlabelled {
-                // Nobody reads it again, which would fill them in.
+                // The version is final: no read fills in labels.
                 metadata::of(&mut new).remove("labels");
             }
             let mut last = kind.to_storage(new);
@@ -144,7 +144,7 @@ impl Edited<'_> {
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
             if !dry_run {
-                // As etcd's event: what was there before, at the revision of the removal.
+                // The old version at the revision of the delete, as in etcd's event.
                 transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
                 remove_with(self.api, transaction, kind, &current.key, self.now);
             }
@@ -165,7 +165,7 @@ impl Edited<'_> {
         }
     }
 
-    /// What no client can change is put back, as `rest.BeforeUpdate` does.
+    /// Restores what clients cannot change, as `rest.BeforeUpdate` does.
     fn keep_system_metadata(&self, new: &mut Object) {
         let old = self.old;
         metadata::copy(old, new, "creationTimestamp");
@@ -178,7 +178,7 @@ impl Edited<'_> {
         }
     }
 
-    /// A write to the object leaves its status alone; a write to a subresource, everything else.
+    /// A write to the object keeps the status. A write to a subresource keeps the rest.
     fn split_status(&self, new: &mut Object) {
         let (kind, strategy, old) = (self.kind, self.kind.strategy(), self.old);
         let keep = |new: &mut Object, member: &str| match old.get(member) {
@@ -191,7 +191,7 @@ impl Edited<'_> {
                     keep(new, "status");
                 }
                 if kind.strategy().has_finalize() {
-                    // The spec has a subresource of its own.
+                    // The spec is written through a subresource.
                     keep(new, "spec");
                 }
             }
@@ -243,13 +243,12 @@ impl Edited<'_> {
         }
     }
 
-    /// Whether a built-in object is to have Go's zero time as its deletionTimestamp.
+    /// Whether the deletionTimestamp of a built-in object becomes Go's zero time.
     fn ends_at_zero(&self) -> bool {
         self.hidden.ends_at_zero && self.kind.is_built_in() && !metadata::is_being_deleted(self.old)
     }
 
-    /// Whether whole numbers that are written as floats make another version of what is stored
-    /// without.
+    /// Whether whole numbers written as floats count as a change.
     const fn counts_floats(&self) -> bool {
         self.hidden.floats && self.target.subresource.is_none()
     }
@@ -264,8 +263,8 @@ impl Edited<'_> {
     }
 }
 
-/// Whether an object that was being deleted has nothing left that holds it
-/// (`ShouldDeleteDuringUpdate` of k8s.io/apiserver/pkg/registry/generic/registry).
+/// Whether an object with a deletionTimestamp has no finalizer left (`ShouldDeleteDuringUpdate` of
+/// k8s.io/apiserver/pkg/registry/generic/registry).
 fn is_released(kind: &ServedResource, object: &Object, old: &Object) -> bool {
     let waits =
         metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
@@ -275,10 +274,10 @@ fn is_released(kind: &ServedResource, object: &Object, old: &Object) -> bool {
         && !kind.strategy().is_held(object)
 }
 
-/// The table of the storage classes.
+/// The table of storage classes.
 static CLASSES: LazyLock<Arc<str>> = LazyLock::new(|| "storage.k8s.io/storageclasses".into());
 
-/// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
+/// The admission plugin PersistentVolumeClaimResize: a claim grows only if its class allows it.
 fn check_class_to_expand(
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,

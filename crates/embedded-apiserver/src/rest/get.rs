@@ -1,4 +1,4 @@
-//! Reads of one object.
+//! GET of one object.
 
 use http::{Response, StatusCode};
 
@@ -22,7 +22,7 @@ pub(crate) async fn get(
     let version = query.get("resourceVersion").unwrap_or_default();
     let has_cache = target.kind.strategy().has_watch_cache();
     let revision = parse_version(version).map_err(|why| match has_cache {
-        // A watch cache is the first to look.
+        // The watch cache checks first.
         true => Status::unknown(why.of_option()),
         false => Status::bad_request(format!("invalid resource version: {}", why.of_option())),
     })?;

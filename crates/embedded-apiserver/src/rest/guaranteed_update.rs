@@ -1,4 +1,4 @@
-//! Writes that begin anew if what they have read has changed before they are made.
+//! Optimistic writes: retried if an object that they have read changes meanwhile.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use crate::rest::state::ApiState;
 use crate::store::stored::Stored;
 use crate::store::transaction::Transaction;
 
-/// How often a write begins anew, each time because somebody else was faster.
+/// The largest number of attempts of a write.
 const ATTEMPTS: usize = 1000;
 
-/// A version that a write answers with.
+/// The version in a response.
 #[derive(Debug, Clone)]
 pub(super) enum Answer {
-    /// It is there, or is only tried.
+    /// A stored version, or that of a dry run.
     Known(Arc<Stored>),
-    /// That of a change of the transaction.
+    /// The result of a change of the transaction.
     Change(usize),
 }
 
 impl Answer {
-    /// The version, when the changes have been made.
+    /// Returns the version, after the changes are made.
     pub(super) fn resolve(self, written: &[Arc<Stored>]) -> Result<Arc<Stored>, Status> {
         match self {
             Self::Known(version) => Ok(version),
@@ -32,13 +32,12 @@ impl Answer {
     }
 }
 
-/// Works a write out without the store's lock and makes its changes, again from the beginning if
-/// something that it has read has changed meanwhile. Answers with the versions that were written,
-/// and what `work` has to say.
+/// Runs `work` without the store's lock, then makes its changes. Starts again if something that it
+/// has read has changed. Returns the written versions and the value of `work`.
 ///
 /// # Errors
 ///
-/// What `work` refuses, by what was true at one moment.
+/// The error of `work`, if all that it has read still holds.
 #[doc(alias = "GuaranteedUpdate")]
 pub(super) fn guaranteed_update<T>(
     api: &ApiState,

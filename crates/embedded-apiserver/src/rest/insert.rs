@@ -1,4 +1,4 @@
-//! A new object on its way into the store.
+//! Inserts a new object.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -24,19 +24,18 @@ use crate::store::transaction::Transaction;
 use crate::strategy::resource::ServedResource;
 use crate::strategy::{Creation, Write};
 
-/// Where and how an object is created.
+/// The create of an object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct New<'a> {
     kind: &'a ServedResource,
     namespace: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
-    /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was
-    /// sent.
+    /// A PUT or an apply creates the object. Only a POST cleans up the metadata.
     by_update: Option<&'a CreateRight<'a>>,
     subresource: Option<&'a str>,
     hidden: Hidden,
-    /// Who has a say in it: none in what the server makes for itself.
+    /// `None` for objects that the server creates itself.
     admission: Option<&'a AdmissionChain<'a>>,
 }
 
@@ -74,7 +73,7 @@ impl<'a> New<'a> {
         Self { hidden, ..self }
     }
 
-    /// For the server itself.
+    /// For objects that the server creates itself.
     pub(super) fn of_server(
         kind: &'a ServedResource,
         namespace: Option<&'a str>,
@@ -93,7 +92,7 @@ impl<'a> New<'a> {
     }
 }
 
-/// Brings a new object to its form, checks it, and puts it into the transaction.
+/// Brings a new object to its canonical form, validates it and adds it to the transaction.
 pub(super) fn insert(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -122,11 +121,10 @@ pub(super) fn insert(
     if strategy.generation().exists() {
         metadata::set(&mut object, "generation", 1);
     }
-    // Who writes to the status owns it, though it is not stored.
+    // The writer of the status owns it, although it is not stored.
     let by_status = subresource.is_some();
     let drops_status = kind.has_status() && !strategy.keeps_status_of_create() && !by_status;
-    // Of a custom object it is looked at before it goes: one that does not fit its schema leaves it
-    // without owners.
+    // The status of a custom object is removed after validation. An invalid object has no owners.
     let drops_it_later = !kind.is_built_in();
     if drops_status && !drops_it_later {
         object.remove("status");
@@ -135,7 +133,7 @@ pub(super) fn insert(
     definitions::require_served(api, transaction, kind);
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
-    // Defaults are the client's. What comes later, and what a hook has changed, is nobody's.
+    // The client owns the defaults. As upstream, later changes and those of hooks have no owner.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(api, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if drops_status && drops_it_later {
@@ -143,7 +141,7 @@ pub(super) fn insert(
     }
     strategy.admit(&mut object).map_err(|why| Status::forbidden(kind, &name, &why))?;
     if by_status {
-        // Nothing is handed out that way.
+        // A create through a subresource allocates nothing.
         strategy.reset_status(&mut object);
     } else {
         let creation = Creation { now, protects_volumes: api.options.protect_volumes };
@@ -159,7 +157,8 @@ pub(super) fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
-    // Only the store looks at it, and a dry run does not get there. What is no version is none.
+    // Only the store checks it, and a dry run does not reach the store. An unreadable version
+    // counts as absent.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
         let why = "resourceVersion should not be set on objects to be created";
         return Err(Status::unknown(why).warned(&strategy.warnings(&object, None)));
@@ -176,13 +175,13 @@ pub(super) fn insert(
         chain.validate(&object, None)?;
     }
     if dry_run && !said_version.is_empty() {
-        // What is tried keeps what it says, be it a version or not.
+        // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
     put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
 }
 
-/// Takes off what only the server says.
+/// Removes the members that only the server sets.
 fn remove_system_metadata(object: &mut Object, by_update: bool) {
     for member in ["uid", "resourceVersion", "creationTimestamp"] {
         metadata::of(object).remove(member);
@@ -194,8 +193,7 @@ fn remove_system_metadata(object: &mut Object, by_update: bool) {
     }
 }
 
-/// The name of a new object, which is made up if it has none. As the real server, it tries some
-/// times to find a free one before the client is told.
+/// Returns the name of a new object, or generates one. As upstream, it tries several names.
 fn name(
     api: &ApiState,
     kind: &ServedResource,
@@ -222,7 +220,7 @@ fn name(
     metadata::text(object, "name").to_owned()
 }
 
-/// The answer to a create of an object that is there.
+/// The error of a create whose object exists.
 fn already_exists(
     api: &ApiState,
     kind: &ServedResource,
@@ -231,7 +229,7 @@ fn already_exists(
     base: &str,
 ) -> Status {
     let name = metadata::text(object, "name");
-    // A name that was made up is spoken of in the words of the group that has the rules.
+    // The error about a generated name is in the group that has the rules.
     let has_other_rules = !base.is_empty() && kind.group_of_rules() != kind.group();
     let other = has_other_rules
         .then(|| api.registry.read().find(kind.group_of_rules(), "v1", kind.plural()))
@@ -245,7 +243,7 @@ fn already_exists(
     if goes { status.and_is_being_deleted() } else { status }
 }
 
-/// An object as it was sent, with its defaults.
+/// A sent object with its defaults.
 pub(super) fn defaulted(kind: &ServedResource, mut object: Object) -> Object {
     kind.strategy().default(&mut object);
     metadata::normalize(&mut object);

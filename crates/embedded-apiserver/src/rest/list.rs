@@ -1,4 +1,4 @@
-//! Lists: whole, in pages of one consistent snapshot, and at a revision of the past.
+//! Lists: whole, in pages of a snapshot, and at an old revision.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ use crate::store::stored::Stored;
 use crate::store::{Page, Rest};
 use k8s_value::names;
 
-/// The objects that a list, or a deletecollection, is about.
+/// The objects of a list or a deletecollection.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) objects: Vec<Arc<Stored>>,
     revision: u64,
     remaining: usize,
-    /// Nothing was left out by a selector: then it is said how many objects remain.
+    /// No selector is set. Then the response has a `remainingItemCount`.
     everything: bool,
 }
 
@@ -40,18 +40,18 @@ pub(crate) async fn list(
     Ok(listed.into_response(target, form))
 }
 
-/// Finds what the options of a list select.
+/// Selects objects by the options of a list.
 pub(super) async fn select(
     api: &ApiState,
     target: &Target,
     options: &ListOptions,
 ) -> Result<Listed, Status> {
-    // A selector that cannot be read is found when the options are read.
+    // Selectors are checked with the options, before anything else.
     Selector::check(&options.labels, &options.fields)?;
     options.check_list()?;
     let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
-    // One object by what may be its name is read as that: there are no pages of it, and no past but
-    // when it is asked for by name.
+    // A list of a single name is read as a get: without pages, and at an old revision only on
+    // request.
     let in_one_place = target.namespace.is_some() || !target.kind.is_namespaced();
     let name =
         selector.only("metadata.name").filter(|name| !name.is_empty() && !name.contains('/'));
@@ -71,16 +71,16 @@ pub(super) async fn select(
         Status::bad_request(format!("invalid resource version: {}", why.of_option()))
     })?;
     wait_for(api, version).await?;
-    // A token of another server may speak of a revision that this one has not reached.
+    // The token of another server may have a newer revision.
     wait_for(api, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
-    // "Any version will do" is answered from the watch cache, which knows no pages.
+    // The watch cache answers "any version", without pages.
     let is_cached = target.kind.strategy().has_watch_cache();
     let any = options.version == "0" && token.is_none() && is_cached;
     let limit = options.limit.filter(|_| !any && !single).unwrap_or(usize::MAX);
     let exact = match options.version_match {
         Some(Match::Exact) => version != 0,
         Some(Match::NotOlderThan | Match::Unknown) => false,
-        // Before there was resourceVersionMatch, a page at a version meant exactly that version.
+        // Without resourceVersionMatch, a page at a version means exactly that version.
         None => version != 0 && options.limit.is_some() && !single,
     };
     let at = match &token {
@@ -110,7 +110,7 @@ impl Listed {
         let kind = &target.kind;
         let Self { objects, revision, remaining, everything } = self;
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
-        // Lists of custom kinds always have the member, as on the real server.
+        // As upstream, lists of custom kinds always have the member.
         if !kind.is_built_in() && form == Form::Full {
             metadata["continue"] = "".into();
         }
@@ -136,7 +136,7 @@ impl Listed {
                     .to_owned()
             }
         };
-        /// What stands around an object: a comma, a brace, its apiVersion and kind.
+        /// The size around an object: a comma, a brace, apiVersion and kind.
         const AROUND: usize = 64;
         let size = objects.iter().map(|object| object.size().saturating_add(AROUND)).sum::<usize>();
         let mut body = BytesMut::with_capacity(size.saturating_add(256));

@@ -11,10 +11,10 @@ use crate::rest::state::ApiState;
 use crate::store::stored::Key;
 use crate::store::transaction::Transaction;
 
-/// The table of the namespaces.
+/// The table of namespaces.
 static NAMESPACES: LazyLock<Arc<str>> = LazyLock::new(|| "/namespaces".into());
 
-/// The namespace in the object is the one in the path, or is filled in from there.
+/// Sets the object's namespace from the path. A different one is an error.
 pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Result<(), Status> {
     let Some(namespace) = namespace else {
         metadata::of(object).remove("namespace");
@@ -30,9 +30,8 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
     Ok(())
 }
 
-/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going
-/// away. It is the first: no hook hears of such an object, and what it would grant matters to
-/// nobody.
+/// The admission plugin NamespaceLifecycle: no creates in a missing or terminating namespace. It
+/// runs before all hooks and before the RBAC escalation check.
 pub(super) fn check_namespace(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -43,7 +42,7 @@ pub(super) fn check_namespace(
     may_hold_objects(namespace)?;
     match transaction.get(&NAMESPACES, &Key::new("", namespace)) {
         Some(found) if found.is_being_deleted() => {
-            // It has no name yet if that is to be made up (`extractResourceName` of
+            // A generated name is still unknown here (`extractResourceName` of
             // k8s.io/apiserver/pkg/admission).
             let texts = ["name", "generateName"].map(|member| metadata::text(object, member));
             let name = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("Unknown");
@@ -54,7 +53,7 @@ pub(super) fn check_namespace(
     }
 }
 
-/// The same of an object that is there already: its namespace may be going away, but not be gone.
+/// NamespaceLifecycle for updates: the namespace may be terminating, but must exist.
 pub(super) fn check_namespace_of_update(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -73,7 +72,7 @@ fn missing(api: &ApiState, namespace: &str) -> Result<(), Status> {
     }
 }
 
-/// Nothing new may be in a namespace that no path can name.
+/// Refuses a namespace that no path can name.
 fn may_hold_objects(namespace: &str) -> Result<(), Status> {
     match names::wrong_path_segment(namespace) {
         Some(why) => {

@@ -1,5 +1,4 @@
-//! Who owns the fields that a write changes: what the rules in [`managed_fields`] need to know of a
-//! request.
+//! Field ownership of a write: the input of [`managed_fields`] from a request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,17 +18,17 @@ use crate::rest::state::ApiState;
 use crate::strategy::openapi::types_of_scale;
 use crate::strategy::resource::ServedResource;
 
-/// In whose name a write is recorded.
+/// The field manager of a write.
 #[derive(Debug, Clone)]
 pub(crate) struct Author {
     manager: String,
     subresource: String,
-    /// The server itself, before anybody has asked it for anything.
+    /// The server's own write, before the first request.
     is_server: bool,
 }
 
 impl Author {
-    /// Of a request: `fieldManager`, or the User-Agent up to its first slash.
+    /// The manager of a request: `fieldManager`, or the User-Agent up to its first slash.
     pub(super) fn of(query: &Query, request: &Request<Bytes>, subresource: Option<&str>) -> Self {
         let subresource = subresource.unwrap_or_default().to_owned();
         let manager = query.get("fieldManager").unwrap_or_default().to_owned();
@@ -48,19 +47,18 @@ impl Author {
         Self { manager, subresource, is_server: false }
     }
 
-    /// Of what the server creates by itself.
+    /// The manager of objects that the server creates itself.
     pub(crate) fn server() -> Self {
         Self { manager: "kube-apiserver".to_owned(), subresource: String::new(), is_server: true }
     }
 }
 
-/// Whose the fields of a new version are.
+/// How the owners of a new version are found.
 #[derive(Debug)]
 pub(super) enum Owners<'a> {
-    /// Those become the author's that are not as they were. With what the client has sent as
-    /// managedFields.
+    /// The author takes the changed fields. With the managedFields that the client sent.
     Changes(&'a Author, RequestedFields),
-    /// An apply has said it.
+    /// The apply has computed them.
     Known(ManagedFields),
 }
 
@@ -91,7 +89,7 @@ impl Owners<'_> {
     }
 }
 
-/// The owners after Kubernetes' controllers have written to the status of an object, as text.
+/// The owners after the Kubernetes controllers write the status, as JSON text.
 pub(crate) fn of_controllers(
     api: &ApiState,
     kind: &ServedResource,
@@ -114,7 +112,7 @@ pub(crate) fn of_controllers(
     )
 }
 
-/// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
+/// Runs the rules for one write. `owned`: the managedFields that name the relevant versions.
 pub(super) fn with_operation<T>(
     api: &ApiState,
     kind: &ServedResource,
@@ -129,8 +127,8 @@ pub(super) fn with_operation<T>(
     let kinds: Vec<Arc<ServedResource>> =
         if has_others { api.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
-    // Event's two groups have members of their own: what was owned in one is nobody's in the other,
-    // as on the real server.
+    // The groups of Event have members of their own. As upstream, fields of one group have no owner
+    // in the other.
     for other in
         kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version)
     {
@@ -138,8 +136,7 @@ pub(super) fn with_operation<T>(
     }
     let deduced;
     let types = if author.is_server {
-        // Its objects are simple enough to know their structure without looking it up, which takes
-        // longer than a start.
+        // These objects are simple: their types are deduced, which is faster than a look-up.
         deduced = Types::deduced();
         &deduced
     } else {
@@ -150,8 +147,8 @@ pub(super) fn with_operation<T>(
     run(&operation.subresource(&author.subresource).other_versions(&others).reset(&reset))
 }
 
-/// The owners after a write. As in the real server, an object that does not fit its own schema has
-/// no owners, and is written all the same.
+/// The owners after a write. As upstream, an object that does not fit its schema is written without
+/// owners.
 fn update(
     operation: &Operation<'_>,
     live: Option<&Object>,
@@ -165,7 +162,7 @@ fn update(
     })
 }
 
-/// Where the number of replicas is in each version of a kind.
+/// The path of the replicas in each version of a kind.
 fn replica_paths(api: &ApiState, kind: &ServedResource) -> ReplicaPaths {
     let kinds = api.registry.read().of_storage(&kind.storage);
     let path = |kind: &ServedResource| {
@@ -175,22 +172,22 @@ fn replica_paths(api: &ApiState, kind: &ServedResource) -> ReplicaPaths {
     kinds.iter().map(|kind| (kind.api_version(), path(kind))).collect()
 }
 
-/// What a write to an object's Scale is.
+/// A write to the Scale of an object.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ScaleWrite<'a> {
-    /// The Scale is to be this.
+    /// Replaces the Scale.
     Update(&'a Object),
-    /// This is applied to it, with force or without.
+    /// Applies to the Scale, with force or without.
     Apply(&'a Object, bool),
 }
 
-/// What a write to an object's Scale makes of the Scale (nothing: it stays as it is), and who owns
-/// the object's fields then. `author`: with the subresource `scale`. Scales carry no apiVersion,
-/// kind and managedFields here.
+/// Writes to the Scale of an object. Returns the new Scale, `None` if it is unchanged, and the
+/// object's owners. `author` has the subresource `scale`. The Scale has no apiVersion, kind or
+/// managedFields here.
 ///
 /// # Errors
 ///
-/// An apply is refused.
+/// The apply conflicts with another manager.
 pub(super) fn write_scale(
     api: &ApiState,
     kind: &ServedResource,
@@ -217,8 +214,8 @@ pub(super) fn write_scale(
     Ok(ApplyOutcome { object, managed })
 }
 
-/// What a write to an object or to a subresource does not change, whatever it says:
-/// `GetResetFields` of each kind's strategy in k8s.io/kubernetes/pkg/registry.
+/// The fields that a write to an object or a subresource never changes: `GetResetFields` of each
+/// strategy in k8s.io/kubernetes/pkg/registry.
 fn reset(kind: &ServedResource, subresource: &str) -> Set {
     let paths: &[&[&str]] = match subresource {
         "" if kind.has_status() => &[&["status"]],

@@ -1,4 +1,4 @@
-//! Patches of requests: read by their media type, applied by the rules of [`k8s_merge`].
+//! Patches: read by their media type, applied by the rules of [`k8s_merge`].
 
 use bytes::Bytes;
 use k8s_merge::patch::{JsonPatch, PatchError, merge_patch, strategic_merge};
@@ -14,7 +14,7 @@ use crate::strategy::resource::ServedResource;
 
 const TYPES: [&str; 2] = ["apiVersion", "kind"];
 
-/// A patch that has been read.
+/// A parsed patch.
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {
     Json(JsonPatch),
@@ -22,7 +22,7 @@ pub(crate) enum Patch {
     Strategic(Object, Schema<'static>),
 }
 
-/// The answer to a patch that cannot be read or not be applied.
+/// The response to a patch that cannot be parsed or applied.
 fn refusal(error: PatchError) -> Status {
     match error {
         PatchError::Malformed(why) => Status::bad_request(why),
@@ -37,8 +37,8 @@ fn refusal(error: PatchError) -> Status {
 }
 
 impl Patch {
-    /// Reads the patch of an object of a kind. A merge patch whose members nobody is to look at may
-    /// be a list, of which no object comes.
+    /// Parses the patch of an object. A merge patch without field validation may be a list; its
+    /// result is never an object.
     pub(crate) fn parse(
         patch: PatchType,
         body: &Bytes,
@@ -78,7 +78,7 @@ impl Patch {
                 };
                 match serde_json::from_slice(body).map_err(|error| bad("", error.to_string()))? {
                     Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
-                    // It changes nothing.
+                    // A null patch changes nothing.
                     Value::Null => Ok(Self::Strategic(Object::new(), schema)),
                     other => Err(bad("", no_object(&other))),
                 }
@@ -94,7 +94,7 @@ impl Patch {
         matches!(self, Self::Strategic(..))
     }
 
-    /// What the patch makes of an object, as a client sees it.
+    /// Applies the patch to an object in its external form.
     pub(crate) fn apply(&self, object: Bytes) -> Result<Value, Status> {
         let text = match self {
             Self::Strategic(patch, schema) => return strategic(&object, patch, *schema),
@@ -116,7 +116,7 @@ fn strategic(object: &[u8], patch: &Object, schema: Schema<'_>) -> Result<Value,
     };
     let types = TYPES.map(|member| (member, document.get(member).cloned()));
     strategic_merge(&mut document, patch.clone(), schema).map_err(refusal)?;
-    // As on the real server, what an object is cannot be patched, and trying does no harm.
+    // As upstream, a patch cannot change apiVersion or kind, and may name them.
     for (member, value) in types {
         if document.get(member).is_none_or(Value::is_string)
             && let Some(value) = value

@@ -1,4 +1,4 @@
-//! What an update says of the object that it is about: name, uid, version.
+//! Preconditions in the body of an update: name, uid, resourceVersion.
 
 use crate::api::metadata::{self, Object};
 use crate::api::status::Status;
@@ -6,13 +6,13 @@ use crate::rest::route::Target;
 use crate::rest::version::parse_version;
 use crate::strategy::resource::ServedResource;
 
-/// A version that is said must be a number, be there an object or not.
+/// A resourceVersion must be a number, even if there is no object.
 pub(super) fn check_number(object: &Object) -> Result<(), Status> {
     let version = metadata::text(object, "resourceVersion");
     parse_version(version).map(drop).map_err(|why| Status::unknown(why.plain()))
 }
 
-/// An update of another object than is there, in the words of the real server's store.
+/// The conflict of an update with another uid, in the words of upstream's store.
 pub(super) fn other_uid(
     target: &Target,
     name: &str,
@@ -23,7 +23,7 @@ pub(super) fn other_uid(
     unmet(&target.kind, target.namespace.as_deref(), name, &why, dry_run)
 }
 
-/// A precondition that the real server's store finds not to hold, in its words.
+/// An unmet precondition, in the words of upstream's store.
 pub(super) fn unmet(
     kind: &ServedResource,
     namespace: Option<&str>,
@@ -42,7 +42,7 @@ pub(super) fn unmet(
     Status::conflict(kind, name, &why)
 }
 
-/// An update carries the name of the path it goes to.
+/// The name in the body must be that of the path.
 pub(super) fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
     match metadata::text(object, "name") {
         said if said == name => Ok(()),

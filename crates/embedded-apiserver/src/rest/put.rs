@@ -1,4 +1,4 @@
-//! A write of the server's own, as a client would make it, without the request.
+//! Writes by the server itself, with the checks of a client's write.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::rest::update::replace;
 use crate::store::stored::Key;
 use crate::strategy::resource::ServedResource;
 
-/// How often it is tried to put an object, each time because somebody else was faster.
+/// The largest number of attempts: each fails on a concurrent write.
 const TRIES: usize = 1000;
 
-/// Creates an object, or replaces the one of its name.
+/// Creates an object, or replaces it.
 pub(crate) fn put(
     api: &ApiState,
     kind: &Arc<ServedResource>,
@@ -57,7 +57,7 @@ pub(crate) fn put(
         let call = Call { api, user: &user, target: &target, query: &query, request: &request };
         let written = if current.is_some() { replace(call) } else { create(call) };
         match written {
-            // Somebody else may have been faster; a hook that refuses with such a code was not.
+            // A concurrent write. A hook with such a code is no reason to retry.
             Err(status) if matches!(status.code(), 404 | 409) => {
                 let seen = current.map(|current| current.revision);
                 if stored().map(|now| now.revision) == seen {

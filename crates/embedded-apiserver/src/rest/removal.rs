@@ -1,4 +1,4 @@
-//! The removal of an object, and of what goes with it.
+//! The removal of an object and of the objects that go with it.
 
 mod mark;
 
@@ -20,18 +20,17 @@ use crate::store::transaction::Transaction;
 use crate::strategy::Deletion;
 use crate::strategy::resource::ServedResource;
 
-/// What a delete did.
+/// The result of a delete.
 pub(super) enum Removal {
-    /// The object is gone. This was its last version.
+    /// The object is removed. Holds the last version.
     Gone(Answer),
-    /// The object is marked, and something holds it.
+    /// The object is marked, and a finalizer or a grace period holds it.
     Held(Answer),
-    /// The object would be gone, and nothing is said of it: the real server gives up the dry run of
-    /// the update that takes the last finalizer away, and answers with an empty object.
+    /// A dry run removes the last finalizer. Upstream aborts it and returns an empty object.
     Untold,
 }
 
-/// Deletes an object, and what goes with it.
+/// Deletes an object, and the objects that go with it.
 pub(super) fn remove(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -48,8 +47,7 @@ pub(super) fn remove(
     Ok(removal)
 }
 
-/// Deletes what goes with the last version of an object. Nobody is asked about it
-/// (`rest.ValidateAllObjectFunc`), and often there is nothing.
+/// Deletes the objects that go with an object. No admission runs (`rest.ValidateAllObjectFunc`).
 pub(super) fn remove_with(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
@@ -65,7 +63,7 @@ pub(super) fn remove_with(
     }
 }
 
-/// Deletes an object alone.
+/// Deletes only the object itself.
 pub(super) fn remove_object(
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
@@ -88,7 +86,7 @@ pub(super) fn remove_object(
         return Err(Status::forbidden(kind, name, why));
     }
     if marks && !is_first && strategy.is_held(&old) {
-        // Whatever the options say, and nobody is asked.
+        // Hooks and options do not matter here.
         return Ok(Removal::Held(Answer::Known(current)));
     }
     if let Some(wanted) = &options.preconditions {
@@ -102,7 +100,7 @@ pub(super) fn remove_object(
         strategy.mark_deleted(&mut new, options.propagation(), now);
         return Ok(Removal::Held(put(transaction, kind, &current, new, dry_run)));
     }
-    // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
+    // A negative grace period is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
     let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
     if !waits(&old) || shortens(&old, asked) {
         set_finalizers(kind, options, &old, &mut new);
@@ -134,7 +132,7 @@ pub(super) fn remove_object(
     })
 }
 
-/// Puts a version of an object that is being deleted; in a dry run it is only answered.
+/// Writes a version with a deletionTimestamp. A dry run only returns it.
 fn put(
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
@@ -152,7 +150,7 @@ fn put(
     }
 }
 
-/// Removes an object that nothing holds.
+/// Removes an object that has no finalizers.
 fn remove_at_once(
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
@@ -168,8 +166,8 @@ fn remove_at_once(
     }
     let wants_version =
         options.preconditions.as_ref().is_some_and(|wanted| wanted.resource_version.is_some());
-    // The update that takes the last finalizer away is given up there, and its version, none, is
-    // what the delete is held to then.
+    // Upstream aborts the update that removes the last finalizer. Its missing version fails the
+    // delete's precondition.
     if frees && wants_version {
         let namespace = Some(key.namespace()).filter(|namespace| !namespace.is_empty());
         let found = current.revision;

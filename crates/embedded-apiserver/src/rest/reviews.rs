@@ -1,5 +1,5 @@
-//! Questions that are posted and answered at once, and never stored: may somebody do this, who am
-//! I, whose token is this.
+//! Reviews: SubjectAccessReview, SelfSubjectReview, TokenReview and their kin. They are answered
+//! and never stored.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::strategy::resource::ServedResource;
 
-/// Answers a question whose body is JSON.
+/// Answers a review with a JSON body.
 pub(crate) fn answer(
     api: &ApiState,
     target: &Target,
@@ -60,16 +60,16 @@ pub(crate) fn answer(
     ))
 }
 
-/// A question, its types checked.
+/// A review with checked types.
 struct Asked<'a> {
     kind: &'a ServedResource,
-    /// Of the path.
+    /// The namespace of the path.
     namespace: Option<&'a str>,
     metadata: ObjectMeta,
     spec: Value,
 }
 
-/// Everything of an answer but kind and version.
+/// All members of an answer but kind and apiVersion.
 type Parts = Map<String, Value>;
 
 fn parts(metadata: Value, spec: Option<Value>, status: Value) -> Parts {
@@ -78,7 +78,7 @@ fn parts(metadata: Value, spec: Option<Value>, status: Value) -> Parts {
 }
 
 impl<'a> Asked<'a> {
-    /// The question, and warnings of what it has that is unknown.
+    /// Reads a review. Unknown members become warnings.
     fn read(
         kind: &'a ServedResource,
         namespace: Option<&'a str>,
@@ -145,7 +145,7 @@ impl<'a> Asked<'a> {
             part.map_err(|error| wrong(name, &error.to_string()))
         };
         asked.spec = of_type(spec)?;
-        // What is said of the answer is read, and has no effect.
+        // A sent status is checked and ignored.
         let status = of_type(status)?;
         let known = json!({
             "apiVersion": api_version, "kind": name, "metadata": asked.metadata, "spec": asked.spec, "status": status,
@@ -177,7 +177,8 @@ impl<'a> Asked<'a> {
         self.spec.get(member).is_some_and(|value| !value.is_null())
     }
 
-    /// `user`: who asks, if the question is about that; otherwise it says whom it is about.
+    /// `user`: that of the request, for a review of its own access. `None`: the review names the
+    /// user.
     fn access(&self, api: &ApiState, user: Option<&User>) -> Result<Parts, Status> {
         self.check_access(user.is_none())?;
         let attributes = if self.has("resourceAttributes") {
@@ -208,7 +209,7 @@ impl<'a> Asked<'a> {
         Ok(parts(self.shown_metadata(), Some(self.spec.clone()), status))
     }
 
-    /// The user that a question names: exactly its groups.
+    /// The user of the review, with exactly its groups.
     fn subject(&self) -> User {
         let groups = self.spec.get("groups").and_then(Value::as_array);
         let groups = groups.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
@@ -219,7 +220,7 @@ impl<'a> Asked<'a> {
     fn check_access(&self, names_user: bool) -> Result<(), Status> {
         let mut causes = FieldErrors::default();
         let (resource, path) = (self.has("resourceAttributes"), self.has("nonResourceAttributes"));
-        // By the names that the real server has for these members inside.
+        // Upstream reports the Go names of these members.
         let of_path = || {
             let part = |name: &str| self.at(&format!("/nonResourceAttributes/{name}"));
             json!({ "Path": part("path"), "Verb": part("verb") })
@@ -291,7 +292,7 @@ impl<'a> Asked<'a> {
             all.clone().filter(|rule| !rule.resources.is_empty()).map(resource_rule).collect();
         let mut paths: Vec<_> = all.filter(|rule| !rule.paths.is_empty()).map(path_rule).collect();
         if !api.access.is_enabled() {
-            // As the authorizer AlwaysAllow.
+            // The rules of the authorizer AlwaysAllow.
             resources.push(json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
             paths.push(json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
         }
@@ -318,7 +319,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The default of the real server's `--service-account-issuer` in the tools that set up clusters.
+/// The default `--service-account-issuer` in the tools that set up clusters.
 const AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
 
 fn who_am_i(user: &User, now: &str) -> Parts {
@@ -359,7 +360,7 @@ fn path_rule(rule: &Rule) -> Value {
     json!({ "verbs": texts(&rule.verbs), "nonResourceURLs": texts(&rule.paths) })
 }
 
-/// Any question, as it is sent.
+/// Any review, as sent.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Sent {
@@ -370,7 +371,7 @@ struct Sent {
     status: Option<Value>,
 }
 
-/// What its type knows of this part.
+/// The part, without unknown members.
 fn known<T: DeserializeOwned + Serialize>(part: Value) -> Result<Value, serde_json::Error> {
     serde_json::to_value(serde_json::from_value::<T>(part)?)
 }

@@ -1,4 +1,4 @@
-//! From a path to what it names: pure, but for the registry that says which kinds there are.
+//! Resolves a path. Pure, apart from the registry of kinds.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 use crate::strategy::unserved;
 
-/// What a path names.
+/// The meaning of a path.
 #[derive(Debug, Clone)]
 pub(crate) enum Route {
     /// `/`
@@ -17,7 +17,7 @@ pub(crate) enum Route {
     Version,
     /// `/livez`, `/readyz`, `/healthz`: all checks, or one of them.
     Health { endpoint: &'static str, check: String },
-    /// The real server has something there.
+    /// A path that only upstream serves.
     NotImplemented(&'static str),
     /// `/api`
     Core,
@@ -33,36 +33,36 @@ pub(crate) enum Route {
     OpenApiIndex,
     /// `/openapi/v3/apis/GROUP/VERSION`
     OpenApi { group: String, version: String },
-    /// Objects.
+    /// A resource.
     Objects(Target),
-    /// A path with an empty namespace, of a kind that has one.
+    /// A namespaced kind with an empty namespace in the path.
     WithoutNamespace(Target),
-    /// A percent sign without two digits behind it.
+    /// A percent sign without two hex digits.
     Malformed,
-    /// Below a served group, but no version or no resource of it.
+    /// A missing version or resource of a served group.
     NoSuchResource,
-    /// Nothing.
+    /// No such path.
     Nothing,
 }
 
-/// A collection or an object of a kind.
+/// A collection, or an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) kind: Arc<ServedResource>,
-    /// Nothing: all namespaces, or cluster scope.
+    /// `None`: all namespaces, or cluster scope.
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
 }
 
 impl Target {
-    /// Where its objects are.
+    /// The table and namespace of its objects.
     pub(crate) fn place(&self) -> Place<'_> {
         Place { table: &self.kind.storage, namespace: self.namespace.as_deref(), from: None }
     }
 }
 
-/// Reads a path, percent signs and all.
+/// Resolves a path, with percent encoding.
 pub(crate) fn route(path: &str, registry: &Registry) -> Route {
     if is_malformed(path) {
         return Route::Malformed;
@@ -71,13 +71,13 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
     let Some(whole) = decoded.strip_prefix('/') else { return Route::Nothing };
     let path = whole.trim_end_matches('/');
     let segments: Vec<&str> = path.split('/').collect();
-    // Slashes at the end are forgiven where go-restful finds the way, and where custom kinds are.
+    // go-restful and the handler of custom kinds ignore trailing slashes.
     let found = to_segments(&segments, registry);
     match (whole.len() - path.len(), &found) {
         (0, _) => found,
         (1, Route::Groups | Route::Group(_)) => found,
         (_, Route::Root | Route::Health { .. } | Route::Groups) => Route::Nothing,
-        // Where nothing is.
+        // This path names nothing.
         (_, Route::OpenApiIndex) => Route::OpenApi { group: String::new(), version: String::new() },
         _ => found,
     }
@@ -130,13 +130,12 @@ fn resources(registry: &Registry, group: &str, version: &str) -> Route {
     Route::Resources { group: group.to_owned(), version: version.to_owned() }
 }
 
-/// What is not there in a group that is served: a Status says so, but of a group of custom kinds,
-/// which another part of the real server answers for, a plain text.
+/// The response to a missing resource of a served group: a Status, or plain text in a custom group.
 fn nothing_of(registry: &Registry, group: &str) -> Route {
     if registry.is_custom_group(group) { Route::Nothing } else { Route::NoSuchResource }
 }
 
-/// Of a group that is served.
+/// Whether a served group lacks the version.
 fn is_unknown_version(registry: &Registry, group: &str, version: &str) -> bool {
     registry.of_version(group, version).next().is_none() && registry.groups().contains_key(group)
 }
@@ -151,7 +150,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     let target =
         |namespace: Option<&str>, plural: &str, name: Option<&str>, subresource: Option<&str>| {
             let kind = registry.find(group, version, plural)?;
-            // A kind of cluster scope has no path below a namespace; an object in a namespace none
+            // A cluster-scoped kind has no path below a namespace. A namespaced object has no path
             // outside of one.
             let fits = match (kind.is_namespaced(), namespace) {
                 (true, None) => name.is_none(),
@@ -166,7 +165,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
                 subresource: owned(subresource.filter(|subresource| !subresource.is_empty())),
             })
         };
-    // What answers for custom kinds does not look at what comes after a subresource.
+    // The handler of custom kinds ignores the path after a subresource.
     let ends = |target: &Target, more: &[&str]| more.is_empty() || !target.kind.is_built_in();
     let found = match *rest {
         ["namespaces", "", subresource @ ("status" | "finalize")] if group.is_empty() => {
@@ -184,7 +183,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
                         ..target
                     })
                 }
-                // What answers for custom kinds takes it for all namespaces.
+                // The handler of custom kinds takes an empty namespace for all namespaces.
                 Some(target) if !target.kind.is_built_in() && more.is_empty() => {
                     Route::Objects(target)
                 }
@@ -210,7 +209,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         }
         _ => None,
     };
-    // Where a subresource follows, the name is missed only when it is needed.
+    // With a subresource, the missing name is reported later.
     let is_whole = |target: &Target| {
         let empty = rest.iter().filter(|part| part.is_empty()).count();
         let nameless = target.subresource.is_some() && target.name.as_deref() == Some("");
@@ -219,8 +218,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     found.filter(is_whole).map_or_else(|| nothing_of(registry, group), Route::Objects)
 }
 
-/// The resource that a path names, if the real server has it and this one has not:
-/// `statefulsets.apps`.
+/// The resource of a path that upstream serves and this server does not: `statefulsets.apps`.
 pub(crate) fn unserved_resource(path: &str, registry: &Registry) -> Option<String> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (version, rest) = match *segments.as_slice() {

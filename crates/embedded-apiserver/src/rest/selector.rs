@@ -1,4 +1,4 @@
-//! Label and field selectors: parsed once per request, matched against what is stored beside an
+//! Label and field selectors: parsed once per request, matched against indexed fields of a stored
 //! object.
 
 mod labels;
@@ -11,7 +11,7 @@ use crate::strategy::resource::ServedResource;
 #[cfg(test)]
 mod tests;
 
-/// Which objects a list, a watch or a deletecollection is about.
+/// The selector of a list, a watch or a deletecollection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Selector {
     labels: Vec<LabelRequirement>,
@@ -26,7 +26,7 @@ struct FieldRequirement {
 }
 
 impl Selector {
-    /// Whether selectors can be read at all, of whatever kind.
+    /// Checks the syntax of selectors, for any kind.
     pub(crate) fn check(labels: &str, fields: &str) -> Result<(), Status> {
         labels::parse(labels).map_err(Status::bad_request)?;
         parse_fields(fields).map(drop).map_err(Status::bad_request)
@@ -37,7 +37,7 @@ impl Selector {
         let fields = parse_fields(fields).map_err(Status::bad_request)?;
         let fields = fields
             .into_iter()
-            // Nothing of nothing is everything.
+            // An empty selector matches every object.
             .filter(|requirement| !(requirement.path.is_empty() && requirement.value.is_empty()))
             .map(|mut requirement| {
                 let path = requirement.path.as_str();
@@ -45,7 +45,7 @@ impl Selector {
                     || (path == "metadata.namespace" && takes_namespace(kind))
                     || kind.selectable().iter().any(|known| known == path);
                 if !known {
-                    // The kinds without fields of their own have another way to say it.
+                    // Kinds without fields of their own report it in other words.
                     let generic = kind.is_built_in() && kind.selectable().is_empty();
                     return Err(Status::bad_request(if generic {
                         format!(
@@ -62,12 +62,12 @@ impl Selector {
         Ok(Self { labels, fields })
     }
 
-    /// Selects everything: then a list can say how many objects remain.
+    /// Whether it selects every object. Then a list can count the remaining ones.
     pub(crate) fn is_empty(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// The one value that a field must have for an object to be selected, if the selector says so.
+    /// The value that the selector requires of a field, if it requires one.
     pub(crate) fn only(&self, path: &str) -> Option<&str> {
         self.fields.iter().find(|r| r.equal && r.path == path).map(|r| r.value.as_str())
     }
@@ -78,13 +78,13 @@ impl Selector {
     }
 }
 
-/// Whether a field selector may name the namespace: of a kind of cluster scope only where its
-/// fields are not told one by one, as they are for custom kinds.
+/// Whether a field selector may use `metadata.namespace`. For cluster scope, kinds that list their
+/// fields refuse it.
 fn takes_namespace(kind: &ServedResource) -> bool {
     kind.is_namespaced() || (kind.is_built_in() && kind.selectable().is_empty())
 }
 
-/// `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes a comma, an equals sign or itself.
+/// `a=b`, `a==b`, `a!=b`, separated by commas. `\` escapes a comma, an equals sign or itself.
 fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
     let mut requirements = Vec::new();
     for part in split_unescaped(text) {
@@ -92,7 +92,7 @@ fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
             continue;
         }
         let found = ["!=", "==", "="].into_iter().filter_map(|sign| Some((part.find(sign)?, sign)));
-        // At the same place the longer sign wins; it is listed first.
+        // The longer sign wins. It is listed first.
         let Some((at, sign)) = found.reduce(|best, next| if next.0 < best.0 { next } else { best })
         else {
             return Err(format!("invalid selector: '{text}'; can't understand '{part}'"));

@@ -1,4 +1,4 @@
-//! What requests for objects work on.
+//! The state that requests for objects share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,21 +14,21 @@ use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
 use crate::strategy::registry::Registry;
 
-/// Switches that hold for the life of a server.
+/// Switches that are fixed for the life of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// How much of the past each table keeps.
+    /// The history that each table keeps.
     pub(crate) history: Window,
     pub(crate) bookmark_interval: Duration,
     pub(crate) check_namespaces: bool,
-    /// Claims and volumes get their protection finalizers at creation (the admission plugin
+    /// Adds protection finalizers to new claims and volumes (the admission plugin
     /// StorageObjectInUseProtection).
     pub(crate) protect_volumes: bool,
-    /// Roles and bindings decide who may do what.
+    /// Enables RBAC.
     pub(crate) rbac: bool,
 }
 
-/// The kinds, their objects, and who may do what with them.
+/// The kinds, their objects, and the authorizer.
 #[derive(Debug)]
 pub(crate) struct ApiState {
     pub(crate) options: Options,
@@ -39,12 +39,12 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
-    /// Knows the users of tokens.
+    /// Authenticates tokens.
     pub(crate) front: Front,
 }
 
 impl ApiState {
-    /// An empty store in front of which the kinds of `registry` are served.
+    /// An empty store that serves the kinds of `registry`.
     pub(crate) fn new(
         options: Options,
         registry: Arc<RwLock<Registry>>,

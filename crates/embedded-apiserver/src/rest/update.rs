@@ -1,4 +1,4 @@
-//! PUT and PATCH: what comes of an object that is there.
+//! PUT and PATCH of an existing object.
 
 use crate::api::media;
 use crate::api::media::Form;
@@ -26,7 +26,7 @@ use crate::store::stored::Stored;
 use crate::strategy::resource::ServedResource;
 use k8s_merge::managed_fields::ManagedFields;
 
-/// Where the real server finds owner references twice in what a patch has made.
+/// Where upstream finds duplicate owner references after a patch.
 pub(super) const AFTER_HOOKS: &str = " after mutating admission happens";
 
 pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
@@ -46,7 +46,7 @@ pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let mut first = read()?;
     let mut warnings = std::mem::take(&mut first.warnings);
     let mut first = Some(first);
-    // A write that begins anew reads its body again.
+    // A retry decodes the body again.
     let next = || Ok(Edit::Replace(first.take().map_or_else(read, Ok)?));
     let mut written = update(call, next, dry_run).map_err(|status| status.warned(&warnings))?;
     warnings.append(&mut written.warnings);
@@ -64,7 +64,7 @@ pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
     let forbidden = forbidden_force(query).into_iter().collect();
     let (dry_run, validation) = query.write_options("PatchOptions", forbidden)?;
     let patch = Patch::parse(patch_type, request.body(), kind, validation).map_err(|status| {
-        // The object is looked for first, and the patch read only then.
+        // A missing object is reported before the patch is read.
         let is_there = api.store.get(&kind.storage, &key_of(target, name)).is_some();
         if is_there || !matches!(status.code(), 400 | 422) {
             status
@@ -77,7 +77,7 @@ pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
     update(call, next, dry_run)
 }
 
-/// What a patch says twice.
+/// The duplicate fields of a patch.
 pub(super) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> {
     let found = duplicates::find(body, Shape::Any);
     match patch {
@@ -86,14 +86,14 @@ pub(super) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> {
     }
 }
 
-/// Only an apply can be forced.
+/// Only an apply takes `force`.
 pub(super) fn forbidden_force(query: &Query) -> Option<FieldError> {
     query
         .get("force")
         .map(|_| FieldError::forbidden("force", "may not be specified for non-apply patch"))
 }
 
-/// What is to become of an object.
+/// The change of an object.
 enum Edit<'a> {
     Replace(Decoded),
     Patch { patch: &'a Patch, duplicates: &'a [String], validation: FieldValidation },
@@ -127,7 +127,7 @@ fn update<'a>(
                 return Err(other_uid(target, name, (uid, ""), dry_run));
             }
             check_number(&object)?;
-            // Only the store does, and a dry run does not get there.
+            // Only the store checks it, and a dry run does not reach the store.
             if !dry_run {
                 metadata::of(&mut object).remove("resourceVersion");
             }
@@ -163,7 +163,7 @@ fn update<'a>(
     Ok(Written { object, created: old.is_none(), warnings })
 }
 
-/// The new object as the client wants it.
+/// The new object of the client.
 fn edited(
     target: &Target,
     name: &str,
@@ -187,7 +187,7 @@ fn edited(
     }
 }
 
-/// What a patch makes of an object, who owns it included.
+/// Applies a patch. Returns the new object and its owners.
 fn patched(
     kind: &ServedResource,
     name: &str,

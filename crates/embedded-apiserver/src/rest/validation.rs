@@ -1,4 +1,4 @@
-//! What is wrong with an object that is about to be stored.
+//! Validates an object before it is stored.
 
 use k8s_value::names;
 
@@ -10,7 +10,7 @@ use crate::strategy::resource::ServedResource;
 /// What names are made up from.
 const BASE: &str = "metadata.generateName";
 
-/// Checks the name of a new object, and what it was made up from.
+/// Validates the name of a new object and its generateName.
 pub(super) fn validate_name(
     kind: &ServedResource,
     (name, base): (&str, &str),
@@ -29,7 +29,7 @@ pub(super) fn validate_name(
     }
 }
 
-/// Checks the `generateName` of an object that is updated: all kinds hold it to the rule of paths
+/// Validates the generateName of an update: all kinds use the rule for path segments
 /// (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest).
 pub(super) fn validate_generate_name_of_update(
     kind: &ServedResource,
@@ -50,7 +50,7 @@ pub(super) fn validate_generate_name_of_update(
     }
 }
 
-/// Checks an object by the rules of its kind, after its metadata was checked.
+/// Validates an object by its kind, after its metadata.
 pub(super) fn validate(
     kind: &ServedResource,
     object: &Object,

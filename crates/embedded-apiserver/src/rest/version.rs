@@ -1,4 +1,4 @@
-//! A resourceVersion that a request names: what it must be, and the wait for it.
+//! The resourceVersion of a request: parsing, and waiting for it.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use crate::api::query::no_number;
 use crate::api::status::Status;
 use crate::rest::state::ApiState;
 
-/// Not a revision: each verb answers that with another code.
+/// A text that is no revision. Each verb reports it with another code.
 #[derive(Debug)]
 pub(super) struct WrongVersion(String);
 
 impl WrongVersion {
-    /// As of an object's own version.
+    /// The error of an object's own resourceVersion.
     pub(super) fn plain(&self) -> String {
         no_number(&self.0)
     }
 
-    /// As of an option of a read.
+    /// The error of a read option.
     pub(super) fn of_option(&self) -> String {
         format!("resourceVersion: {}", self.plain())
     }
 }
 
-/// A resourceVersion as sent: empty and `0` are 0.
+/// Parses a resourceVersion. Empty and `0` are 0.
 pub(super) fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     if version.is_empty() {
         return Ok(0);
@@ -32,7 +32,7 @@ pub(super) fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     number.ok_or_else(|| WrongVersion(version.to_owned()))
 }
 
-/// How long a read waits for a revision that has not been written yet.
+/// How long a read waits for a future revision.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 pub(crate) async fn wait_for(api: &ApiState, revision: u64) -> Result<(), Status> {

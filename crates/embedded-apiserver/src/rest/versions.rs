@@ -1,4 +1,4 @@
-//! Versions of objects: as they are shown, and as they are written down.
+//! Versions of objects, as they are shown and stored.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::rest::guaranteed_update::Answer;
 use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
 
-/// The largest object that etcd takes, by its default.
+/// etcd's default limit of an object's size.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
 
-/// A version to be written down.
+/// A version to store.
 pub(super) struct Version<'a> {
     pub(super) key: Key,
     pub(super) object: Object,
     pub(super) managed: &'a ManagedFields,
-    /// Something of it goes without saying.
+    /// The stored form omits parts of the text, which a read fills in.
     pub(super) unsaid: bool,
 }
 
-/// Writes a version down for the next revision; in a dry run, at the one that the object has.
+/// Stores a version at the next revision. A dry run keeps the revision of the object.
 pub(super) fn put(
     transaction: &mut Transaction<'_>,
     kind: &Kind,
@@ -36,7 +36,7 @@ pub(super) fn put(
     let revision = if dry_run { old_revision } else { NEXT };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
     if stored.size() > MAX_OBJECT {
-        // As the real server: what it can do without is left out first.
+        // As upstream, an object that is too large is first stored without managedFields.
         stored = Stored::new(kind, key, revision, &mut object, "");
     }
     let stored = stored.unsaid(unsaid);
@@ -49,7 +49,7 @@ pub(super) fn put(
     })
 }
 
-/// The stored object in the form that `kind` shows.
+/// The stored object as `kind` shows it.
 pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
     kind.to_version(stored.object(), stored.revision)
 }

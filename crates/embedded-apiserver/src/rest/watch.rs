@@ -1,5 +1,5 @@
-//! Watches: a cursor into the history of a table, moved on by whoever reads the answer. No task, no
-//! buffer of events.
+//! Watches: a cursor into the history of a table, advanced by the reader of the response. No task,
+//! no buffer of events.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -22,20 +22,20 @@ use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
-use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Event, Line};
 use crate::store::state::{Change, Changes, Expired};
 use crate::store::stored::Stored;
-use crate::store::{Beginning, Seated};
+use crate::store::watcher_index::{Interest, WatcherId};
+use crate::store::{Beginning, WatchStart};
 use crate::strategy::resource::ServedResource;
 use crate::strategy::shape::Source;
 
-/// How many changes are read under one lock.
+/// The changes that one lock reads.
 const BATCH: usize = 256;
-/// How long a watch without a time-out lasts: the real server picks 30 to 60 minutes at random.
+/// The duration of a watch without a timeout. Upstream picks 30 to 60 minutes at random.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
-/// The longest time between two bookmarks: no watch lasts as long, and the clock's numbers do not
-/// end before.
+/// The longest time between two bookmarks: no watch lasts that long, and the clock does not
+/// overflow.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 pub(crate) async fn watch(
@@ -61,15 +61,15 @@ pub(crate) async fn watch(
     let from = match options.initial_events {
         Some(true) => Beginning::Objects,
         Some(false) if version == 0 => Beginning::Now,
-        // Zero by another spelling.
+        // Zero in another spelling.
         None if version == 0 => Beginning::Objects,
         _ => Beginning::After(version),
     };
     let namespace = target.namespace.as_deref().or_else(|| selector.only("metadata.namespace"));
     let interest = Interest::new(namespace, selector.only("metadata.name"));
-    let seated = api.store.watch(&kind.storage, &target.place(), interest, from);
-    let Seated { seat, objects, revision, refused } =
-        seated.map_err(|_| Status::internal("the newest revision is gone"))?;
+    let start = api.store.watch(&kind.storage, &target.place(), interest, from);
+    let WatchStart { id, objects, revision, refused } =
+        start.map_err(|_| Status::internal("the newest revision is gone"))?;
     let every = api.options.bookmark_interval.min(FAR);
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
@@ -83,10 +83,10 @@ pub(crate) async fn watch(
         selector,
         form,
         of_lists,
-        seat,
+        id,
         cursor: revision,
-        // What the history no longer reaches is said in the stream. Decided above: a compaction
-        // while the watch is open takes nothing from who has read everything.
+        // A missing history is reported in the stream. Decided here: a later compaction takes
+        // nothing from a watch that has read everything.
         refused,
         initial,
         end_mark: options.initial_events == Some(true) && options.bookmarks,
@@ -101,7 +101,7 @@ pub(crate) async fn watch(
         ending: false,
         ended: false,
     };
-    // Boxed: it would be moved twice with each line.
+    // Boxed: otherwise each line moves it twice.
     let lines = futures::stream::unfold(Box::new(watcher), async |mut watcher| {
         let line = watcher.next().await?;
         Some((Ok::<_, Disconnected>(line), watcher))
@@ -115,49 +115,48 @@ pub(crate) async fn watch(
     Ok(response)
 }
 
-/// One watch in progress.
+/// An open watch.
 struct Watcher {
     api: Arc<ApiState>,
     kind: Arc<ServedResource>,
     selector: Selector,
     form: Form,
-    /// The client takes lists only. As on the real server, the first event cannot be made into
-    /// one, and ends the watch.
+    /// The client accepts only lists. As upstream, the first event ends the watch.
     of_lists: bool,
-    seat: Seat,
+    id: WatcherId,
     /// Everything up to this revision has been sent.
     cursor: u64,
-    /// The history that the watch needs is gone.
+    /// The history of this watch is gone.
     refused: Option<Expired>,
-    /// Objects of the beginning that are still to be sent.
+    /// Initial objects that are not sent yet.
     initial: VecDeque<Arc<Stored>>,
-    /// Whether the bookmark that ends the initial events is still to be sent.
+    /// Whether the bookmark after the initial events is still to be sent.
     end_mark: bool,
-    /// Changes that were read and are still to be sent.
+    /// Changes that were read and are not sent yet.
     changes: VecDeque<Change>,
-    /// The revision that the cursor reaches when `changes` are sent.
+    /// The revision of the cursor after `changes` are sent.
     read_upto: u64,
-    /// Whether other watches may show the same changes.
+    /// Whether other watches may show the same lines.
     shared: bool,
     bookmarks: bool,
     ticks: Option<Interval>,
     deadline: Option<Pin<Box<Sleep>>>,
-    /// The kind is no longer served as it was.
+    /// Resolves when the served kind changes.
     withdrawn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     bookmark_due: bool,
-    /// The time is up: what was written until now is still sent, and a last bookmark.
+    /// The timeout is over: the remaining changes and a last bookmark follow.
     ending: bool,
     ended: bool,
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.api.store.leave(&self.seat);
+        self.api.store.unwatch(&self.id);
     }
 }
 
 impl Watcher {
-    /// The next line, or the end. Cancel safe: it only waits between lines.
+    /// Returns the next line, or the end. Cancel safe.
     async fn next(&mut self) -> Option<Bytes> {
         if self.ended {
             return None;
@@ -188,7 +187,7 @@ impl Watcher {
                 continue;
             }
             self.cursor = self.read_upto;
-            // A watch from the future has nothing to say about the present.
+            // A watch from a future revision must not report the present one.
             let present = self.cursor <= self.api.store.revision();
             if std::mem::take(&mut self.bookmark_due) && present {
                 let line = self.bookmark(false);
@@ -202,17 +201,17 @@ impl Watcher {
         }
     }
 
-    /// A line, if the client can be shown it; the end, if not.
+    /// Returns the line if the client accepts it, or ends the watch.
     fn fitting(&mut self, line: Bytes) -> Option<Bytes> {
         self.ended = self.of_lists;
         if self.of_lists { None } else { Some(line) }
     }
 
-    /// Reads on in the history; ready if there is something to say.
+    /// Reads more history. Ready if there is something to send.
     fn read(&mut self, waker: Option<&Waker>) -> Poll<()> {
         loop {
             let shows = |change: &Change| event_of(&self.selector, change).is_some();
-            match self.api.store.read(&self.seat, self.read_upto, BATCH, shows, waker) {
+            match self.api.store.read(&self.id, self.read_upto, BATCH, shows, waker) {
                 Ok(Changes { changes, upto, all, shared }) => {
                     self.read_upto = upto;
                     self.shared = shared;
@@ -232,7 +231,7 @@ impl Watcher {
         }
     }
 
-    /// Waits for a change, a bookmark's time, or the end.
+    /// Waits for a change, a bookmark or the timeout.
     async fn wait(&mut self) {
         poll_fn(|context| {
             if let Some(deadline) = &mut self.deadline
@@ -266,7 +265,7 @@ impl Watcher {
 
     fn line(&self, event: Event, change: &Change) -> Bytes {
         let write = || match (&change.before, event) {
-            // The watch knows it as it was: that content, at the revision of the change.
+            // The watch shows the old content, at the revision of the change.
             (Some(before), Event::Left) => {
                 self.write_line(event, &before.at_revision(&self.kind, change.revision))
             }
@@ -299,7 +298,7 @@ impl Watcher {
             Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
         };
         let mut object = Object::from_iter([("metadata".to_owned(), metadata)]);
-        // What Go writes of every object of a type is there, too.
+        // The members that Go writes for every object of a type.
         if self.form == Form::Full {
             let sent = object.clone();
             let whole = self.kind.canonical(sent, Source::Json, &mut Vec::new());
@@ -312,8 +311,7 @@ impl Watcher {
     }
 }
 
-/// How a change looks through a selector: objects that begin or cease to match appear and
-/// disappear.
+/// The event of a change for a selector. Objects that begin or cease to match appear and disappear.
 fn event_of(selector: &Selector, change: &Change) -> Option<Event> {
     let before = change.before.as_ref().is_some_and(|before| selector.matches(before));
     let after = !change.removed && selector.matches(&change.object);

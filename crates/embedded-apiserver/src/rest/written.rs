@@ -1,4 +1,4 @@
-//! What a write answers with.
+//! The result of a write.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::store::stored::Stored;
 use crate::strategy::resource::ServedResource;
 use api_front::Body;
 
-/// What a write answers with.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(super) object: Arc<Stored>,

@@ -1,4 +1,4 @@
-//! How a server is set up: seed, clock, history window, bookmarks, namespaces.
+//! The builder of a server.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -51,26 +51,25 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Seeds uids and the suffixes of `generateName`. Without a seed, both differ from run to run.
+    /// Seeds uids and the suffixes of `generateName`. Without a seed they are random.
     ///
-    /// Together with [`start_time`](Self::start_time) and tokio's paused clock, two runs that send
-    /// the same requests in the same order get the same bytes.
+    /// With [`start_time`](Self::start_time) and tokio's paused clock, the same requests in the
+    /// same order get the same bytes.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// The wall time of the server at its start; from there it follows tokio's clock. Default: now.
+    /// The wall time at the start. From there it follows tokio's clock. Default: now.
     ///
-    /// Times outside of the years 1970 to 9999 are clamped to them.
+    /// Times outside of the years 1970 to 9999 are clamped.
     pub fn start_time(mut self, time: SystemTime) -> Self {
         self.start_time = Some(time);
         self
     }
 
-    /// How many changes of each kind are kept for watches that resume and for pages of an older
-    /// list (default 16384). A watch from before the window gets 410 Expired and must list
-    /// again.
+    /// The changes of each kind that are kept for resumed watches and old pages of lists (default
+    /// 16384). An older watch gets 410 Expired and must list again.
     ///
     /// 0 counts as 1: then a watch can only follow live, and falls behind at the first delay.
     #[doc(alias = "etcd compaction")]
@@ -80,69 +79,63 @@ impl Builder {
         self
     }
 
-    /// How many bytes of JSON the history of each kind may hold beyond the objects themselves:
-    /// versions that were replaced or deleted (default 64 MiB). What is older is forgotten,
-    /// however few changes it is.
+    /// The bytes of replaced and deleted versions that the history of each kind may hold (default
+    /// 64 MiB). Older ones are dropped, however few they are.
     ///
-    /// 0: what was replaced is forgotten at once, and a watch that missed a replacement or a
-    /// deletion has to list again.
+    /// With 0, replaced versions are dropped at once. A watch that misses a replacement or a delete
+    /// must list again.
     pub const fn history_bytes(mut self, bytes: usize) -> Self {
         self.history.bytes = bytes;
         self
     }
 
-    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). Zero:
-    /// only the one that ends the initial events.
+    /// The interval of bookmarks (default 60 s, as kube-apiserver). Zero: only the bookmark after
+    /// the initial events.
     pub const fn bookmark_interval(mut self, interval: Duration) -> Self {
         self.bookmark_interval = interval;
         self
     }
 
-    /// A namespace that exists from the start, beside `default`, `kube-system`, `kube-public` and
-    /// `kube-node-lease`.
+    /// Adds a namespace, beside `default`, `kube-system`, `kube-public` and `kube-node-lease`.
     pub fn namespace(mut self, name: impl Into<String>) -> Self {
         self.namespaces.push(name.into());
         self
     }
 
-    /// Whether creating an object in a namespace that does not exist is refused with 404, as the
-    /// real server does (default `true`). `false` saves tests that care about something else
-    /// the creation of namespaces.
+    /// Whether a create in a missing namespace gets 404, as upstream (default `true`). `false`
+    /// saves a test the creation of namespaces.
     pub const fn check_namespaces(mut self, check: bool) -> Self {
         self.check_namespaces = check;
         self
     }
 
-    /// A bearer token and the user it stands for (a `&str` will do). With the first token, requests
-    /// over a socket that carry none, or a wrong one, are answered 401; with
-    /// [`rbac`](Self::rbac), one that carries none is made by `system:anonymous`. Clients in
-    /// this process need none.
+    /// Adds a bearer token and its user. A `&str` is a user name.
+    ///
+    /// From the first token on, a request over a socket without a valid token gets 401. With
+    /// [`rbac`](Self::rbac), a request without a token is made by `system:anonymous`. Clients in
+    /// this process need no token.
     pub fn token(mut self, user: impl Into<User>, token: impl Into<String>) -> Self {
         self.front = self.front.token(user, token);
         self
     }
 
-    /// Whether roles and bindings decide what a user may do (default `false`: everybody may do
-    /// everything).
+    /// Enables RBAC (default `false`: every request is allowed).
     ///
-    /// The rules are those of the server's own Roles, ClusterRoles and their bindings, as they
-    /// stand when a request comes, with Kubernetes' answers to what is refused. The cluster
-    /// roles and bindings that every cluster has for users exist from the start:
-    /// `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user`
-    /// and `system:public-info-viewer`. [`EmbeddedApiServer::access`] says what was used and what
-    /// was refused.
+    /// Roles, ClusterRoles and their bindings apply as they are stored when a request comes. Errors
+    /// are Kubernetes' own. The default roles for users and their bindings exist from the start:
+    /// `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user` and
+    /// `system:public-info-viewer`. [`EmbeddedApiServer::access`] reports used grants and refusals.
     #[doc(alias = "authorization-mode")]
     pub const fn rbac(mut self, rbac: bool) -> Self {
         self.rbac = rbac;
         self
     }
 
-    /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes
-    /// them later.
+    /// The initial faults (default: none). [`EmbeddedApiServer::faults`] changes them later.
     ///
     /// # Panics
     ///
-    /// A rule names a resource that no API server has, and would never fire: see
+    /// If a rule names a resource that no API server has: it would never apply. See
     /// [`FaultPlan::check`].
     #[track_caller]
     pub fn faults(mut self, plan: FaultPlan) -> Self {
@@ -150,39 +143,38 @@ impl Builder {
         self
     }
 
-    /// How many entries the request log keeps (default 65536, at least 1). Its counters never drop.
+    /// The entries of the request log (default 65536, at least 1). Its counters are never dropped.
     pub fn request_log_capacity(mut self, entries: usize) -> Self {
         self.front = self.front.request_log_capacity(entries);
         self
     }
 
-    /// Whether other processes may read the request log and change the faults under `/embedded/`
-    /// (default `false`): `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT
-    /// /embedded/faults`.
+    /// Whether other processes may read the request log and change the faults (default `false`):
+    /// `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT /embedded/faults`.
     pub fn introspection(mut self, introspection: bool) -> Self {
         self.front = self.front.introspection(introspection);
         self
     }
 
-    /// Whether a listener may be given an address that other machines can reach (default `false`).
-    /// Without [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS
-    /// whoever listens on the way knows the tokens.
+    /// Whether a listener may have an address that other machines can reach (default `false`).
+    ///
+    /// Without [`rbac`](Self::rbac) every client may do everything. Without TLS the network can
+    /// read the tokens.
     pub fn allow_non_loopback(mut self, allow: bool) -> Self {
         self.front = self.front.allow_non_loopback(allow);
         self
     }
 
-    /// Whether claims and volumes get their protection finalizers at creation (default `false`), as
-    /// by the admission plugin of that name. A controller must take them away again.
+    /// Whether new claims and volumes get protection finalizers (default `false`), as by the
+    /// admission plugin StorageObjectInUseProtection. A controller must remove them.
     #[doc(alias = "StorageObjectInUseProtection")]
     pub const fn protect_volumes(mut self, protect: bool) -> Self {
         self.protect_volumes = protect;
         self
     }
 
-    /// Whether the server collects garbage (default `false`, as on a bare API server): what has no
-    /// owner left is deleted, a foreground deletion waits for the dependents that block it, an
-    /// orphaning one takes the owner out of them.
+    /// Enables the garbage collector (default `false`, as on a bare API server). It deletes objects
+    /// whose owners are gone, and completes foreground and orphan deletions.
     #[cfg(feature = "actors")]
     #[doc(alias = "garbage-collector-controller")]
     #[doc(alias = "ownerReferences")]
@@ -191,9 +183,9 @@ impl Builder {
         self
     }
 
-    /// Whether the server empties namespaces that are being deleted, and lets them go (default
-    /// `false`, as on a bare API server, where they stay `Terminating` until somebody calls
-    /// `finalize`).
+    /// Enables the namespace lifecycle (default `false`, as on a bare API server). It empties and
+    /// finalizes terminating namespaces. Without it they stay `Terminating` until a client calls
+    /// `finalize`.
     #[cfg(feature = "actors")]
     #[doc(alias = "namespace-controller")]
     pub const fn namespace_lifecycle(mut self, lifecycle: bool) -> Self {
@@ -201,7 +193,7 @@ impl Builder {
         self
     }
 
-    /// Builds the server. Nothing runs until a request comes.
+    /// Builds the server. It starts tasks only when a request comes.
     #[must_use]
     pub fn build(self) -> EmbeddedApiServer {
         let clock = self.start_time.map_or_else(Clock::starting_now, Clock::starting_at);

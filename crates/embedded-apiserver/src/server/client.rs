@@ -1,4 +1,4 @@
-//! `kube::Client`s on the server, without a socket.
+//! `kube::Client`s without a socket.
 
 use api_front::User;
 use kube::Client;
@@ -6,10 +6,9 @@ use kube::Client;
 use crate::server::handle::EmbeddedApiServer;
 
 impl EmbeddedApiServer {
-    /// A client of this server in this process, in the name of [`User::admin`]; its default
-    /// namespace is `default`.
+    /// A client in this process, as [`User::admin`]. Its default namespace is `default`.
     ///
-    /// Nothing retries below it: what the server answers is what the caller sees.
+    /// It does not retry.
     ///
     /// # Panics
     ///
@@ -19,9 +18,8 @@ impl EmbeddedApiServer {
         Client::new(self.service(), "default")
     }
 
-    /// A client whose requests are made in the name of `user`: the name in the request log and for
-    /// fault plans, and with its groups who the [roles](crate::Builder::rbac) know. A `&str`
-    /// will do.
+    /// A client as `user`: for the request log, for faults, and with its groups for
+    /// [RBAC](crate::Builder::rbac). A `&str` is a user name.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! What a server is made of: the front, and the API behind it.
+//! The state of a server: the front, and the API behind it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::strategy::registry::Registry;
 /// The state of a server, shared by its handles, clients, connections and actors.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// What a request passes before the API: users, log, faults.
+    /// Users, request log and faults.
     pub(crate) front: Front,
     pub(crate) handler: Handler,
 }
@@ -30,20 +30,19 @@ impl Core {
         &self.handler.api
     }
 
-    /// A core that serves the same kinds to the same users, with a store, a log and faults of its
-    /// own.
+    /// A core with the same kinds and users, and its own store, log and faults.
     pub(crate) fn beside(&self) -> Self {
         let api = self.api();
         let front = self.front.for_replica();
         let (options, registry) = (api.options.clone(), Arc::clone(&api.registry));
-        // What is written goes to the other store: nothing here asks for a random number.
+        // Writes go to the other store, so this one needs no random numbers.
         let rng = fastrand::Rng::with_seed(0);
         let api = ApiState::new(options, registry, api.clock.clone(), front.clone(), rng);
         Self { front, handler: Handler::new(api) }
     }
 
-    /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name
-    /// is left out here and reported by the first request that uses it.
+    /// Creates the namespaces of every cluster and the configured ones. Skips an invalid name: the
+    /// first request to it reports the error.
     pub(crate) fn create_namespaces(&self, more: Vec<String>) {
         let api = self.api();
         let Some(kind) = api.registry.read().find("", "v1", "namespaces") else { return };

@@ -1,4 +1,4 @@
-//! The cluster roles and bindings that the real API server makes at its start.
+//! The default cluster roles and bindings.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use crate::rest::ApiState;
 use crate::rest::create_object;
 
 /// `cluster-roles.yaml` and `cluster-role-bindings.yaml` of k8s.io/kubernetes v1.36.3
-/// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. The roles of
-/// controllers are not here: none of these controllers is.
+/// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. Without the roles
+/// of controllers.
 const OBJECTS: &str = include_str!("../../data/rbac.json");
 
-/// Creates them.
+/// Creates the default roles and bindings.
 pub(crate) fn create_default_roles(api: &ApiState) {
-    // What is written down here can be read: the tests see it.
+    // A test covers that the data are valid.
     let objects: Vec<Value> = serde_json::from_str(OBJECTS).unwrap_or_default();
     for object in objects {
         let plural = match object.get("kind").and_then(Value::as_str) {

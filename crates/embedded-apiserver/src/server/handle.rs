@@ -11,7 +11,7 @@ use crate::controllers;
 use crate::server::core::Core;
 use crate::server::shared::Shared;
 
-/// A Kubernetes API server in this process. A cheap handle: clones share one server.
+/// A Kubernetes API server in this process. A cheap handle: clones share the server.
 #[derive(Debug, Clone)]
 #[doc(alias = "envtest")]
 #[doc(alias = "fake client")]
@@ -33,13 +33,12 @@ impl EmbeddedApiServer {
     /// Serves a custom kind by the names and the scope of its Rust type, without a status
     /// subresource.
     ///
-    /// For one with a status subresource: `register_kind(Kind::of::<K>().status(true))`, or
-    /// [`register_definition`](Self::register_definition) with the type's own definition, which
-    /// says it.
+    /// For a status subresource use `register_kind(Kind::of::<K>().status(true))`, or
+    /// [`register_definition`](Self::register_definition) with the type's definition.
     ///
     /// # Errors
     ///
-    /// [`InvalidKind`] if its names cannot be served.
+    /// [`InvalidKind`] if its names are invalid.
     #[cfg(feature = "client")]
     pub fn register<K>(&self) -> Result<(), InvalidKind>
     where
@@ -49,25 +48,24 @@ impl EmbeddedApiServer {
         self.register_kind(Kind::of::<K>())
     }
 
-    /// Serves a kind from now on, without schema, defaults or rules of its own. Any group will do:
-    /// one of Kubernetes' own kinds that is not built in here, too. Registering it again
-    /// replaces what was known; its objects stay.
+    /// Serves a kind without schema, defaults or validation. The group may be any, also for a
+    /// Kubernetes kind that is not built in here. Registering it again replaces the kind and keeps
+    /// its objects.
     ///
     /// # Errors
     ///
-    /// [`InvalidKind`] if its names cannot be served, or would shadow a kind that is built in.
+    /// [`InvalidKind`] if its names are invalid, or those of a built-in kind.
     pub fn register_kind(&self, kind: Kind) -> Result<(), InvalidKind> {
         self.core().api().registry.write().register(kind)
     }
 
-    /// Creates a custom resource definition (`MyKind::crd()` with kube's derive), or replaces the
-    /// one of its name: its kinds are served from then on, by its schemas, as if a client had
-    /// written it.
+    /// Creates or replaces a CustomResourceDefinition (`MyKind::crd()` with kube's derive). Serves
+    /// its kinds with their schemas, as if a client had written it.
     ///
     /// # Errors
     ///
-    /// [`InvalidKind`] with what the API says of a definition that it refuses: wrong names, a
-    /// schema that is not structural, something that this server does not implement.
+    /// [`InvalidKind`] with the error of the API: wrong names, a schema that is not structural, a
+    /// feature that this server does not implement.
     pub fn register_definition(
         &self,
         definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -75,52 +73,51 @@ impl EmbeddedApiServer {
         controllers::definitions::register(self.core().api(), definition)
     }
 
-    /// Every request that came, with counts.
+    /// The log of all requests, with counters.
     #[must_use]
     pub fn requests(&self) -> RequestLog {
         self.core().front.requests()
     }
 
-    /// The faults in force, to look at and to change.
+    /// The current faults.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.core().front.faults()
     }
 
-    /// The server's clock, to look at and to move.
+    /// The server's clock.
     #[must_use]
     pub fn clock(&self) -> api_front::Clock {
         self.core().api().clock.handle()
     }
 
-    /// What the roles were used for, and what was refused: for tests of a controller's manifest.
+    /// The used grants and the refusals, for tests of a controller's manifest.
     #[must_use]
     pub fn access(&self) -> Access {
         Access::new(Arc::clone(&self.core().api().access))
     }
 
-    /// The admission hooks in force, to look at and to change.
+    /// The admission hooks.
     #[must_use]
     pub fn admission(&self) -> Admission {
         Admission::new(Arc::clone(&self.core().api().admission))
     }
 
-    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as
-    /// `user`, with the user's token if the builder was given one. It holds the token: write it
-    /// where only its reader can read it.
+    /// A kubeconfig in YAML for kube, client-go and kubectl: the server at `url`, the `user`, and
+    /// its token if the builder has one. Keep the file private: it contains the token.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
         self.core().front.kubeconfig(url, user)
     }
 
-    /// Forgets the history up to now: a watch that resumes from before, and a page of an older
-    /// list, get 410 Expired. Watches that have seen everything go on.
+    /// Drops the history. Older watches and pages of lists get 410 Expired. Watches that have read
+    /// everything continue.
     #[doc(alias = "etcd compaction")]
     pub fn compact(&self) {
         self.core().api().store.compact();
     }
 
-    /// The newest revision: the resource version of a list made now.
+    /// The newest revision: the resourceVersion of a list now.
     #[must_use]
     #[doc(alias = "resourceVersion")]
     pub fn revision(&self) -> u64 {

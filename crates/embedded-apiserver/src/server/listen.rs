@@ -1,4 +1,4 @@
-//! The server and its replicas on a socket.
+//! Sockets of the server and its replicas.
 
 use api_front::{ListenError, Listener};
 
@@ -6,12 +6,12 @@ use crate::server::handle::EmbeddedApiServer;
 use crate::server::replica::Replica;
 
 impl EmbeddedApiServer {
-    /// Listens on a loopback address (`127.0.0.1:0` lets the system choose the port) until the
-    /// [`Listener`] is shut down or dropped. A server may listen on several addresses.
+    /// Listens on a loopback address until the [`Listener`] is shut down or dropped. With
+    /// `127.0.0.1:0` the system selects the port. A server may listen on several addresses.
     ///
     /// # Errors
     ///
-    /// [`ListenError`] if the address is unusable, not a loopback address, or in use.
+    /// [`ListenError`] if the address is invalid, not a loopback address, or in use.
     ///
     /// # Cancel safety
     ///
@@ -20,12 +20,12 @@ impl EmbeddedApiServer {
         self.service().listen(address).await
     }
 
-    /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The
-    /// users' tokens are then sent as bearer tokens by every client.
+    /// As [`listen`](Self::listen), with TLS: HTTP/2 or HTTP/1.1, as the client selects (ALPN).
+    /// Every client then sends its token.
     ///
     /// # Errors
     ///
-    /// [`ListenError`] if the address is unusable, not a loopback address, or in use.
+    /// [`ListenError`] if the address is invalid, not a loopback address, or in use.
     ///
     /// # Cancel safety
     ///
@@ -41,11 +41,11 @@ impl EmbeddedApiServer {
 }
 
 impl Replica {
-    /// Listens as [`EmbeddedApiServer::listen`] does, for this replica.
+    /// As [`EmbeddedApiServer::listen`], for this replica.
     ///
     /// # Errors
     ///
-    /// [`ListenError`] if the address is unusable, not a loopback address, or in use.
+    /// [`ListenError`] if the address is invalid, not a loopback address, or in use.
     ///
     /// # Cancel safety
     ///

@@ -1,4 +1,4 @@
-//! Manifests: the objects of a folder, put into the server as a client would.
+//! Loads the manifests of a folder.
 
 use std::fmt;
 use std::fs;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::api::metadata;
 use crate::api::yaml;
-use crate::controllers::definitions::settle_all;
+use crate::controllers::definitions::reconcile_all;
 use crate::rest::{self, ApiState};
 use crate::server::handle::EmbeddedApiServer;
 use crate::strategy::crd;
 use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 
-/// Why a folder of manifests is not loaded.
+/// A folder of manifests cannot be loaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ManifestError {
@@ -25,23 +25,23 @@ pub enum ManifestError {
     Io {
         /// The path.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file holds no YAML, or no objects.
+    /// A file is not YAML, or does not contain objects.
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What is wrong, and where.
+        /// The error and its place.
         why: String,
     },
     /// The server refuses an object.
     Object {
         /// The file.
         file: PathBuf,
-        /// Kind and name, as far as the file says them.
+        /// Kind and name, as far as the file has them.
         object: String,
-        /// Which field is wrong, and how.
+        /// The wrong field and the reason.
         why: String,
     },
 }
@@ -66,21 +66,20 @@ impl std::error::Error for ManifestError {
 }
 
 impl EmbeddedApiServer {
-    /// Puts the manifests of a folder into the server. Returns the number of objects.
+    /// Loads the manifests of a folder. Returns the number of objects.
     ///
     /// Reads every `.yaml`, `.yml` and `.json` below the folder. A file may have several documents
-    /// and `List`s; files with a leading dot are left out. Definitions come first, then
-    /// namespaces, then everything else in the order of the files.
+    /// and `List`s. Files with a leading dot are skipped. Definitions are first, then namespaces,
+    /// then all others in the order of the files.
     ///
-    /// Each object is created, or replaces the one of its name, as by a client with the field
-    /// manager `embedded-apiserver`. Unknown fields are refused. An object without a namespace
-    /// goes to `default`. Kinds that are registered in Rust must be registered before. Blocks
-    /// while it reads.
+    /// Creates or replaces each object with the field manager `embedded-apiserver`. Unknown fields
+    /// are errors. The default namespace is `default`. Kinds that are registered in Rust must be
+    /// registered before. Blocks while it reads.
     ///
     /// # Errors
     ///
-    /// [`ManifestError`] with the file and the field. If the files can be read and an object is
-    /// refused, the objects before it are there.
+    /// [`ManifestError`] with the file and the field. If the server refuses an object, the objects
+    /// before it are stored.
     #[doc(alias = "CRDDirectoryPaths")]
     #[doc(alias = "kubectl create -f")]
     pub fn load(&self, folder: impl AsRef<Path>) -> Result<usize, ManifestError> {
@@ -106,7 +105,7 @@ struct Manifest {
     object: Value,
 }
 
-/// Definitions before their objects, namespaces before what is in them.
+/// Definitions before their objects, namespaces before their content.
 fn phase(object: &Value) -> u8 {
     match object.get("kind").and_then(Value::as_str) {
         Some("CustomResourceDefinition") => 0,
@@ -115,7 +114,7 @@ fn phase(object: &Value) -> u8 {
     }
 }
 
-/// How an error names an object.
+/// An object's name in errors.
 pub(crate) fn named(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind").unwrap_or("an object without kind");
@@ -126,7 +125,7 @@ pub(crate) fn named(object: &Value) -> String {
     }
 }
 
-/// The kind that an object says to be.
+/// The declared kind of an object.
 pub(crate) fn kind_of(registry: &Registry, object: &Value) -> Result<Arc<ServedResource>, String> {
     let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (text("apiVersion"), text("kind"));
@@ -148,8 +147,8 @@ fn put(api: &ApiState, object: Value) -> Result<(), String> {
     rest::put(api, &kind, namespace.as_deref(), object)
         .map_err(|status| status.message().to_owned())?;
     if *kind.storage == *crd::TABLE {
-        // What it defines is served from here on, for the objects that follow.
-        settle_all(api);
+        // Serves the definition's kinds for the following objects.
+        reconcile_all(api);
     }
     Ok(())
 }
@@ -159,7 +158,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> ManifestError {
     move |source| ManifestError::Io { path, source }
 }
 
-/// Reads every file of objects below a folder, in the order of the paths.
+/// Reads every file of objects below a folder, sorted by path.
 fn read(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
     let mut files = Vec::new();
     list(folder, &mut files)?;
@@ -180,7 +179,7 @@ fn read(folder: &Path) -> Result<Vec<Manifest>, ManifestError> {
     Ok(manifests)
 }
 
-/// A list stands for its items.
+/// Replaces a list by its items.
 fn flatten(file: &Path, mut object: Value, into: &mut Vec<Manifest>) {
     let is_list = object.get("kind").is_some_and(|kind| kind == "List");
     match object.get_mut("items") {

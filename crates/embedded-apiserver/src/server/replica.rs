@@ -1,8 +1,7 @@
-//! The handle of a replica: a second API server in front of the same store, whose watch cache lags
-//! behind.
+//! A replica: a second API server in front of the same store, with a lagging watch cache.
 //!
-//! Modelled after k8s.io/apiserver/pkg/storage/cacher: there, too, every API server has a cache of
-//! its own that follows etcd by watching it, and only some reads come from it.
+//! Modelled after k8s.io/apiserver/pkg/storage/cacher: each API server has its own cache, which
+//! watches etcd and serves some of the reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,32 +14,33 @@ use crate::server::handle::EmbeddedApiServer;
 use crate::server::replica_state::ReplicaState;
 use crate::server::shared::Shared;
 
-/// A second API server on the same objects, as in a cluster with several of them, whose watch cache
-/// may lag behind: from [`EmbeddedApiServer::replica`]. A cheap handle: clones share one replica.
+/// A second API server with the same objects and a lagging watch cache. From
+/// [`EmbeddedApiServer::replica`]. A cheap handle: clones share the replica.
 ///
-/// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion`
-/// (`"0"`: whatever the cache has; a number: at least that one, for which it waits up to three
-/// seconds and then answers 504). What does not: Events, which no API server caches; lists and gets
-/// without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and
-/// change the newest state, on any API server. A watch that asks for initial events without a
-/// version waits until the cache has caught up with the moment it was asked.
+/// | request | reads |
+/// | --- | --- |
+/// | watch | the cache |
+/// | list or get with `resourceVersion=0` | the cache |
+/// | list or get at a version | the cache, from that version on; 504 after three seconds |
+/// | watch with initial events and no version | the cache, after it has caught up |
+/// | list or get without `resourceVersion`, pages, exact versions | the store |
+/// | Events, and all writes | the store |
 ///
-/// Without a lag the cache follows at once, but not within the same step: as everywhere, a client
-/// that writes here and reads with `resourceVersion=0` there may see the past.
+/// Without a lag the cache follows at once, but not in the same step. As on any API server, a read
+/// with `resourceVersion=0` may miss a write to another server.
 ///
-/// It has a request log and faults of its own; users and their tokens are those of the server. A
-/// kind that becomes served is served by both at once.
+/// It has its own request log and faults. Users, tokens and kinds are those of the server.
 #[derive(Debug, Clone)]
 #[doc(alias = "watch cache")]
 #[doc(alias = "stale read")]
 pub struct Replica(Arc<ReplicaState>);
 
 impl EmbeddedApiServer {
-    /// A second API server in front of the same objects. It begins with all there is now, and
-    /// follows without lag until it is told to [stay behind](Replica::behind).
+    /// Adds a second API server in front of the same objects. It has all current objects, and
+    /// follows without lag until [`behind`](Replica::behind) sets one.
     ///
-    /// Outside of a tokio runtime it begins to follow with its first request: writes from before
-    /// count as made then.
+    /// Outside of a tokio runtime it begins to follow with its first request. Earlier writes count
+    /// as made then.
     #[must_use]
     pub fn replica(&self) -> Replica {
         Replica::of(self.shared())
@@ -62,32 +62,31 @@ impl Replica {
         Self(Arc::new(state))
     }
 
-    /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at
-    /// once; `Duration::MAX`: never. May be changed at any time; what the cache knows already
-    /// it does not forget.
+    /// Delays each write to the cache by this time. `Duration::ZERO`: no delay. `Duration::MAX`:
+    /// never. The cache keeps the writes that it knows.
     ///
-    /// Of more writes at once than the server's [history](crate::Builder::history) has the cache
-    /// does not learn one by one: it goes on to what came later, at most twice as long after it
-    /// was made, and its watches begin anew with 410.
+    /// The cache cannot hold more pending writes than the server's
+    /// [history](crate::Builder::history). Then it skips to a later state, after at most twice the
+    /// lag, and its watches get 410.
     pub fn behind(&self, lag: Duration) -> Self {
         self.0.set_lag(Lag::Time(lag));
         self.clone()
     }
 
-    /// From now on the cache learns of each write only when so many more have been made. May be
-    /// changed at any time; what the cache knows already it does not forget.
+    /// Delays each write to the cache until this number of later writes. The cache keeps the writes
+    /// that it knows.
     pub fn behind_revisions(&self, lag: u64) -> Self {
         self.0.set_lag(Lag::Revisions(lag));
         self.clone()
     }
 
-    /// The newest revision that the cache knows.
+    /// The newest revision of the cache.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.0.cache().api().store.revision()
     }
 
-    /// A client of this replica in this process; its default namespace is `default`.
+    /// A client of this replica in this process. Its default namespace is `default`.
     ///
     /// # Panics
     ///
@@ -98,7 +97,7 @@ impl Replica {
         kube::Client::new(self.service(), "default")
     }
 
-    /// A client whose requests are made in the name of `user`.
+    /// A client as `user`.
     ///
     /// # Panics
     ///
@@ -109,13 +108,13 @@ impl Replica {
         kube::Client::new(self.service().as_user(user), "default")
     }
 
-    /// Every request that came to this replica, with counts.
+    /// The log of all requests to this replica, with counters.
     #[must_use]
     pub fn requests(&self) -> RequestLog {
         self.0.cache().front.requests()
     }
 
-    /// The faults in force at this replica, to look at and to change.
+    /// The current faults of this replica.
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.0.cache().front.faults()

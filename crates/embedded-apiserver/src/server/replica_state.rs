@@ -1,4 +1,4 @@
-//! What a replica's handles, clients and connections share.
+//! The shared state of a replica.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::rest::wait_for;
 use crate::server::core::Core;
 use crate::server::shared::Shared;
 
-/// What a replica's handles, clients and connections share.
+/// The state that a replica's handles, clients and connections share.
 #[derive(Debug)]
 pub(crate) struct ReplicaState {
-    /// The cache, and what requests pass before it.
+    /// The cache and its front.
     cache: Arc<Core>,
     server: Arc<Shared>,
     lag: Signal<Lag>,
@@ -37,13 +37,13 @@ impl ReplicaState {
         self.lag.set(lag);
     }
 
-    /// The server that it stands beside.
+    /// The server of the replica.
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
         &self.server
     }
 
-    /// Follows, if it does not yet, or the runtime it did so on is gone. Without a tokio context it
-    /// does not.
+    /// Starts to follow, unless it does already. Starts again after its runtime has ended. Does
+    /// nothing outside of a tokio runtime.
     pub(crate) fn start(&self) {
         let mut pump = self.pump.lock();
         if pump.as_ref().is_some_and(|task| !task.is_finished()) {
@@ -54,7 +54,7 @@ impl ReplicaState {
         *pump = Some(runtime.spawn(pump::run(from, to, self.lag.follow())));
     }
 
-    /// Which decides who may do what.
+    /// The server, which authorizes requests.
     pub(crate) fn server(&self) -> &Core {
         &self.server.core
     }

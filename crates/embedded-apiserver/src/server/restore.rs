@@ -1,4 +1,4 @@
-//! One object as a backup has it, put back: what a restore of etcd is to clients.
+//! Restores an object from a backup.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::server::handle::EmbeddedApiServer;
 use crate::server::manifests::{kind_of, named};
 use crate::store::stored::{Key, Stored};
 
-/// Why an object is not put back: it has no name, no resourceVersion, or a kind that is not served.
+/// An object cannot be restored: it has no name, no resourceVersion, or no served kind.
 #[derive(Debug)]
 pub struct RestoreError {
     object: String,
@@ -27,16 +27,16 @@ impl fmt::Display for RestoreError {
 impl std::error::Error for RestoreError {}
 
 impl EmbeddedApiServer {
-    /// Puts an object back as it was when a client read it: uid, resourceVersion, times, status and
-    /// managedFields included, without a check.
+    /// Restores an object as a client has read it, without validation: uid, resourceVersion, times,
+    /// status and managedFields included.
     ///
-    /// To clients it is what a restore of etcd from a backup is. The object of that name is
-    /// replaced. Watches of its kind end with 410 Expired. The server's revision goes on, so
-    /// that no resourceVersion is handed out twice.
+    /// Clients see it as a restore of etcd. It replaces the object of that name. Watches of its
+    /// kind end with 410 Expired. The server's revision still increases, so no resourceVersion
+    /// repeats.
     ///
     /// # Errors
     ///
-    /// [`RestoreError`] if the object has no name, no resourceVersion, or no kind that is served.
+    /// [`RestoreError`] if the object has no name, no resourceVersion, or no served kind.
     #[doc(alias = "etcdctl snapshot restore")]
     pub fn restore(&self, object: &impl Serialize) -> Result<(), RestoreError> {
         let object = serde_json::to_value(object)

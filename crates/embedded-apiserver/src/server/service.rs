@@ -1,4 +1,4 @@
-//! The server and its replicas as a tower service: the front of api-front before them.
+//! The server and its replicas as a tower service, behind the front of api-front.
 
 use std::fmt;
 use std::pin::Pin;
@@ -16,24 +16,24 @@ use crate::server::replica::Replica;
 use crate::server::replica_state::ReplicaState;
 use crate::server::shared::Shared;
 
-/// The server as a [`tower::Service`]; from [`EmbeddedApiServer::service`].
+/// The server as a [`tower::Service`]. From [`EmbeddedApiServer::service`].
 ///
-/// Give it to `kube::Client::new`, or send it any [`http::Request`]. Always ready; clones share the
+/// Pass it to `kube::Client::new`, or send it any [`http::Request`]. Always ready; clones share the
 /// server.
 ///
 /// # Cancel safety
 ///
-/// A call that is dropped before its answer may or may not have been applied, as with a real
-/// connection. A watch ends when its body is dropped.
+/// A dropped call may or may not have been applied, as with a real connection. A watch ends when
+/// its body is dropped.
 #[derive(Clone)]
 pub struct ApiService(FrontService<Behind>);
 
 /// The server behind the front.
 #[derive(Clone)]
 enum Behind {
-    /// `shared` keeps the server's actors running; an actor's own service has none.
+    /// `shared` keeps the controllers running. The service of a controller has none.
     Server { core: Arc<Core>, shared: Option<Arc<Shared>> },
-    /// The same API, in part from a cache.
+    /// A replica.
     Replica(Arc<ReplicaState>),
 }
 
@@ -48,7 +48,7 @@ impl Backend for Behind {
     fn authorize(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Response<Body>> {
         let core = match self {
             Self::Server { core, .. } => core,
-            // By the newest roles: a right that a user has lost is gone everywhere.
+            // Authorizes with the newest roles: a revoked right is gone on every replica.
             Self::Replica(replica) => replica.server(),
         };
         core.handler.admit(request).map_err(|status| {
@@ -89,7 +89,7 @@ impl Backend for Behind {
     }
 }
 
-/// Starts the controllers that are wanted and do not run.
+/// Starts the enabled controllers that do not run.
 fn start_actors(shared: &Shared) {
     #[cfg(feature = "actors")]
     shared.start_actors(|core, user| {
@@ -101,7 +101,7 @@ fn start_actors(shared: &Shared) {
 }
 
 impl EmbeddedApiServer {
-    /// The server as a tower service of HTTP requests: paths and queries as kube-apiserver's.
+    /// The server as a tower service of HTTP requests, with kube-apiserver's paths and queries.
     #[must_use]
     pub fn service(&self) -> ApiService {
         let shared = Some(Arc::clone(self.shared()));
@@ -120,8 +120,7 @@ impl Replica {
 }
 
 impl ApiService {
-    /// A service for an actor of the server itself, which may do everything: it does not keep the
-    /// server alive.
+    /// The service of a controller, with all rights. It does not keep the server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
         let front = core.front.clone();
@@ -129,7 +128,7 @@ impl ApiService {
         Self(front.service(Behind::Server { core, shared: None }).as_user(actor))
     }
 
-    /// The same service, whose requests are made in the name of `user`. A `&str` will do.
+    /// The same service as `user`. A `&str` is a user name.
     #[must_use]
     pub fn as_user(self, user: impl Into<User>) -> Self {
         Self(self.0.as_user(user))

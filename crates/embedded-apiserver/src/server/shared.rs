@@ -1,4 +1,4 @@
-//! What lives as long as somebody outside holds the server or a client of it.
+//! The state that lives as long as a handle or a client of the server.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::server::core::Core;
 /// A server and its controllers.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Before `core`: they stop first.
+    /// Before `core`, so that the controllers stop first.
     #[cfg(feature = "actors")]
     actors: Actors,
     pub(crate) core: Arc<Core>,
@@ -27,8 +27,8 @@ impl Shared {
         }
     }
 
-    /// Called before a request from outside is served, inside a tokio context. `client` makes the
-    /// client of a controller by its name.
+    /// Starts the controllers. Call it in a tokio runtime, before an external request. `client`
+    /// makes the client of a controller.
     #[cfg(feature = "actors")]
     pub(crate) fn start_actors(&self, client: impl Fn(&Arc<Core>, &str) -> Client) {
         self.actors.start(self.core.api(), |user| client(&self.core, user));

@@ -1,4 +1,4 @@
-//! Event lines that were written a moment ago, for the next watch that shows the same event.
+//! A cache of the newest event lines, for watches that show the same event.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use bytes::Bytes;
 
 use crate::api::media::Form;
 
-/// What a watch says of a change.
+/// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Event {
     Added,
     Modified,
-    /// The object was removed.
+    /// The object was deleted.
     Deleted,
-    /// The object no longer matches the selector: it looks deleted.
+    /// The object no longer matches the selector. The watch shows it as deleted.
     Left,
 }
 
@@ -28,7 +28,7 @@ impl Event {
     }
 }
 
-/// Which line: a revision is one change of one object.
+/// The key of a line. A revision is one change of one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Line {
     pub(crate) revision: u64,
@@ -36,13 +36,12 @@ pub(crate) struct Line {
     pub(crate) form: Form,
 }
 
-/// How many lines are kept: what a watch reads at once, and as much again for those that are a
-/// little behind.
+/// The largest number of lines: two batches of a watch.
 const MOST_LINES: usize = 512;
-/// How many bytes of lines are kept, if they are more than one.
+/// The largest size of all lines together. One line may exceed it.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// The newest lines, oldest first out. Bounded by count and bytes.
+/// The newest lines, bounded by count and bytes. The oldest is evicted first.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     lines: HashMap<Line, Shown>,
@@ -52,7 +51,7 @@ pub(crate) struct Lines {
 
 #[derive(Debug)]
 struct Shown {
-    /// Of the kind that was shown: the versions of a kind share their objects.
+    /// The shown kind: the versions of a kind share their objects.
     prefix: Arc<str>,
     bytes: Bytes,
 }
@@ -66,7 +65,7 @@ impl Lines {
     pub(crate) fn keep(&mut self, line: Line, prefix: &Arc<str>, bytes: Bytes) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         match self.lines.insert(line, Shown { prefix: Arc::clone(prefix), bytes }) {
-            // Two versions of a kind are watched: the last one that was shown stays.
+            // With two watched versions of a kind, the line of the last one stays.
             Some(other) => self.bytes = self.bytes.saturating_sub(other.bytes.len()),
             None => self.order.push_back(line),
         }

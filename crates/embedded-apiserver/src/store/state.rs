@@ -1,8 +1,8 @@
-//! The objects and their recent history: plain data behind the store's lock. One revision counts
-//! every write.
+//! Objects and their recent history: plain data behind the store's lock. Each write increases the
+//! revision.
 
+pub(crate) mod changes_since;
 pub(crate) mod follow;
-pub(crate) mod news;
 mod restore;
 
 use std::borrow::Borrow;
@@ -12,46 +12,45 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::task::Waker;
 
-use crate::store::audience::{Audience, Interest, Seat};
 use crate::store::stored::{Key, Stored};
+use crate::store::watcher_index::{Interest, WatcherId, WatcherIndex};
 
-/// What one write did to one object.
+/// The change of one object by one write.
 #[derive(Debug, Clone)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
-    /// The version before, unless the write created the object.
+    /// The version before. `None` for a create.
     pub(crate) before: Option<Arc<Stored>>,
-    /// The version after, or, if the write removed the object, its last content at the removal's
-    /// revision.
+    /// The version after. For a delete, the last content at the revision of the delete.
     pub(crate) object: Arc<Stored>,
     pub(crate) removed: bool,
 }
 
 impl Change {
-    /// Bytes of the versions that only the history still holds.
+    /// The size of the version that only the history holds.
     fn weight(&self) -> usize {
         let before = self.before.as_ref().map_or(0, |before| before.size());
         before.saturating_add(if self.removed { self.object.size() } else { 0 })
     }
 }
 
-/// How much of the past each table keeps.
+/// The history that each table keeps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Window {
-    /// Changes.
+    /// The number of changes.
     pub(crate) changes: usize,
-    /// Bytes of versions that are no longer the newest of their object.
+    /// The size of replaced and deleted versions, in bytes.
     pub(crate) bytes: usize,
 }
 
-/// A range of history that was asked for is no longer kept.
+/// The requested history is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expired {
-    /// The oldest revision that can still be resumed from.
+    /// The oldest revision from which a watch can resume.
     pub(crate) oldest: u64,
 }
 
-/// An object in the order of its key.
+/// Orders objects by key.
 #[derive(Debug)]
 struct ByKey(Arc<Stored>);
 
@@ -88,25 +87,24 @@ struct Table {
     history: VecDeque<Change>,
     /// The revision of the newest change.
     changed: u64,
-    /// The weight of the history.
+    /// The total weight of the history.
     weight: usize,
-    /// Nobody may begin to read the history before this revision: changes up to it may be gone.
+    /// New readers must start at this revision or later. Earlier changes may be gone.
     forgotten: u64,
-    /// The newest change that is really gone from `history`. Lower than `forgotten` where a
-    /// compaction passed over revisions of other tables: who was reading here before it has
-    /// missed nothing of those.
+    /// The newest change that is gone from `history`. A compaction may raise `forgotten` beyond it;
+    /// open watches are unaffected by that.
     lost: u64,
 }
 
-/// Some changes in order.
+/// A batch of changes, oldest first.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub(crate) changes: Vec<Change>,
-    /// The revision up to which they are all.
+    /// The revision up to which the batch is complete.
     pub(crate) upto: u64,
-    /// Whether there are no more for now.
+    /// Whether the batch is the last one for now.
     pub(crate) all: bool,
-    /// Whether there are other watches, of any table, that may show the same.
+    /// Whether other watches may show the same changes.
     pub(crate) shared: bool,
 }
 
@@ -114,13 +112,13 @@ pub(crate) struct Changes {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) table: &'a str,
-    /// Nothing: every namespace, or cluster scope.
+    /// `None`: every namespace, or cluster scope.
     pub(crate) namespace: Option<&'a str>,
-    /// Begins with this key, or behind it if there is no such object.
+    /// The first key, or the place where it would be.
     pub(crate) from: Option<&'a Key>,
 }
 
-/// What a visitor made of a part of a table, and the revision it was shown at.
+/// The result of a visit, and its revision.
 #[derive(Debug)]
 pub(crate) struct Visited<T> {
     pub(crate) found: T,
@@ -130,34 +128,33 @@ pub(crate) struct Visited<T> {
 #[derive(Debug)]
 pub(crate) struct State {
     revision: u64,
-    /// History up to here was thrown away on request, in every table, those still to come
-    /// included.
+    /// The compacted revision, for all tables, also later ones.
     compacted: u64,
     tables: HashMap<Arc<str>, Table>,
     window: Window,
-    audience: Audience,
-    /// Who has to be woken when the lock is released.
+    watchers: WatcherIndex,
+    /// To be woken when the lock is released.
     woken: Vec<Waker>,
 }
 
-/// How many changes of others a watch passes over under one lock.
+/// The foreign changes that one read skips under the lock.
 const SCAN: usize = 1_024;
 
 impl State {
     pub(crate) fn new(window: Window) -> Self {
-        // The real server never shows revision 0: it stands for "any" in requests.
+        // Upstream never shows revision 0, which means "any" in requests.
         Self {
             revision: 1,
             compacted: 0,
             tables: HashMap::new(),
             window,
-            audience: Audience::default(),
+            watchers: WatcherIndex::default(),
             woken: Vec::new(),
         }
     }
 
-    /// Those whom the writes since the last call concern, and who wait: to be woken when the lock
-    /// is released.
+    /// Returns the wakers that the writes since the last call affect. Wake them after the lock is
+    /// released.
     pub(crate) fn take_woken(&mut self) -> Vec<Waker> {
         std::mem::take(&mut self.woken)
     }
@@ -166,7 +163,7 @@ impl State {
         self.revision
     }
 
-    /// The revision that the next write will have.
+    /// The revision of the next write.
     pub(crate) fn next_revision(&self) -> u64 {
         self.revision.saturating_add(1)
     }
@@ -180,7 +177,7 @@ impl State {
         self.tables.get(table).map_or(0, |table| table.changed)
     }
 
-    /// Puts a version that was written down at [`next_revision`](Self::next_revision).
+    /// Stores a version with [`next_revision`](Self::next_revision).
     pub(crate) fn put(&mut self, table: &Arc<str>, object: Arc<Stored>) {
         debug_assert_eq!(
             object.revision,
@@ -193,7 +190,7 @@ impl State {
         self.record(table, Change { revision: object.revision, before, object, removed: false });
     }
 
-    /// Removes an object; `last` is its content at the removal's own revision.
+    /// Removes an object. `last` is its content at the revision of the removal.
     pub(crate) fn remove(&mut self, table: &Arc<str>, last: Arc<Stored>) {
         debug_assert_eq!(
             last.revision,
@@ -209,7 +206,7 @@ impl State {
     }
 
     fn record(&mut self, table: &Arc<str>, change: Change) {
-        self.audience.announce(table, &change.object.key, change.revision, &mut self.woken);
+        self.watchers.announce(table, &change.object.key, change.revision, &mut self.woken);
         let window = self.window;
         self.table(table).record(change, window);
     }
@@ -221,7 +218,7 @@ impl State {
             .or_insert_with(|| Table { forgotten: compacted, ..Table::default() })
     }
 
-    /// Throws all history away.
+    /// Drops the whole history.
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;
         for table in self.tables.values_mut() {
@@ -236,29 +233,35 @@ impl State {
         self.tables.get(table).map_or(self.compacted, |t| t.forgotten)
     }
 
-    /// Whether somebody may begin to read the changes after a revision.
+    /// Whether a new reader can start after a revision.
     pub(crate) fn can_resume(&self, table: &str, after: u64) -> Result<(), Expired> {
         let forgotten = self.forgotten(table);
         if after < forgotten { Err(Expired { oldest: forgotten }) } else { Ok(()) }
     }
 
-    /// A seat for a watch that has read everything up to `after`.
-    pub(crate) fn take_seat(&mut self, table: &Arc<str>, interest: Interest, after: u64) -> Seat {
+    /// Registers a watch that has read everything up to `after`.
+    pub(crate) fn register_watcher(
+        &mut self,
+        table: &Arc<str>,
+        interest: Interest,
+        after: u64,
+    ) -> WatcherId {
         let unread = (after < self.revision).then(|| after.saturating_add(1));
-        self.audience.take(table, interest, unread)
+        self.watchers.register(table, interest, unread)
     }
 
-    pub(crate) fn leave_seat(&mut self, seat: &Seat) -> Option<Waker> {
-        self.audience.leave(seat)
+    pub(crate) fn unregister_watcher(&mut self, id: &WatcherId) -> Option<Waker> {
+        self.watchers.unregister(id)
     }
 
-    /// What a seat's watch, which has read everything up to `after`, reads next: the changes that
-    /// concern it and that `shows` admits, oldest first, at most `max`. If there are none for
-    /// now, `waker` is woken by the next write that concerns it; the waker that waited before
-    /// is put into `old`, to be dropped after the lock.
+    /// Returns the next changes for a watch that has read everything up to `after`.
+    ///
+    /// Contains at most `max` changes that concern it and that `shows` accepts, oldest first. If it
+    /// is empty, the next such write wakes `waker`. The waker before is moved to `old`, to be
+    /// dropped after the lock is released.
     pub(crate) fn read(
         &mut self,
-        seat: &Seat,
+        id: &WatcherId,
         after: u64,
         max: usize,
         shows: impl Fn(&Change) -> bool,
@@ -270,15 +273,15 @@ impl State {
             changes: Vec::new(),
             upto: complete,
             all: true,
-            shared: self.audience.len() > 1,
+            shared: self.watchers.len() > 1,
         };
-        if let Some(unread) = self.audience.unread(seat)
-            && let Some(table) = self.tables.get(&seat.table)
+        if let Some(unread) = self.watchers.unread(id)
+            && let Some(table) = self.tables.get(&id.table)
         {
-            // What was written before that concerned others.
+            // The changes before it concerned other watches.
             let after = after.max(unread.saturating_sub(1));
             if after < table.lost {
-                return Err(Expired { oldest: self.forgotten(&seat.table) });
+                return Err(Expired { oldest: self.forgotten(&id.table) });
             }
             let from = table.history.partition_point(|change| change.revision <= after);
             for (passed, change) in table.history.range(from..).enumerate() {
@@ -287,7 +290,7 @@ impl State {
                     break;
                 }
                 read.upto = change.revision;
-                if seat.interest.covers(&change.object.key) && shows(change) {
+                if id.interest.covers(&change.object.key) && shows(change) {
                     read.changes.push(change.clone());
                 }
             }
@@ -297,13 +300,13 @@ impl State {
         }
         let unread = (!read.all).then(|| read.upto.saturating_add(1));
         let waits = read.all && read.changes.is_empty();
-        *old = self.audience.wait(seat, unread, waker.filter(|_| waits).cloned());
+        *old = self.watchers.wait(id, unread, waker.filter(|_| waits).cloned());
         Ok(read)
     }
 
-    /// Shows the objects of a table (of one namespace, if one is named; from a key on, if one is
-    /// given) as they were at `at`, or as they are now, in order. Only those that are looked at
-    /// cost anything, but for the changes since `at`. The caller makes sure that `at` is not in
+    /// Shows the objects of a part of a table, in order, as they were at `at`. `None`: now.
+    ///
+    /// The cost is linear in the visited objects and in the changes since `at`. `at` must not be in
     /// the future.
     pub(crate) fn visit<T>(
         &self,
@@ -313,8 +316,7 @@ impl State {
     ) -> Result<Visited<T>, Expired> {
         let revision = at.unwrap_or(self.revision).min(self.revision);
         let forgotten = self.forgotten(place.table);
-        // A table that has not changed since is the same at both revisions, however little history
-        // there is.
+        // An unchanged table is the same at both revisions, even without history.
         if revision < forgotten {
             return Err(Expired { oldest: forgotten });
         }
@@ -330,7 +332,7 @@ impl State {
             |key: &Key| place.namespace.is_none_or(|namespace| key.namespace() == namespace);
         let now = table.objects.range::<Key, _>((start, Bound::Unbounded)).map(|object| &object.0);
         let mut now = now.take_while(|object| within(&object.key));
-        // What the objects changed since were before: the first change after the revision says it.
+        // The first change after the revision has the version at the revision.
         let mut undone: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
         let from = table.history.partition_point(|change| change.revision <= revision);
         for change in table.history.range(from..) {
@@ -343,7 +345,7 @@ impl State {
         let before = undone.range::<Key, _>((start, Bound::Unbounded));
         let before = before.take_while(|(key, _)| within(key)).filter_map(|(_, object)| *object);
         let mut before = before.peekable();
-        // Both are in order, and no key is in both.
+        // Both are sorted, and share no key.
         let mut merged = std::iter::from_fn(|| match (unchanged.peek(), before.peek()) {
             (Some(one), Some(other)) if other.key < one.key => before.next(),
             (Some(_), _) => unchanged.next(),
@@ -352,7 +354,7 @@ impl State {
         Ok(Visited { found: visit(&mut merged), revision })
     }
 
-    /// All the objects that [`visit`](Self::visit) shows.
+    /// All objects that [`visit`](Self::visit) shows.
     pub(crate) fn snapshot(
         &self,
         place: &Place<'_>,

@@ -1,5 +1,4 @@
-//! One version of one object: shared compact JSON bytes with what selectors need parsed beside
-//! them.
+//! A version of an object: shared compact JSON, with the parsed fields that selectors need.
 
 mod key;
 mod pairs;
@@ -20,8 +19,8 @@ pub(crate) use crate::store::stored::key::Key;
 use crate::store::stored::pairs::Pairs;
 use k8s_value::go_json;
 
-/// A version of an object, never changed again. Small, because there may be hundreds of thousands:
-/// what is in the text already is told by where it is there.
+/// An immutable version of an object. Compact, because a store may hold hundreds of thousands:
+/// members of the text are found by their offsets.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
@@ -29,31 +28,31 @@ pub(crate) struct Stored {
     labels: Pairs,
     /// Values of the selectable fields, by path.
     fields: Pairs,
-    /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace
-    /// included, and without the digits of the resourceVersion: those are the revision's.
+    /// `"metadata":{...},"spec":{...}}`: all after apiVersion and kind, with the closing brace.
+    /// Without the digits of the resourceVersion, which is the revision.
     body: Arc<[u8]>,
     places: Places,
     /// It has a deletionTimestamp.
     ending: bool,
-    /// Something of it goes without saying, which the next write will say, whatever else it says.
+    /// A read adds members to the stored text. The next write stores them.
     unsaid: bool,
 }
 
-/// Where things are in the text of a version.
+/// Offsets in the text of a version.
 #[derive(Debug, Clone, Copy, Default)]
 struct Places {
-    /// Behind the metadata's closing brace.
+    /// After the closing brace of the metadata.
     metadata_end: u32,
     /// The uid, without quotes.
     uid: (u32, u32),
-    /// The digits of the resourceVersion belong here. 0: it has none.
+    /// The place of the resourceVersion's digits; 0 without one.
     version: u32,
-    /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0:
-    /// nobody owns anything.
+    /// The start of `,"managedFields":[...]`, which ends before the closing brace of the metadata;
+    /// 0 without any.
     managed: u32,
 }
 
-/// The revision of a version that is going to be written at the next one.
+/// Stands for the revision of the next write.
 pub(crate) const NEXT: u64 = u64::MAX;
 
 const MANAGED_FIELDS: &str = ",\"managedFields\":";
@@ -61,9 +60,10 @@ const METADATA_PREFIX: &str =
     "\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",";
 
 impl Stored {
-    /// Takes an object without apiVersion, kind and managedFields, and writes it down at a revision
-    /// (0: none, for a dry run). `managed`: the managedFields as JSON, or nothing. They are
-    /// kept as text: only writes look into them, and the order of their members is theirs.
+    /// Serializes an object without apiVersion, kind and managedFields. Revision 0 is for dry runs.
+    ///
+    /// `managed`: the managedFields as JSON, or empty. They stay text, in their own order: only
+    /// writes parse them.
     pub(crate) fn new(
         kind: &Kind,
         key: Key,
@@ -100,23 +100,23 @@ impl Stored {
         Self { key, revision, labels, fields, body: body.into(), places, ending, unsaid: false }
     }
 
-    /// Whether it is being deleted, and something holds it.
+    /// Whether it has a deletionTimestamp.
     pub(crate) const fn is_being_deleted(&self) -> bool {
         self.ending
     }
 
-    /// The version, with something of it that goes without saying.
+    /// Sets whether a read adds members to the text.
     #[must_use]
     pub(crate) fn unsaid(self, unsaid: bool) -> Self {
         Self { unsaid, ..self }
     }
 
-    /// Whether even a write that changes nothing makes another version.
+    /// Whether an equal update is still a change.
     pub(crate) const fn leaves_unsaid(&self) -> bool {
         self.unsaid
     }
 
-    /// The managedFields as JSON; empty if there are none.
+    /// The managedFields as JSON. Empty without managers.
     pub(crate) fn managed(&self) -> &str {
         if self.places.managed == 0 {
             return "";
@@ -126,7 +126,7 @@ impl Stored {
         std::str::from_utf8(self.body.get(inside).unwrap_or_default()).unwrap_or_default()
     }
 
-    /// The object as JSON values, without apiVersion, kind and managedFields.
+    /// The parsed object, without apiVersion, kind and managedFields.
     pub(crate) fn object(&self) -> Map<String, Value> {
         let mut json = BytesMut::with_capacity(self.body.len() + 24);
         json.put_u8(b'{');
@@ -137,15 +137,14 @@ impl Stored {
             rest = managed.end.saturating_sub(1);
         }
         self.write_part(rest..self.body.len(), &mut json);
-        // What was written by `new` can be read: an empty object here would be a bug of `new`, seen
-        // by its tests.
+        // `new` wrote this text, so it parses. Its tests would find an empty object.
         match go_json::read(&json) {
             Ok(Value::Object(object)) => object,
             _ => Map::new(),
         }
     }
 
-    /// A part of the text, with the digits of the resourceVersion if they belong there.
+    /// Writes a part of the text, with the digits of the resourceVersion in their place.
     fn write_part(&self, part: Range<usize>, out: &mut BytesMut) {
         let version = range((0, self.places.version)).end;
         let text = |part| self.body.get(part).unwrap_or_default();
@@ -153,7 +152,7 @@ impl Stored {
             return out.put_slice(text(part));
         }
         out.put_slice(text(part.start..version));
-        // A buffer in memory takes everything.
+        // Writing to memory cannot fail.
         let _ = write!(out, "{}", self.revision);
         out.put_slice(text(version..part.end));
     }
@@ -167,7 +166,7 @@ impl Stored {
         Self { revision, ..self.clone() }
     }
 
-    /// This version, which is written at a revision.
+    /// The same version, at the revision of its write.
     pub(crate) fn written_at(self, revision: u64) -> Self {
         Self { revision, ..self }
     }
@@ -181,14 +180,14 @@ impl Stored {
         self.labels.get(name)
     }
 
-    /// The value of a selectable field: absent is the empty string.
+    /// The value of a selectable field. An absent one is empty.
     pub(crate) fn field(&self, path: &str) -> Cow<'_, str> {
         match path {
             "metadata.name" => self.key.name().into(),
             "metadata.namespace" => self.key.namespace().into(),
             _ => match self.fields.get(path) {
                 Some(value) => value.into(),
-                // Written before the kind was registered with this field.
+                // Stored before the field was selectable.
                 None => field_text(&Value::Object(self.object()), path).into(),
             },
         }
@@ -214,8 +213,8 @@ impl Stored {
         }
     }
 
-    /// Writes the object as an item of a list: the real server leaves apiVersion and kind out there
-    /// for kinds that are built in.
+    /// Writes the object as an item of a list. Like upstream, items of built-in kinds have no
+    /// apiVersion and kind.
     pub(crate) fn write_item(&self, kind: &Kind, form: Form, out: &mut BytesMut) {
         if form == Form::Full && kind.is_built_in() {
             out.put_u8(b'{');
@@ -241,8 +240,8 @@ impl Stored {
     }
 }
 
-/// The text of an object, metadata first, and where things are in it. `has_version`: it has a
-/// resourceVersion, whose digits are written later.
+/// Serializes an object, metadata first. Returns the text and its offsets. `has_version`: it has an
+/// empty resourceVersion for the digits.
 fn write_down(object: &Map<String, Value>, managed: &str, has_version: bool) -> (Vec<u8>, Places) {
     let mut body = Vec::with_capacity(512 + managed.len());
     let mut places = Places::default();
@@ -259,7 +258,7 @@ fn write_down(object: &Map<String, Value>, managed: &str, has_version: bool) -> 
             _ => {}
         }
     }
-    // Metadata without anything else has no name, and is not stored.
+    // Metadata always have a name before this member.
     if !managed.is_empty() {
         places.managed = narrow(body.len());
         body.extend_from_slice(MANAGED_FIELDS.as_bytes());
@@ -275,7 +274,7 @@ fn write_down(object: &Map<String, Value>, managed: &str, has_version: bool) -> 
     (body, places)
 }
 
-/// Writes `"name":value`, and says where the value is without its first and its last byte.
+/// Writes `"name":value`. Returns the offsets of the value, without its first and last byte.
 fn write_member(body: &mut Vec<u8>, name: &str, value: &Value) -> (u32, u32) {
     go_json::write(body, name);
     body.push(b':');
@@ -284,7 +283,7 @@ fn write_member(body: &mut Vec<u8>, name: &str, value: &Value) -> (u32, u32) {
     (narrow(start.saturating_add(1)), narrow(body.len().saturating_sub(1)))
 }
 
-/// No object is as long as four gigabytes: requests are bounded.
+/// Requests are bounded, so objects are smaller than 4 GiB.
 fn narrow(place: usize) -> u32 {
     u32::try_from(place).unwrap_or(u32::MAX)
 }

@@ -1,23 +1,23 @@
-//! The state on its own: history, snapshots of the past, compaction.
+//! The state: history, old snapshots, compaction.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::api::kind::Kind;
-use crate::store::audience::Interest;
 use crate::store::state::{Changes, Expired, Place, State, Window};
 use crate::store::stored::{Key, Stored};
+use crate::store::watcher_index::Interest;
 
 fn state(changes: usize) -> State {
     State::new(Window { changes, bytes: usize::MAX })
 }
 
-/// What somebody who has read up to `after` reads, without waiting.
+/// Reads after `after`, without waiting.
 fn read(state: &mut State, after: u64, max: usize) -> Result<Changes, Expired> {
-    let seat = state.take_seat(&kind().storage, Interest::Everything, after);
-    let read = state.read(&seat, after, max, |_| true, None, &mut None);
-    state.leave_seat(&seat);
+    let id = state.register_watcher(&kind().storage, Interest::Everything, after);
+    let read = state.read(&id, after, max, |_| true, None, &mut None);
+    state.unregister_watcher(&id);
     read
 }
 

@@ -1,4 +1,4 @@
-//! A write that is worked out without the lock: what it has read, and what it is going to change.
+//! A transaction: reads and changes that are prepared without the lock.
 
 use std::sync::Arc;
 
@@ -6,12 +6,11 @@ use crate::store::Store;
 use crate::store::state::{Place, State};
 use crate::store::stored::{Key, Stored};
 
-/// What was read has changed meanwhile.
+/// An object or a table that the transaction has read has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Conflict;
 
-/// Reads of a store, and changes that hold only if nothing of what was read has changed when they
-/// are made.
+/// Reads of a store, and changes that are made only if all reads still hold.
 #[doc(alias = "Txn")]
 pub(crate) struct Transaction<'a> {
     store: &'a Store,
@@ -19,19 +18,19 @@ pub(crate) struct Transaction<'a> {
     changes: Vec<Change>,
 }
 
-/// Something that was read.
+/// A read to verify at the commit.
 enum Compare {
-    /// An object, or that it was not there.
+    /// An object, or its absence.
     Object { table: Arc<str>, key: Key, found: Option<Arc<Stored>> },
     /// The revision of the newest change of a table.
     Table { table: Arc<str>, revision: u64 },
-    /// Something beside the store, which changes only under the store's lock.
+    /// A condition outside of the store, which changes only under the store's lock.
     Other(Box<dyn Fn() -> bool>),
 }
 
 struct Change {
     table: Arc<str>,
-    /// Its revision is that of the change, which is known when it is made.
+    /// Its revision is set at the commit.
     version: Stored,
     removes: bool,
 }
@@ -41,7 +40,7 @@ impl<'a> Transaction<'a> {
         Self { store, compares: Vec::new(), changes: Vec::new() }
     }
 
-    /// An object; the same as before if it was read before.
+    /// Returns an object. A repeated read returns the same version.
     pub(crate) fn get(&mut self, table: &Arc<str>, key: &Key) -> Option<Arc<Stored>> {
         let known = self.compares.iter().find_map(|compare| match compare {
             Compare::Object { table: of, key: known, found } if of == table && known == key => {
@@ -61,29 +60,29 @@ impl<'a> Transaction<'a> {
     pub(crate) fn list(&mut self, table: &Arc<str>) -> Vec<Arc<Stored>> {
         let (found, revision) = self.store.look(|state| {
             let place = Place { table, namespace: None, from: None };
-            // What is now is always known.
+            // The current snapshot always exists.
             (state.snapshot(&place, None).unwrap_or_default(), state.last_change(table))
         });
         self.compares.push(Compare::Table { table: Arc::clone(table), revision });
         found
     }
 
-    /// The changes hold only if `still` does when they are made. It is asked under the lock.
+    /// Adds a condition of the commit. `still` runs under the lock.
     pub(crate) fn require(&mut self, still: impl Fn() -> bool + 'static) {
         self.compares.push(Compare::Other(Box::new(still)));
     }
 
-    /// Puts a version, in the place of the one that is there; answers which change this is.
+    /// Puts a version. Returns the index of the change.
     pub(crate) fn put(&mut self, table: &Arc<str>, version: Stored) -> usize {
         self.change(table, version, false)
     }
 
-    /// Removes an object; `last` is its last content. Answers which change this is.
+    /// Removes an object. `last` is its last content. Returns the index of the change.
     pub(crate) fn remove(&mut self, table: &Arc<str>, last: Stored) -> usize {
         self.change(table, last, true)
     }
 
-    /// The version that a change will write.
+    /// The version of a change.
     pub(crate) fn changed(&self, change: usize) -> Option<&Stored> {
         self.changes.get(change).map(|change| &change.version)
     }
@@ -93,12 +92,11 @@ impl<'a> Transaction<'a> {
         self.changes.len() - 1
     }
 
-    /// Makes the changes, if everything that was read is still so; answers with the versions that
-    /// were written.
+    /// Makes the changes. Returns the written versions.
     ///
     /// # Errors
     ///
-    /// [`Conflict`] if something that was read has changed: nothing is written.
+    /// [`Conflict`] if a read no longer holds. Then nothing is written.
     pub(crate) fn commit(self) -> Result<Vec<Arc<Stored>>, Conflict> {
         if self.changes.is_empty() {
             return Ok(Vec::new());
@@ -107,7 +105,7 @@ impl<'a> Transaction<'a> {
             .write(|state| if self.holds(state) { Ok(self.apply(state)) } else { Err(Conflict) })
     }
 
-    /// Whether everything is as it was read: a refusal that rests on it is right.
+    /// Whether all reads still hold. If so, an error based on them is correct.
     pub(crate) fn is_current(&self) -> bool {
         self.store.look(|state| self.holds(state))
     }

@@ -1,5 +1,4 @@
-//! The kinds that every cluster has: a file for each kind that has rules of its own, and the table
-//! of all.
+//! The built-in kinds: a file for each kind with rules of its own, and the table of all.
 
 mod cells;
 mod config_data;
@@ -38,7 +37,7 @@ mod workload;
 
 pub(crate) use crate::strategy::builtin::row::Row;
 
-/// All built-in kinds. A kind without rules of its own is a row that stands here, at the end.
+/// All built-in kinds. Kinds without rules of their own are rows at the end.
 pub(crate) static KINDS: &[&Row] = &[
     &custom_resource_definition::CUSTOM_RESOURCE_DEFINITION,
     &persistent_volume_claim::PERSISTENT_VOLUME_CLAIM,

@@ -1,38 +1,38 @@
-//! The columns of the tables that kubectl shows, and their cells: as
-//! pkg/printers/internalversion/printers.go of Kubernetes, in the same words.
+//! Columns of `kubectl get` and their cells, as in pkg/printers/internalversion/printers.go of
+//! Kubernetes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::strategy::age;
 
-/// A column: its head, and how its cells are found.
+/// A column: its header and its cells.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     name: &'static str,
     /// Whether only `-o wide` shows it.
     wide: bool,
-    /// Its numbers are said to be text, and its text is said to be of no format.
+    /// Its type is `string` without a format, although the cells are numbers.
     of_text: bool,
     cell: Cell,
 }
 
-/// How a cell is found.
+/// The source of a cell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cell {
-    /// The member at this path, or else this text.
+    /// The member at a path, or else this text.
     Member(&'static str, &'static str),
-    /// How many members these have together.
+    /// The number of members at these paths together.
     Count(&'static [&'static str]),
-    /// How long ago the first of these times was.
+    /// The time since the first of these.
     Since(&'static [&'static str]),
-    /// The time itself: kubectl makes an age of it.
+    /// The creation time. kubectl shows its age.
     Created,
-    /// What this function makes of the object.
+    /// A function of the object.
     Made(fn(&Value) -> Value),
-    /// What this function makes of the object at this time.
+    /// A function of the object and the current time.
     Timed(fn(&Value, Timestamp) -> Value),
-    /// The number at this path; zero by default.
+    /// The number at a path. Defaults to zero.
     Number(&'static str),
 }
 
@@ -51,12 +51,12 @@ pub(crate) const NAME: Column = column("Name", Cell::Member("/metadata/name", ""
 /// The age of the object.
 pub(crate) const AGE: Column = column("Age", Cell::Since(&["/metadata/creationTimestamp"]));
 
-/// The columns of a kind that has none of its own.
+/// The default columns.
 #[doc(alias = "defaultTableConvertor")]
 pub(crate) static DEFAULT: &[Column] = &[NAME, column("Created At", Cell::Created)];
 
 impl Column {
-    /// The column with numbers that are said to be text.
+    /// The column, with type `string`.
     pub(crate) const fn of_text(self) -> Self {
         Self { of_text: true, ..self }
     }
@@ -90,7 +90,7 @@ impl Column {
                 sizes.map(serde_json::Map::len).sum::<usize>().into()
             }
             Cell::Since(paths) => since(object, paths, now).into(),
-            // A bookmark has no time, which is Go's zero.
+            // A bookmark has no time: Go's zero.
             Cell::Created => match &object["metadata"]["creationTimestamp"] {
                 Value::Null => "0001-01-01T00:00:00Z".into(),
                 created => created.clone(),

@@ -1,5 +1,5 @@
-//! Custom resource definitions: what they may say, which names they get, how their kinds come to be
-//! served and cease to be. Shared by the API and by `register_definition`.
+//! CustomResourceDefinitions: validation, accepted names, and the kinds that they serve. Shared by
+//! the API and by `register_definition`.
 
 mod check;
 mod embedded;
@@ -24,12 +24,12 @@ pub(crate) use crate::strategy::crd::registered::{Ended, Registered};
 pub(crate) use crate::strategy::crd::served::{Column, Served};
 pub(crate) use crate::strategy::crd::status::mark_deleted;
 
-/// Where definitions are stored.
+/// The table of definitions.
 pub(crate) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
-/// Holds a definition until its objects are gone.
+/// The finalizer that holds a definition until its objects are deleted.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Fills in what a definition leaves out (pkg/apis/apiextensions/v1/defaults.go).
+/// Sets the defaults of a definition (pkg/apis/apiextensions/v1/defaults.go).
 pub(crate) fn default(object: &mut Object) {
     if let Some(Value::Object(spec)) = object.get_mut("spec") {
         if let Some(Value::Object(names)) = spec.get_mut("names") {
@@ -54,14 +54,14 @@ pub(crate) fn default(object: &mut Object) {
     }
 }
 
-/// The status of a definition that has just been created.
+/// Sets the status of a new definition.
 pub(crate) fn prepare_create(object: &mut Object) {
     let status = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" } });
     object.insert("status".to_owned(), status);
     remember_storage(object);
 }
 
-/// The version that objects are now stored in is one that they were ever stored in.
+/// Adds the storage version to `status.storedVersions`.
 pub(crate) fn remember_storage(object: &mut Object) {
     let versions =
         object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
@@ -74,12 +74,12 @@ pub(crate) fn remember_storage(object: &mut Object) {
     match stored {
         Value::Array(stored) if stored.iter().any(|version| *version == *storage) => {}
         Value::Array(stored) => stored.push(storage.into()),
-        // Nobody has said any.
+        // No version is stored yet.
         stored => *stored = json!([storage]),
     }
 }
 
-/// What of a definition this server does not implement.
+/// The first part of a definition that this server does not implement.
 pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     let spec = object.get("spec")?;
     let strategy =
@@ -92,7 +92,7 @@ pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     Some(format!("{what} in rules in CEL (x-kubernetes-validations)"))
 }
 
-/// `widgets.example.com`, of the definition of a kind.
+/// The definition's name for a kind: `widgets.example.com`.
 pub(crate) fn name_of(kind: &Kind) -> String {
     format!("{}.{}", kind.plural(), kind.group())
 }

@@ -1,5 +1,4 @@
-//! The strategy of custom kinds, with a definition or without: as the strategies in
-//! pkg/registry/customresource of k8s.io/apiextensions-apiserver.
+//! The strategy of custom kinds (pkg/registry/customresource of k8s.io/apiextensions-apiserver).
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use crate::strategy::columns::{Cell, Column, NAME, column};
 use crate::strategy::crd::Served;
 use crate::strategy::{Generation, Strategy, Write};
 
-/// A custom kind. Its definition, if it has one, says most of its rules.
+/// A custom kind, with or without a definition.
 #[derive(Debug)]
 pub(crate) struct Custom {
     kind: Kind,
@@ -19,7 +18,7 @@ pub(crate) struct Custom {
 }
 
 impl Custom {
-    /// A kind that was registered by hand: any object is valid.
+    /// A kind without a definition: every object is valid.
     pub(crate) const fn registered(kind: Kind) -> Self {
         Self { kind, definition: None }
     }
@@ -29,7 +28,7 @@ impl Custom {
         Self { kind, definition: Some(definition) }
     }
 
-    /// What its definition says of it.
+    /// The schema and the rules of its definition.
     pub(crate) const fn definition(&self) -> Option<&Arc<Served>> {
         self.definition.as_ref()
     }

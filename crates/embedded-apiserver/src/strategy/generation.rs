@@ -1,8 +1,8 @@
-//! What counts as a generation of an object.
+//! Which changes increase the generation of an object.
 
 use crate::api::metadata::{self, Object};
 
-/// Which changes of an object count a generation.
+/// The changes that increase the generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
     /// Objects have no generation.
@@ -11,22 +11,22 @@ pub(crate) enum Generation {
     Spec,
     /// A change of the spec or of an annotation: annotations are copied to the dependents.
     SpecAndAnnotations,
-    /// A change of any member but the metadata, or of a label
+    /// A change of any member outside of the metadata, or of a label
     /// (pkg/registry/discovery/endpointslice/strategy.go).
     MembersAndLabels,
-    /// A change of any member but the metadata.
+    /// A change of any member outside of the metadata.
     Members,
-    /// A change of any member but the metadata and the status.
+    /// A change of any member outside of the metadata and the status.
     MembersButStatus,
 }
 
 impl Generation {
-    /// Whether the objects have a generation.
+    /// Whether objects have a generation.
     pub(crate) fn exists(self) -> bool {
         self != Self::None
     }
 
-    /// Whether an update counts one. An update of the status never does, and is not asked.
+    /// Whether an update increases the generation. Not for updates of the status.
     pub(crate) fn is_counted(self, new: &Object, old: &Object) -> bool {
         let differs = |member: &str| new.get(member) != old.get(member);
         let differs_in_metadata =

@@ -2,14 +2,14 @@
 
 use crate::strategy::{Generation, Strategy};
 
-/// A built-in kind without rules of its own. What its flags do not say is as [`Strategy`] has it.
+/// A built-in kind without rules of its own. All else is the default of [`Strategy`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Generic {
     /// Whether PUT of a missing object creates it.
     pub(crate) creates_on_update: bool,
     /// Whether PUT without a resourceVersion overwrites what is stored.
     pub(crate) updates_unconditionally: bool,
-    /// What counts as a generation.
+    /// The changes that increase the generation.
     pub(crate) generation: Generation,
     /// Whether DELETE answers with the object.
     pub(crate) delete_answers_object: bool,

@@ -1,4 +1,4 @@
-//! Recorded schemas of the built-in kinds, and the structure of kinds that is made of them.
+//! Recorded OpenAPI schemas of the built-in kinds.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ pub(crate) fn all() -> &'static Map<String, Value> {
     &SCHEMAS
 }
 
-/// The name of the schema of one of Kubernetes' own kinds.
+/// The schema's name of a built-in kind.
 pub(crate) fn name_of(kind: &Kind) -> Option<&'static str> {
     let is = |of: &Value| {
         of["group"] == kind.group() && of["version"] == kind.version() && of["kind"] == kind.kind()
@@ -31,24 +31,24 @@ pub(crate) fn name_of(kind: &Kind) -> Option<&'static str> {
     named.next().map(|(name, _)| name.as_str())
 }
 
-/// The schema of one of Kubernetes' own kinds.
+/// The schema of a built-in kind.
 pub(crate) fn schema_of(kind: &Kind) -> Option<Schema<'static>> {
     Some(Schema::new(SCHEMAS.get(name_of(kind)?)?, &SCHEMAS))
 }
 
-/// The structure of a kind that is described by a definition's schema.
+/// The field types of a definition's schema.
 pub(crate) fn types_of(schema: &Value) -> Types {
     Types::of_custom_resource(Schema::new(schema, &SCHEMAS))
 }
 
-/// The structure of a Scale.
+/// The field types of a Scale.
 pub(crate) fn types_of_scale() -> Types {
     let unknown = Value::Null;
     let schema = SCHEMAS.get(SCALE).unwrap_or(&unknown);
     Types::of_schema(Schema::new(schema, &SCHEMAS))
 }
 
-/// The name that a schema refers to, by itself or by its only `allOf`.
+/// The reference of a schema, direct or in its only `allOf`.
 pub(crate) fn reference(schema: &Value) -> Option<&str> {
     Schema::new(schema, &SCHEMAS).reference()
 }

@@ -1,4 +1,4 @@
-//! Which kinds are served now.
+//! The registry of served kinds.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use api_front::Signal;
 #[derive(Debug)]
 pub(crate) struct Registry {
     kinds: BTreeMap<(String, String, String), Arc<ServedResource>>,
-    /// How often the kinds changed; actors wait for it.
+    /// Increases with each change of the kinds. Controllers follow it.
     generation: Signal<u64>,
-    /// The definitions whose kinds are served, by their names.
+    /// The registered definitions, by name.
     definitions: BTreeMap<String, Registered>,
 }
 
@@ -43,7 +43,7 @@ impl Registry {
         self.changed();
     }
 
-    /// To be called after every change of the kinds.
+    /// Call it after each change of the kinds.
     fn changed(&self) {
         self.generation.change(|generation| {
             *generation = generation.wrapping_add(1);
@@ -51,18 +51,18 @@ impl Registry {
         });
     }
 
-    /// Differs from what it was before the kinds that are served changed.
+    /// Increases with each change of the served kinds.
     pub(crate) fn generation(&self) -> u64 {
         self.generation.read(|generation| *generation)
     }
 
-    /// Becomes changed with the kinds that are served.
+    /// Follows the generation.
     #[cfg(feature = "actors")]
     pub(crate) fn follow(&self) -> Follower<u64> {
         self.generation.follow()
     }
 
-    /// Every kind that has objects, by group, version and plural.
+    /// Every kind with stored objects, by group, version and plural.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
         self.kinds.values().filter(|kind| !reviews::is_review(kind))
     }
@@ -87,8 +87,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Whether there is a built-in kind of that name: another version of it would share its
-    /// objects, and get around its rules.
+    /// Whether there is a built-in kind of this name. A custom version of it would share its
+    /// objects and evade its rules.
     pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
         let is = |known: &ServedResource| {
             known.is_built_in() && known.group() == group && known.plural() == plural
@@ -96,8 +96,7 @@ impl Registry {
         self.kinds.values().any(|known| is(known))
     }
 
-    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that
-    /// ends.
+    /// Registers a definition, or replaces its registration. Returns the end of the one before.
     pub(crate) fn serve(&mut self, name: &str, object: &Object, revision: u64) -> Option<Ended> {
         if self.definitions.get(name).is_some_and(|known| known.is(object)) {
             return None;
@@ -114,14 +113,14 @@ impl Registry {
                 ended
             }
             Err(why) => {
-                // Only what was checked is stored: this would be a check that is missing.
+                // Only validated definitions are stored, so this is a missing check.
                 tracing::warn!(definition = name, why, "a definition cannot be served");
                 before.map(Registered::end)
             }
         }
     }
 
-    /// Serves the kinds of a definition no longer.
+    /// Withdraws the kinds of a definition.
     pub(crate) fn withdraw(&mut self, name: &str) -> Option<Ended> {
         let before = self.definitions.remove(name)?;
         forget(&mut self.kinds, &before);
@@ -129,12 +128,12 @@ impl Registry {
         Some(before.end())
     }
 
-    /// The names of the definitions that are served.
+    /// The names of the registered definitions.
     pub(crate) fn definitions(&self) -> Vec<String> {
         self.definitions.keys().cloned().collect()
     }
 
-    /// What the objects of a definition are stored as, whether that version is served or not.
+    /// The storage version of a definition, served or not.
     pub(crate) fn stored_as(&self, name: &str) -> Option<Arc<ServedResource>> {
         self.definitions.get(name).map(|known| Arc::clone(&known.stored_as))
     }
@@ -162,7 +161,7 @@ impl Registry {
         self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
     }
 
-    /// The groups with their versions, in order; the core group's name is empty.
+    /// The groups with their versions, sorted. The name of the core group is empty.
     pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for kind in self.kinds.values() {
@@ -179,7 +178,7 @@ fn key_of(kind: &ServedResource) -> (String, String, String) {
     (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
 }
 
-/// Takes out what a definition served; what was registered over it since stays.
+/// Removes the kinds of a definition. Keeps kinds that replaced them.
 fn forget(
     kinds: &mut BTreeMap<(String, String, String), Arc<ServedResource>>,
     before: &Registered,

@@ -1,4 +1,4 @@
-//! A kind that the server serves: its names, and the rules that hold for its objects.
+//! A served kind: its names and its strategy.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -16,12 +16,12 @@ use crate::strategy::openapi;
 use crate::strategy::shape::{Source, canonical};
 use crate::strategy::{Custom, Strategy, unserved};
 
-/// All kinds that every cluster has and that have objects.
+/// All built-in kinds with stored objects.
 pub(crate) fn built_in() -> impl Iterator<Item = ServedResource> {
     KINDS.iter().map(|row| ServedResource::built_in(row))
 }
 
-/// A kind and its rules. Its names are read as those of a [`Kind`].
+/// A kind and its strategy. Dereferences to its [`Kind`].
 #[derive(Debug)]
 pub(crate) struct ServedResource {
     info: Kind,
@@ -29,11 +29,11 @@ pub(crate) struct ServedResource {
     /// The recorded Go type of its objects.
     message: Option<usize>,
     schema: Option<Value>,
-    /// Read from its schema at the first write.
+    /// Computed from the schema at the first write.
     types: OnceLock<Types>,
 }
 
-/// Where its strategy is.
+/// The source of the strategy.
 #[derive(Debug)]
 enum Rules {
     BuiltIn(&'static dyn Strategy),
@@ -49,13 +49,13 @@ impl Deref for ServedResource {
 }
 
 impl ServedResource {
-    /// A custom kind that was registered by hand.
+    /// A custom kind without a definition.
     pub(crate) fn new(info: Kind) -> Self {
         let rules = Custom::registered(info.clone());
         Self::with(info, Rules::Custom(Box::new(rules)))
     }
 
-    /// One of Kubernetes' own, with its rules.
+    /// A built-in kind.
     pub(crate) fn built_in(row: &Row) -> Self {
         let info = row.to_kind().built_in();
         let message = TYPES.kind(&info.api_version(), info.kind());
@@ -74,13 +74,12 @@ impl ServedResource {
         Self { info, rules, message: None, schema: None, types: OnceLock::new() }
     }
 
-    /// `openAPIV3Schema` of a definition's version; none for kinds that are built in or were
-    /// registered by hand.
+    /// The `openAPIV3Schema`. `None` without a definition.
     pub(crate) const fn schema(&self) -> Option<&Value> {
         self.schema.as_ref()
     }
 
-    /// What its definition says of it; none for kinds that are built in or were registered by hand.
+    /// The rules of the definition. `None` without one.
     pub(crate) fn definition(&self) -> Option<&Arc<Served>> {
         match &self.rules {
             Rules::BuiltIn(_) => None,
@@ -88,7 +87,7 @@ impl ServedResource {
         }
     }
 
-    /// Its rules.
+    /// The strategy.
     pub(crate) fn strategy(&self) -> &dyn Strategy {
         match &self.rules {
             Rules::BuiltIn(strategy) => *strategy,
@@ -96,8 +95,7 @@ impl ServedResource {
         }
     }
 
-    /// Subresources that the real server has for such a kind and this one has not: 501, where any
-    /// other is 404.
+    /// Whether only upstream serves the subresource: 501 instead of 404.
     pub(crate) fn has_unserved(&self, subresource: &str) -> bool {
         match self.rules {
             Rules::BuiltIn(_) => {
@@ -112,12 +110,12 @@ impl ServedResource {
         self.message
     }
 
-    /// An object in the one form of its Go type, or as it is for a custom kind. Unknown members are
-    /// dropped, and their names are added to `unknown`.
+    /// Brings an object of a built-in kind to the canonical form. Drops unknown members and adds
+    /// their names to `unknown`. Custom objects stay as they are.
     ///
     /// # Errors
     ///
-    /// Says which member is of a wrong type.
+    /// Names the member with the wrong type.
     pub(crate) fn canonical(
         &self,
         object: Object,
@@ -130,17 +128,17 @@ impl ServedResource {
         }
     }
 
-    /// The name of the recorded schema of one of Kubernetes' own.
+    /// The name of a built-in kind's recorded schema.
     pub(crate) fn recorded_name(&self) -> Option<&'static str> {
         self.message.and_then(|_| openapi::name_of(self))
     }
 
-    /// The recorded schema of one of Kubernetes' own.
+    /// The recorded schema of a built-in kind.
     pub(crate) fn recorded_schema(&self) -> Option<Schema<'static>> {
         self.message.and_then(|_| openapi::schema_of(self))
     }
 
-    /// Its structure, as the ownership of fields sees it.
+    /// The field types, for field ownership.
     pub(crate) fn types(&self) -> &Types {
         self.types.get_or_init(|| self.read_types())
     }

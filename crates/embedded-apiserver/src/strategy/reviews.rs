@@ -1,11 +1,11 @@
-//! The kinds of questions: they are posted, and their objects are never stored.
+//! The kinds of reviews: they are created and never stored.
 
 use crate::api::kind::Kind;
 
 pub(crate) const AUTHORIZATION: &str = "authorization.k8s.io";
 pub(crate) const AUTHENTICATION: &str = "authentication.k8s.io";
 
-/// The kinds of questions.
+/// The kinds of reviews.
 pub(crate) fn kinds() -> [Kind; 6] {
     let cluster = |group, kind, plural| Kind::cluster_scoped(group, "v1", kind, plural);
     [
@@ -23,7 +23,7 @@ pub(crate) fn kinds() -> [Kind; 6] {
     ]
 }
 
-/// Whether the kind is one of those: these groups have no others.
+/// Whether the kind is a review. Their groups have no other kinds.
 pub(crate) fn is_review(kind: &Kind) -> bool {
     matches!(kind.group(), AUTHORIZATION | AUTHENTICATION)
 }

@@ -1,4 +1,4 @@
-//! The members that the scale of an object is read from.
+//! Reads the members of an object that its Scale shows.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::api::metadata::Object;
 use crate::api::status::{FieldError, FieldErrors};
 use k8s_value::go_value::shown;
 
-/// An integer at a path, if there is one.
+/// The integer at a path.
 pub(crate) fn integer(object: &Object, path: &str) -> Result<Option<i64>, String> {
     match at(object, path)? {
         None => Ok(None),
@@ -16,7 +16,7 @@ pub(crate) fn integer(object: &Object, path: &str) -> Result<Option<i64>, String
     }
 }
 
-/// The value at a path, as `NestedFieldNoCopy` of k8s.io/apimachinery finds it.
+/// The value at a path (`NestedFieldNoCopy` of k8s.io/apimachinery).
 pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Result<Option<&'a Value>, String> {
     let mut members = object;
     let mut parts = path.split('.').peekable();
@@ -51,8 +51,8 @@ pub(crate) fn accessor(path: &str, value: &Value, wanted: &str) -> String {
     format!(".{path} accessor error: {shown} is of the type {is}, expected {wanted}")
 }
 
-/// What an object may not say where its scale is read (`ValidateScaleSpec`, `ValidateScaleStatus`
-/// of k8s.io/apiextensions-apiserver).
+/// Validates the members that a Scale shows (`ValidateScaleSpec`, `ValidateScaleStatus` of
+/// k8s.io/apiextensions-apiserver).
 pub(crate) fn validate(
     paths: &ScalePaths,
     object: &Object,

@@ -1,6 +1,8 @@
-//! The one form of an object of a built-in kind: what Go's decoder and encoder make of it, by the
-//! recorded Go types. Wrong types are refused, unknown members fall out and are named, times and
-//! quantities get their one notation, what is always written is there. Pure.
+//! The canonical form of a built-in object, as Go decodes and encodes it, by the recorded Go types.
+//! Pure.
+//!
+//! Wrong types are errors. Unknown members are dropped and reported. Times and quantities are
+//! normalized. Members that Go always writes are added.
 
 #[cfg(test)]
 mod tests;
@@ -15,25 +17,23 @@ use k8s_value::go_json::{shorten_numbers, stored_float};
 use k8s_value::go_value::json_type;
 use k8s_value::{quantity, time};
 
-/// The most unknown members that are named: an answer has no more warnings.
+/// The largest number of warnings in one response.
 const MOST_UNKNOWN: usize = 64;
 
-/// What Go reads an object out of.
+/// The input of Go's decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The JSON that was sent, or that a patch has made.
+    /// JSON that was sent, or that a patch has made.
     Json,
-    /// A map that an apply or a strategic patch has made: an `int32` takes the lower half of what
-    /// does not fit.
+    /// A map that an apply or a strategic patch has made. Too large an `int32` is truncated.
     Map,
 }
 
-/// The object's one form. The names of members that its type does not have are added to `unknown`,
-/// with their path.
+/// Returns the canonical form. Adds the paths of unknown members to `unknown`.
 ///
 /// # Errors
 ///
-/// Says which member is of a wrong type.
+/// Names the member with the wrong type.
 pub(crate) fn canonical(
     message: usize,
     object: Map<String, Value>,
@@ -43,12 +43,11 @@ pub(crate) fn canonical(
     Walk { source, path: String::new(), unknown }.members(message, object)
 }
 
-/// As `canonical`, of the metadata of an object whose other members no recorded type tells; they
-/// stand at `path`.
+/// As `canonical`, for the metadata of a custom object at `path`.
 ///
 /// # Errors
 ///
-/// Says which member is of a wrong type.
+/// Names the member with the wrong type.
 pub(crate) fn metadata(
     sent: Value,
     path: &str,
@@ -62,7 +61,7 @@ pub(crate) fn metadata(
         Type::Message(metadata) => Some(metadata),
         _ => None,
     };
-    // Every kind has the same.
+    // All kinds share the type.
     let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else {
         return Ok(object.into());
     };
@@ -72,7 +71,7 @@ pub(crate) fn metadata(
 
 struct Walk<'a> {
     source: Source,
-    /// As warnings have it: `spec.containers[0].name`.
+    /// The path in warnings: `spec.containers[0].name`.
     path: String,
     unknown: &'a mut Vec<String>,
 }
@@ -118,7 +117,7 @@ impl Walk<'_> {
         Ok(kept)
     }
 
-    /// The member's one form; nothing if it is as good as absent.
+    /// The canonical form of a member. `None` if it is equivalent to an absent one.
     fn member(
         &mut self,
         message: &Message,
@@ -166,10 +165,10 @@ impl Walk<'_> {
             _ => self.value(field, value)?,
         };
         let zero = match (&value, field.of) {
-            // Go's zero, where something was said.
+            // An explicit zero of Go.
             (Value::Null, Type::Time | Type::MicroTime) => field.presence == Presence::OmitZero,
             (Value::Null, _) => return Ok(None),
-            // Structs are never empty for Go, texts and numbers are.
+            // In Go, structs are never empty; texts and numbers may be.
             (
                 _,
                 Type::Message(_)
@@ -188,7 +187,7 @@ impl Walk<'_> {
         Ok((!(zero && omits)).then_some(value))
     }
 
-    /// An item of a list or a map: null stands for the zero value.
+    /// An item of a list or a map. Null is the zero value.
     fn item(&mut self, field: &Field, item: Value) -> Result<Value, String> {
         if item.is_null() {
             return Ok(match field.of {
@@ -211,7 +210,7 @@ impl Walk<'_> {
             (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => {
                 Ok(value)
             }
-            // Out of a map Go takes the lower half of what does not fit, and nobody is told.
+            // Go silently truncates an `int32` from a map.
             (Type::Int32, Value::Number(number))
                 if self.source == Source::Map && number.is_i64() =>
             {
@@ -235,7 +234,7 @@ impl Walk<'_> {
                     Value::Number(number) => number.to_string(),
                     other => return Err(self.mistyped("quantity", &other)),
                 };
-                // Maps of quantities are lists of resources.
+                // A map of quantities is a ResourceList.
                 let one_form = if field.presence.is_map() {
                     quantity::canonical_resource
                 } else {
@@ -257,7 +256,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What Go's type decodes by itself: nobody then says what is unknown in it.
+    /// A type with its own decoder, which reports no unknown fields.
     fn schema_or(
         &mut self,
         simpler: Simpler,
@@ -292,7 +291,7 @@ impl Walk<'_> {
         all.collect::<Result<_, _>>().map(Value::Array)
     }
 
-    /// Bytes as a list of numbers, which Go takes as well.
+    /// Bytes as a list of numbers, which Go accepts.
     fn bytes(&self, numbers: Vec<Value>) -> Result<Value, String> {
         let byte = |number| match number {
             Value::Null => Ok(0),
@@ -313,14 +312,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The bytes, without line breaks, which Go passes over.
+    /// Base64 without line breaks, which Go ignores.
     fn base64(&self, text: &str) -> Result<Value, String> {
         let plain: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
         self.at(base64::engine::general_purpose::STANDARD.decode(&plain))?;
         Ok(plain.into())
     }
 
-    /// Says where something is wrong.
+    /// Adds the path to an error.
     fn at<T, E: Display>(&self, outcome: Result<T, E>) -> Result<T, String> {
         outcome.map_err(|why| format!("{}: {why}", self.path))
     }
@@ -334,12 +333,12 @@ impl Walk<'_> {
     }
 }
 
-/// Why a member cannot be decoded.
+/// The error of a member with the wrong type.
 fn mistyped(path: &str, expected: &str, value: &Value) -> String {
     format!("{path}: expected {expected}, got {}", json_type(value))
 }
 
-/// The value that Go writes for what nobody has set.
+/// The value that Go writes for an unset member.
 fn unset(always: Always) -> Value {
     match always {
         Always::Null => Value::Null,

@@ -1,5 +1,4 @@
-//! What the real server serves and this one does not: it answers 501 there, and says what is
-//! missing.
+//! The resources that upstream serves and this server does not. They get a 501 that names them.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -14,17 +13,17 @@ static SERVED_BY_THE_REAL_ONE: LazyLock<HashSet<&'static str>> = LazyLock::new(|
         .collect()
 });
 
-/// Whether the real server has a resource, or a subresource after a slash.
+/// Whether upstream has a resource, or a subresource after a slash.
 pub(crate) fn is_resource(version: &str, name: &str) -> bool {
     SERVED_BY_THE_REAL_ONE.contains(format!("{version} {name}").as_str())
 }
 
-/// Whether the real server has this subresource.
+/// Whether upstream has this subresource.
 pub(crate) fn is_subresource(version: &str, plural: &str, subresource: &str) -> bool {
     is_resource(version, &format!("{plural}/{subresource}"))
 }
 
-/// Whether the real server has a kind of this name in this version, served here or not.
+/// Whether upstream has a kind of this name and version.
 pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
     let ends = |line: &str| {
         line.split(' ').next() == Some(version) && line.rsplit(' ').next() == Some(kind)
@@ -32,7 +31,7 @@ pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
     RESOURCES.lines().any(ends)
 }
 
-/// Whether the real server has this group, in this version or in any.
+/// Whether upstream has this group, in this version or in any.
 pub(crate) fn is_group(group: &str, version: Option<&str>) -> bool {
     RESOURCES
         .lines()

@@ -1,5 +1,5 @@
-//! Random writes from several clients against a model; watchers from random revisions must replay
-//! to the same state as a list: ordered, unique, reliable, resumable.
+//! Random writes by several clients, compared with a model. A watch from any revision must replay
+//! to the state of a list: ordered, unique, complete, resumable.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// One write by one of the clients; each remembers the version of each object that it read last.
+/// One write of a client. Each client remembers the versions that it has read.
 #[derive(Debug, Clone)]
 enum Op {
     Create { name: u8, value: u8 },
@@ -41,7 +41,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What the model knows of an object.
+/// The model of an object.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Expected {
     value: u8,
@@ -58,7 +58,7 @@ struct Run {
     service: ApiService,
     server: EmbeddedApiServer,
     objects: BTreeMap<u8, Expected>,
-    /// (client, name) -> the version read last, if the object was there.
+    /// (client, name) -> the version that was read last, if the object existed.
     seen: BTreeMap<(u8, u8), u64>,
     versions: BTreeMap<u8, u64>,
     compacted: u64,
@@ -98,7 +98,7 @@ impl Run {
         }
     }
 
-    /// Applies one operation to the server and the model, and compares what the server says.
+    /// Applies an operation to the server and the model, and compares the results.
     async fn step(&mut self, op: &Op) {
         let before = self.server.revision();
         let path = |name: u8| format!("{MAPS}/m{name}");
@@ -213,7 +213,7 @@ impl Run {
         Ok(Some(object))
     }
 
-    /// What a list says now, by name.
+    /// The current list, by name.
     async fn list(&self, query: &str) -> (BTreeMap<String, Value>, u64) {
         let (code, list) =
             call(&self.service, Method::GET, &format!("{MAPS}?{query}"), &Value::Null).await;
@@ -236,7 +236,7 @@ fn by_name(items: &[Value]) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// A watch from a revision whose state is known.
+/// A watch from a revision with a known state.
 struct Watcher {
     lines: std::pin::Pin<Box<dyn futures::Stream<Item = Value> + Send>>,
     state: BTreeMap<String, Value>,
@@ -265,11 +265,10 @@ impl Watcher {
         Self { lines: Box::pin(lines), state, revision, selector, started: revision }
     }
 
-    /// Reads at most `max` events that are there; false once the watch ended with 410.
+    /// Reads at most `max` events. Returns false after a 410.
     fn read(&mut self, max: usize, compacted: u64) -> bool {
         for _ in 0..max {
-            // Unconstrained: tokio would make it seem empty once this task has done much without a
-            // pause.
+            // Unconstrained: tokio's budget would make the stream look empty.
             let next = tokio::task::unconstrained(self.lines.next()).now_or_never();
             let Some(event) = next else { return true };
             let event = event.expect("only 410 ends a watch here");
@@ -315,7 +314,7 @@ proptest! {
                     watchers.push(Watcher::start(&run, SELECTORS[at % SELECTORS.len()]).await);
                 }
                 if at % 5 == 4 {
-                    // Cut one, and resume it from what it has seen.
+                    // Cut a watch, and resume it from its last revision.
                     let cut = watchers.remove(at % watchers.len());
                     watchers.push(Watcher::resume(&run, cut.selector, cut.state, cut.revision).await);
                 }
@@ -359,7 +358,7 @@ proptest! {
             for op in ops.iter().filter(|op| !matches!(op, Op::Compact)) {
                 run.step(op).await;
                 past.push(run.list("").await);
-                // One more page of a list that began some writes ago.
+                // The next page of a list that began several writes ago.
                 let query = match &paging {
                     None => format!("limit={limit}"),
                     Some((_, _, token)) => format!("limit={limit}&continue={token}"),

@@ -1,5 +1,4 @@
-//! Roles and bindings that decide: users, tokens, impersonation, what was used and what was
-//! refused.
+//! RBAC: users, tokens, impersonation, used grants and refusals.
 
 use embedded_apiserver::{EmbeddedApiServer, Hook, User};
 use http::{Method, Request, StatusCode};
@@ -33,7 +32,7 @@ async fn post(server: &EmbeddedApiServer, path: &str, object: &Value) {
     assert_eq!(answer.code, StatusCode::CREATED, "{}", answer.text);
 }
 
-/// A Role in `default` of this name with one rule, bound to the subject.
+/// A Role in `default` with one rule, bound to the subject.
 async fn grant(
     server: &EmbeddedApiServer,
     name: &str,
@@ -244,7 +243,7 @@ async fn without_rbac_a_review_allows_everything() {
     );
 }
 
-/// A request that writes a role or a binding, by bob.
+/// A write of a role or a binding by bob.
 async fn bob_posts(server: &EmbeddedApiServer, plural: &str, object: Value) -> StatusCode {
     let request = Request::builder()
         .method(Method::POST)
@@ -311,7 +310,7 @@ async fn what_is_needed_to_grant_it_is_used_and_what_may_not_be_granted_is_refus
     bob.assert_all_used();
 }
 
-/// One request by a service, with its answer.
+/// A request to a service, and its response.
 async fn send(
     service: embedded_apiserver::ApiService,
     path: &str,
@@ -385,7 +384,7 @@ async fn a_replica_decides_by_the_newest_roles() {
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
-/// A request of bob's to a Lease `l`, which is a PUT or an apply.
+/// A PUT or an apply to the Lease `l` by bob.
 async fn bob_writes(server: &EmbeddedApiServer, apply: bool) -> (StatusCode, Value) {
     let lease = json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "l" },
@@ -444,7 +443,7 @@ async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
             [r#"bob: create leases.coordination.k8s.io "l" in namespace "default""#]
         );
 
-        // The name is known, unlike in a POST: a rule may be about it alone.
+        // Unlike in a POST, the name is known: a rule may be restricted to it.
         grant_leases(&server, "other", json!({ "verbs": ["create"], "resourceNames": ["other"] }))
             .await;
         assert_eq!(bob_writes(&server, apply).await.0, StatusCode::FORBIDDEN);
@@ -457,7 +456,7 @@ async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
         };
         assert_eq!((used("create"), used(verb)), (1, 1));
 
-        // What is there needs no right to create.
+        // An update of an existing object needs no `create`.
         let (code, status) = bob_writes(&server, apply).await;
         assert_eq!(code, StatusCode::OK, "{status}");
         assert_eq!((used("create"), used(verb)), (1, 2));
@@ -480,7 +479,7 @@ async fn a_dry_run_and_a_hook_do_not_get_around_the_verb_create() {
     server.admission().add(hook.resource("leases"));
     let (code, _) = bob_writes(&server, false).await;
     assert_eq!(code, StatusCode::FORBIDDEN);
-    // Who may not create is refused before validating hooks are asked, and is refused once.
+    // A refused create reaches no validating hook, and counts as one refusal.
     assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 0);
     assert_eq!(server.access().by("bob").refused()[0].times, 1);
     let lease = json!({

@@ -1,4 +1,4 @@
-//! Admission hooks: what they see, change and refuse, and that what is stored is what they saw.
+//! Admission hooks: their requests, changes and refusals. They see every stored object.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ fn maps(server: &EmbeddedApiServer, user: &str) -> Api<ConfigMap> {
     Api::default_namespaced(server.client_as(user))
 }
 
-/// A hook that lets everything pass and keeps what it was asked.
+/// A hook that accepts everything and records its requests.
 fn recorder(name: &str) -> (Hook, Arc<Mutex<Vec<AdmissionRequest>>>) {
     let seen: Arc<Mutex<Vec<AdmissionRequest>>> = Arc::default();
     let keep = Arc::clone(&seen);
@@ -113,7 +113,7 @@ async fn a_mutating_hook_changes_what_is_stored_and_the_next_one_sees_it() {
     let labels = created.metadata.labels.unwrap();
     assert_eq!(labels.keys().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(seen.lock()[0].object["metadata"]["labels"], json!({ "a": "yes", "b": "yes" }));
-    // Nobody owns what a hook has set.
+    // Changes by hooks have no owner.
     let owned = serde_json::to_string(&created.metadata.managed_fields).unwrap();
     assert!(owned.contains("f:data") && !owned.contains("f:labels"), "{owned}");
 }
@@ -270,8 +270,8 @@ async fn a_delete_can_be_refused_and_a_finalizers_end_too() {
     assert_eq!(wire::get(&server, &path).await.code, StatusCode::NOT_FOUND);
 }
 
-/// A hook may use the server itself: no lock is held. What it changes of the very object begins the
-/// write anew.
+/// A hook may call the server: no lock is held. If it changes the same object, the write starts
+/// again.
 #[tokio::test]
 async fn what_is_stored_is_what_the_hooks_saw() {
     let server = EmbeddedApiServer::new();
@@ -284,7 +284,7 @@ async fn what_is_stored_is_what_the_hooks_saw() {
             let first = keep.lock().is_empty();
             keep.lock().push(request.old_object["data"].clone());
             if first {
-                // Somebody else is faster.
+                // A concurrent write.
                 let label = json!({ "data": { "other": "yes" } });
                 let path = format!("{MAPS}/a");
                 let answer = wire::patch(&inside, &path, MERGE, &label)
@@ -301,7 +301,7 @@ async fn what_is_stored_is_what_the_hooks_saw() {
     assert_eq!(answer.code, StatusCode::OK, "{}", answer.text);
     assert_eq!(answer.json()["data"], json!({ "count": "1", "other": "yes" }));
     let seen = seen.lock();
-    // The patch, what the other did meanwhile, and the patch on top of that.
+    // The patch, the other write, and the patch on top of it.
     assert_eq!(seen.last(), Some(&json!({ "count": "0", "other": "yes" })));
 }
 
@@ -372,8 +372,7 @@ async fn a_refused_user_is_no_matter_of_hooks() {
     assert!(seen.lock().is_empty(), "reads are not asked about");
 }
 
-/// The Endpoints of a Service go with it, and nobody is asked about them: in whatever way the
-/// Service goes.
+/// Deleting a Service deletes its Endpoints without admission, by every kind of delete.
 #[tokio::test]
 async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
     const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -417,7 +416,7 @@ async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
     }
 }
 
-/// A code that a store would answer, too, is the hook's last word all the same.
+/// A hook's code is final, even if it is one of the store's.
 #[tokio::test]
 async fn a_definition_that_a_hook_refuses_is_refused_once() {
     for code in [404, 409] {
@@ -447,7 +446,7 @@ async fn a_definition_that_a_hook_refuses_is_refused_once() {
     }
 }
 
-/// As the plugin NamespaceLifecycle, which comes before all hooks.
+/// As the plugin NamespaceLifecycle, which runs before all hooks.
 #[tokio::test]
 async fn no_hook_hears_of_what_has_no_namespace_to_be_in() {
     let server = EmbeddedApiServer::builder().namespace("ending").build();

@@ -1,4 +1,4 @@
-//! Server-side apply by `kube::Api`, and the limits of what owns fields.
+//! Server-side apply by `kube::Api`, and the limits of field ownership.
 
 use std::collections::BTreeSet;
 
@@ -127,7 +127,7 @@ async fn owners_that_make_an_object_too_large_are_left_out() {
     assert!(made["metadata"]["managedFields"].is_null());
 }
 
-/// An apply is worked out before it has the store: what others applied meanwhile must stay.
+/// An apply is computed without the lock. Concurrent applies of others must stay.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn applies_that_race_for_an_object_lose_nothing_of_each_other() {
     const MANAGERS: usize = 4;

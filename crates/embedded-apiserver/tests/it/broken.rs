@@ -1,5 +1,5 @@
-//! Faults of the server itself and of bodies on their way: history, clock, halves of answers, lines
-//! that are none.
+//! Faults of the server and of bodies in transit: history, clock, truncated responses, malformed
+//! lines.
 
 use std::time::{Duration, SystemTime};
 
@@ -29,7 +29,7 @@ fn version(object: &Value) -> &str {
     object["metadata"]["resourceVersion"].as_str().expect("a version")
 }
 
-/// The chunks of an answer's body, and whether it broke off.
+/// The chunks of a body, and whether it was truncated.
 async fn chunks(server: &EmbeddedApiServer, method: Method, path: &str) -> (Vec<Bytes>, bool) {
     let request = Request::builder()
         .method(method)
@@ -59,7 +59,7 @@ async fn an_answer_breaks_off_in_its_middle() {
     let (half, whole) = (half.concat(), whole.concat());
     assert_eq!(half, whole[..whole.len() / 2]);
 
-    // A write is applied, whatever its client hears of it.
+    // The write is applied, although its client gets no answer.
     let server = first(Verb::Delete, Fault::DropMidAnswer);
     create(&server, "m").await;
     let (_, broken) = chunks(&server, Method::DELETE, &format!("{MAPS}/m")).await;
@@ -116,7 +116,7 @@ async fn bookmarks_are_withheld_with_or_without_the_end_mark() {
                 .collect::<Vec<_>>(),
         );
     }
-    // The end mark, one for each full minute, and the last one.
+    // The bookmark after the initial events, one a minute, and the last one.
     assert_eq!(types[0], ["ADDED", "BOOKMARK", "BOOKMARK", "BOOKMARK", "BOOKMARK", "BOOKMARK"]);
     assert_eq!(types[1], ["ADDED", "BOOKMARK"]);
     assert_eq!(types[2], ["ADDED"]);
@@ -266,8 +266,7 @@ async fn a_write_that_is_refused_answers_its_refusal_whatever_was_to_happen_afte
             let request = request.body(Full::new(Bytes::from(map))).expect("a request");
             server.service().as_user("a").oneshot(request).await.expect("a head")
         };
-        // The real server's error comes of an answer that was lost on its way back from etcd: after
-        // success.
+        // Upstream returns this error if etcd's answer is lost after the write.
         let refused = post("there").await;
         assert_eq!(
             (refused.status(), refused.headers().get("x-embedded-fault")),

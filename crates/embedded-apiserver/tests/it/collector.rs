@@ -1,5 +1,4 @@
-//! The garbage collector, seen through the API alone. Time is paused: what must come about does so
-//! at once.
+//! The garbage collector, through the API alone. Time is paused, and the collector needs none.
 
 use std::time::Duration;
 
@@ -17,8 +16,7 @@ fn server() -> EmbeddedApiServer {
     EmbeddedApiServer::builder().garbage_collector(true).build()
 }
 
-/// An owner reference; `block`: the owner waits for the dependent when it is deleted in the
-/// foreground.
+/// An owner reference. `block`: the owner in foreground deletion waits for the dependent.
 fn reference(owner: &Value, block: bool) -> Value {
     json!({
         "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
@@ -52,7 +50,7 @@ async fn names(server: &EmbeddedApiServer, path: &str) -> Vec<String> {
     items.map(|item| item["metadata"]["name"].as_str().expect("a name").to_owned()).collect()
 }
 
-/// Gives the collector its turn: it needs no time, but for a second try.
+/// Lets the collector run. It needs no time, except for retries.
 async fn settle() {
     sleep(Duration::from_millis(500)).await;
 }

@@ -1,4 +1,4 @@
-//! Discovery, health, and kinds that are registered at run time.
+//! Discovery, health, and kinds that are registered at runtime.
 
 use embedded_apiserver::{EmbeddedApiServer, Kind};
 use http::StatusCode;
@@ -63,7 +63,7 @@ async fn discovery_lists_verbs_and_subresources() {
     }
 }
 
-/// A custom kind as kube's derive would write it.
+/// A custom kind, as derived by kube.
 #[derive(Debug, Clone)]
 struct Widget;
 
@@ -118,7 +118,7 @@ async fn a_definition_says_scope_status_names_and_selectable_fields() {
                 { "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
                   "schema": schema, "selectableFields": [{ "jsonPath": ".spec.color" }] },
                 { "name": "v1alpha1", "served": true, "storage": false, "schema": schema },
-                // One of its own, or no version could have selectable fields of its own.
+                // A different schema: otherwise no version could have its own selectable fields.
                 { "name": "v0", "served": false, "storage": false, "schema": { "openAPIV3Schema": {
                     "type": "object", "x-kubernetes-preserve-unknown-fields": true,
                 } } },

@@ -1,5 +1,4 @@
-//! What kube-apiserver v1.36 was seen to do, fact by fact (those about lists and watches are in
-//! `lists` and `watches`, those about equal writes and namespaces in `objects`).
+//! Facts about kube-apiserver v1.36, one by one. `lists`, `watches` and `objects` have more.
 
 use embedded_apiserver::{EmbeddedApiServer, Kind};
 use http::{Method, StatusCode};
@@ -44,7 +43,7 @@ fn event(name: &str) -> Value {
     json!({ "metadata": { "name": name }, "involvedObject": { "namespace": "default" } })
 }
 
-/// A minimal object of every built-in kind, with its collection's path.
+/// A minimal object of every built-in kind, with the path of its collection.
 fn every_kind() -> Vec<(&'static str, Value)> {
     let named = |name: &str| json!({ "metadata": { "name": name } });
     vec![
@@ -377,7 +376,7 @@ async fn fact_21_media_types_and_bodies() {
     let answer =
         wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], deep)
             .await;
-    // There it is fine.
+    // Upstream accepts it.
     assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED);
     for media in ["application/cbor", "text/plain"] {
         let answer = wire::send(&server, Method::POST, MAPS, &[("content-type", media)], "x").await;
@@ -533,7 +532,7 @@ async fn options_of_a_delete_are_checked() {
         (json!({ "gracePeriodSeconds": -1, "dryRun": ["All"] }), 200),
         (json!({ "dryRun": ["Some"] }), 422),
         (json!({ "gracePeriodSeconds": "soon" }), 400),
-        // Behind a feature gate that is off: the real server looks past it.
+        // Upstream ignores it: its feature gate is off.
         (
             json!({ "ignoreStoreReadErrorWithClusterBreakingPotential": true, "dryRun": ["All"] }),
             200,

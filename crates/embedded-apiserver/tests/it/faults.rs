@@ -1,4 +1,4 @@
-//! Every fault as kube's client sees it, in the process and under paused time.
+//! Every fault as kube's client sees it, in the process and with paused time.
 
 use crate::fuzz_target::cases;
 use crate::objects::{code, config_map};
@@ -28,7 +28,7 @@ async fn create(server: &EmbeddedApiServer, name: &str) -> kube::Result<ConfigMa
     maps(server, "a").create(&PostParams::default(), &config_map(name, "1")).await
 }
 
-/// Looks past the faults, which are planned for user `a` and others but not for this one.
+/// Bypasses the faults: they apply to user `a` and others.
 async fn exists(server: &EmbeddedApiServer, name: &str) -> bool {
     maps(server, "judge").get_opt(name).await.unwrap().is_some()
 }
@@ -43,7 +43,7 @@ async fn watch(server: &EmbeddedApiServer, user: &str, from: &str) -> Events {
         .boxed()
 }
 
-/// The names of the events up to the end; `Err`: the stream broke off.
+/// The names of the events up to the end. `Err`: the stream was cut.
 async fn names(mut events: Events) -> (Vec<String>, Result<(), ()>) {
     let mut names = Vec::new();
     while let Some(event) = events.next().await {
@@ -290,7 +290,7 @@ async fn a_plan_can_be_changed_while_requests_are_under_way() {
     timeout(Duration::from_secs(60), stuck).await.expect_err("what was swallowed stays swallowed");
 }
 
-/// What a client sees of a hundred calls under a mixed plan.
+/// The results of a hundred calls under a mixed plan.
 fn run(seed: u64) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,5 +1,5 @@
-//! Fuzz targets: bodies. Objects, patches of each type, owned fields, YAML and protobuf that are
-//! nearly right, or nearly nothing.
+//! Fuzz targets: bodies. Objects, patches of each type, managedFields, YAML and protobuf, almost
+//! valid or almost empty.
 
 use http::Method;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ const PATCHES: [&str; 4] = [
     "application/apply-patch+yaml",
 ];
 
-/// What nobody expects where something else stands.
+/// Values of an unexpected type.
 fn odd() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         select(vec![
@@ -57,7 +57,7 @@ fn odd() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A member's name: one that means something, or any.
+/// A known or an arbitrary name of a member.
 fn name() -> impl Strategy<Value = String> {
     let known = select(vec![
         "metadata",
@@ -100,7 +100,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![4 => known.prop_map(str::to_owned), 1 => "\\PC{0,6}", 1 => "[~/0-9a]{0,4}"]
 }
 
-/// A change to some place of a document.
+/// A change of a place in a document.
 #[derive(Debug, Clone)]
 enum Change {
     Put(Index, Value),
@@ -120,7 +120,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     prop::collection::vec(change, 0..4)
 }
 
-/// Pointers to everything in a document.
+/// Pointers to all places of a document.
 fn places(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
@@ -173,7 +173,7 @@ fn changed(mut document: Value, changes: &[Change]) -> Value {
     document
 }
 
-/// Bytes that are cut off, exchanged or put in.
+/// Truncated, replaced or inserted bytes.
 #[derive(Debug, Clone)]
 enum Damage {
     None,
@@ -208,7 +208,7 @@ fn damaged(mut bytes: Vec<u8>, damage: &Damage) -> Vec<u8> {
     bytes
 }
 
-/// A collection, and an object that it takes.
+/// A collection, and a valid object for it.
 fn valid() -> impl Strategy<Value = (&'static str, Value)> {
     select(objects())
 }
@@ -249,19 +249,19 @@ proptest! {
     }
 }
 
-/// Whatever was written: it is read again, as JSON and as YAML, and an equal write changes nothing.
+/// Reads a written object as JSON and as YAML. An equal write must not change it.
 fn reads_what_it_holds(target: &Target) -> Result<(), TestCaseError> {
     for (path, _) in objects() {
         let list = target.get(path)?;
         prop_assert_eq!(list.code, 200, "{}", &list.text);
         prop_assert_eq!(target.send(Method::GET, path, &[("accept", YAML)], "")?.code, 200);
         for object in list.json()["items"].as_array().into_iter().flatten() {
-            // Names of Events may have any character that a path can have.
+            // An Event's name may have any character of a path.
             let name = encoded(object["metadata"]["name"].as_str().unwrap_or_default());
             let held = target.get(&format!("{path}/{name}"))?;
             prop_assert_eq!(held.code, 200, "{}", &name);
-            // The first write to a claim makes a version, whatever it says; so does that to a
-            // custom object whose empty labels or annotations were applied.
+            // The first write of a claim is always a change. So is that of a custom object with
+            // applied empty labels or annotations.
             let first = path.ends_with("/persistentvolumeclaims")
                 || path.ends_with("/widgets") && owns_an_empty_map(object);
             let held = if first {
@@ -277,7 +277,7 @@ fn reads_what_it_holds(target: &Target) -> Result<(), TestCaseError> {
     target.serves_others()
 }
 
-/// Whether a manager owns labels or annotations that are empty.
+/// Whether a manager owns empty labels or annotations.
 fn owns_an_empty_map(object: &Value) -> bool {
     let entries = object["metadata"]["managedFields"].as_array();
     entries.into_iter().flatten().any(|entry| {
@@ -304,8 +304,8 @@ fn steps() -> impl Strategy<Value = Value> {
     prop_oneof![9 => prop::collection::vec(step, 0..4).prop_map(Value::from), 1 => odd()]
 }
 
-/// Merge patches as the real server has them: RFC 7396, but nulls also go within lists, unless the
-/// list replaces an object.
+/// Merge patches as upstream applies them: RFC 7396, but nulls are also removed within lists,
+/// unless the list replaces an object.
 fn merged(target: &Value, patch: &Value) -> Value {
     let Value::Object(members) = target else { return pruned(patch) };
     let Value::Object(patch) = patch else { return patch.clone() };
@@ -321,7 +321,7 @@ fn merged(target: &Value, patch: &Value) -> Value {
     Value::Object(members)
 }
 
-/// Without the null members of objects, also of those within lists.
+/// Without null members of objects, within lists too.
 fn pruned(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
@@ -383,7 +383,7 @@ proptest! {
     }
 }
 
-/// Owned fields as managers could send them.
+/// managedFields that a manager could send.
 fn owned_fields() -> impl Strategy<Value = Value> {
     let step = prop_oneof![
         5 => select(vec![
@@ -440,7 +440,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Messages within messages, and what is none.
+/// Nested messages, and malformed ones.
 fn message() -> impl Strategy<Value = Vec<u8>> {
     let leaf = prop_oneof![
         "[a-z0-9]{0,8}".prop_map(String::into_bytes),

@@ -1,5 +1,4 @@
-//! Fuzz targets: methods, paths, queries and headers, as a client that is broken or hostile sends
-//! them.
+//! Fuzz targets: methods, paths, queries and headers of a broken or hostile client.
 
 use http::Method;
 use proptest::prelude::*;
@@ -172,7 +171,7 @@ fn method() -> impl Strategy<Value = Method> {
     prop_oneof![9 => select(known), 1 => select(rare)]
 }
 
-/// Accept and content-type.
+/// Accept and Content-Type.
 fn media() -> impl Strategy<Value = String> {
     let known = select(vec![
         "application/json",
@@ -227,7 +226,7 @@ proptest! {
     }
 }
 
-/// A token as the server hands it out, whose JSON is changed before it is sent back.
+/// A continue token with modified JSON.
 fn token() -> impl Strategy<Value = String> {
     let number = prop_oneof![Just("-1".to_owned()), "[0-9]{1,20}", "[ -~]{0,6}"];
     let start = prop_oneof![Just("a\\u0000".to_owned()), "[ -~]{0,20}", "(\\.\\.|/|a){0,6}"];

@@ -1,4 +1,4 @@
-//! Fuzz targets: selectors, beside a plain reading of what they mean.
+//! Fuzz targets: selectors, compared with a simple model.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::fuzz_target::{MAPS, Target, cases, encoded, names};
 
 type Labels = BTreeMap<&'static str, &'static str>;
 
-/// One requirement, as the documentation has it.
+/// One requirement, as documented.
 #[derive(Debug, Clone)]
 enum Requirement {
     Exists(&'static str),
@@ -27,7 +27,7 @@ enum Requirement {
 use Requirement::{Absent, Exists, Greater, In, Is, IsNot, Less, NotIn};
 
 impl Requirement {
-    /// Its text, with `gap` wherever there may be one.
+    /// Its text, with `gap` where whitespace is allowed.
     fn text(&self, gap: &str) -> String {
         let list = |values: &[&str]| values.join(&format!("{gap},{gap}"));
         match self {
@@ -80,7 +80,7 @@ fn labels() -> impl Strategy<Value = Labels> {
     prop::collection::btree_map(select(&KEYS[..]), select(&VALUES[..]), 0..4)
 }
 
-/// Something like a selector.
+/// An almost valid selector.
 fn nearly() -> impl Strategy<Value = String> {
     let token = select(vec![
         "a",

@@ -1,6 +1,5 @@
-//! What the fuzz targets share: a server with a little of everything, and the judge of its answers.
-//! The cases are always the same ones; `PROPTEST_RNG_SEED` (a number) draws others, a larger
-//! `PROPTEST_CASES` draws more. A target that fails prints the smallest case that does.
+//! The server and the checks that all fuzz targets share. The cases are fixed; `PROPTEST_RNG_SEED`
+//! (a number) and `PROPTEST_CASES` change them. A failing target prints its smallest case.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, Request, StatusCode};
@@ -15,8 +14,8 @@ use crate::wire::Answer;
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub(crate) const WIDGETS: &str = "/apis/fuzz.example.com/v1/namespaces/default/widgets";
 
-/// A target has `number` cases where other property tests have 256, proptest's default: each case
-/// starts a server and sends many requests.
+/// `number` scales with proptest's default of 256 cases: each case starts a server and sends many
+/// requests.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
     let given = ProptestConfig::default();
     let seed = if given.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { given.rng_seed };
@@ -30,7 +29,7 @@ pub(crate) fn cases(number: u32) -> ProptestConfig {
     }
 }
 
-/// A server whose clock stands still, with objects `a` and `b` of several kinds.
+/// A server with a paused clock, and objects `a` and `b` of several kinds.
 pub(crate) struct Target {
     runtime: tokio::runtime::Runtime,
     pub(crate) server: EmbeddedApiServer,
@@ -55,7 +54,7 @@ impl Target {
         target
     }
 
-    /// One answer, judged: success, or a refusal that says what it is.
+    /// Checks an answer: success, or a well-formed error.
     pub(crate) fn send(
         &self,
         method: Method,
@@ -67,7 +66,7 @@ impl Target {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        // What cannot be said in HTTP cannot reach the server.
+        // A request that is not valid HTTP cannot reach the server.
         let Ok(request) = request.body(Full::new(body.into())) else {
             return Ok(Answer {
                 code: StatusCode::BAD_REQUEST,
@@ -102,7 +101,7 @@ impl Target {
         self.send(Method::GET, uri, &[], "")
     }
 
-    /// Whether it still does for others what it should.
+    /// Checks that other requests still succeed.
     pub(crate) fn serves_others(&self) -> Result<(), TestCaseError> {
         let path = "/api/v1/namespaces/kube-public/configmaps";
         let made =
@@ -113,19 +112,18 @@ impl Target {
     }
 }
 
-/// As the value of a query, whatever it is.
+/// Encodes the value of a query.
 pub(crate) fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// The names of a list's objects, in its order.
+/// The names of a list's objects, in order.
 pub(crate) fn names(list: &Value) -> Vec<String> {
     let items = list["items"].as_array().into_iter().flatten();
     items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// A refusal is a Status that says the same as the head of the answer; what no API answers is a
-/// line of text.
+/// Checks an error: a Status with the code of the response, or a line of text outside of the API.
 fn judge(answer: &Answer) -> Result<(), TestCaseError> {
     let Answer { code, text, headers } = answer;
     if code.is_success() || *code == StatusCode::NOT_MODIFIED {
@@ -158,7 +156,7 @@ fn judge(answer: &Answer) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// 5xx that kube-apiserver answers too: conformance cases ask both servers.
+/// 5xx that kube-apiserver answers too. Conformance cases compare them.
 fn is_as_the_real_server_fails(answer: &Answer) -> bool {
     let words: &[&str] = match answer.code.as_u16() {
         500 => &[
@@ -171,7 +169,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
             "the applied configuration cannot be decoded",
             "apiVersion is missing",
             "caused apiserver to panic",
-            // Of strategic patches.
+            // For strategic patches.
             "does not contain declared merge key",
             "unknown $patch",
             "doesn't match $setElementOrder list",
@@ -190,7 +188,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
     words.iter().any(|words| answer.text.contains(words))
 }
 
-/// A kind with a schema of many sorts of members.
+/// A kind whose schema has many types of members.
 fn definition() -> Value {
     let spec = json!({
         "type": "object",
@@ -232,7 +230,7 @@ fn definition() -> Value {
     })
 }
 
-/// An object of each of several kinds, whole enough to be created.
+/// A valid object of each of several kinds.
 pub(crate) fn objects() -> Vec<(&'static str, Value)> {
     let template = json!({
         "metadata": { "labels": { "app": "x" } },

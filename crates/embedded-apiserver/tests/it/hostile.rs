@@ -1,4 +1,4 @@
-//! Requests that try to break the server, or to make it say something that is not so.
+//! Requests that try to crash the server or to get a wrong answer.
 
 use embedded_apiserver::{EmbeddedApiServer, Kind};
 use http::{Method, StatusCode};
@@ -10,7 +10,7 @@ use crate::wire::{self, JSON_PATCH, MERGE};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
-/// A server with one widget `w`, whose spec is the given text.
+/// A server with a widget `w`. The text is its spec.
 async fn widget(spec: &str) -> EmbeddedApiServer {
     let server = EmbeddedApiServer::new();
     let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
@@ -41,7 +41,7 @@ async fn a_patch_that_copies_an_object_into_itself_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_write_to_one_member_changes_no_digit_of_another() {
-    // A parser that does not round exactly reads some of them, once written, as the number beside.
+    // A parser without exact rounding reads some of them as a neighbouring number.
     let mut seed = 7_u64;
     let numbers: Vec<String> = (0..2000)
         .map(|_| {
@@ -139,7 +139,7 @@ async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rule
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
     let server = EmbeddedApiServer::new();
-    // A tenth is still far more than an answer may have.
+    // A tenth is still far more than a response may have.
     let tenth = size(1, 10);
     let count = 6_000 * tenth;
     let labels: serde_json::Map<_, _> =
@@ -180,7 +180,7 @@ async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
     assert_eq!(answer["details"]["causes"].as_array().expect("causes").len(), 4, "each once");
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs it. The stage `test` skips `long`.
 mod long {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! Definitions and owners that try to cost too much, or to stand where something else is.
+//! Definitions and owners that try to cost too much, or to replace others.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::StatusCode;
@@ -99,7 +99,7 @@ async fn a_pattern_that_explodes_elsewhere_is_linear_or_refused() {
 async fn a_definition_takes_no_place_that_is_taken() {
     let server = EmbeddedApiServer::new();
     let schema = || json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    // Of a built-in kind, with what its group asks for and without.
+    // Of a built-in kind, with and without the API approval.
     for annotated in [false, true] {
         let mut deployments = definition("apps", "deployments", "Deployment", schema());
         if annotated {
@@ -120,7 +120,7 @@ async fn a_definition_takes_no_place_that_is_taken() {
             wire::delete(&server, &format!("{DEFINITIONS}/deployments.apps"), &Value::Null).await;
         assert_eq!(wire::get(&server, path).await.code, StatusCode::OK, "it is still there");
     }
-    // Of another definition: the second one waits, and does not take over.
+    // Of another definition: the second one waits.
     let first = definition("example.com", "widgets", "Widget", schema());
     assert_eq!(wire::post(&server, DEFINITIONS, &first).await.code, StatusCode::CREATED);
     let second = definition("example.com", "gadgets", "Widget", schema());
@@ -138,11 +138,11 @@ async fn a_definition_takes_no_place_that_is_taken() {
     others_are_served(&server).await;
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs it. The stage `test` skips `long`.
 mod long {
     use super::*;
 
-    /// Two that own each other, one that owns itself, and a chain of a thousand.
+    /// A cycle of two owners, an object that owns itself, and a chain of a thousand.
     #[cfg(feature = "actors")]
     #[tokio::test(start_paused = true)]
     async fn owners_in_a_circle_and_long_chains_keep_nobody_busy() {

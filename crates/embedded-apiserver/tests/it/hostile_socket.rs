@@ -1,6 +1,5 @@
-//! Connections that are slow, broken, too large or too many: each ends in its time, and others are
-//! served meanwhile. The clock stands still: it goes on only when nobody has anything to do, so
-//! that waiting costs nothing.
+//! Slow, broken, oversized and too many connections: each times out, and others are served. The
+//! clock is paused and advances only when all tasks are idle.
 
 use std::time::Duration;
 
@@ -29,21 +28,21 @@ async fn stage() -> (EmbeddedApiServer, Listener) {
 
 async fn connect(listener: &Listener, bytes: impl AsRef<[u8]>) -> TcpStream {
     let mut socket = TcpStream::connect(listener.local_addr()).await.expect("it listens");
-    // A server that has heard enough closes: what is left is not sent.
+    // The server may close before it has read everything.
     let _ = socket.write_all(bytes.as_ref()).await;
     socket
 }
 
-/// Everything until the server closes, and how long that took.
+/// Reads until the server closes. Returns the bytes and the time.
 async fn until_closed(mut socket: TcpStream) -> (String, Duration) {
     let start = Instant::now();
     let mut answer = Vec::new();
-    // An orderly end and a reset are both a closed socket.
+    // A shutdown and a reset both close the socket.
     let _ = socket.read_to_end(&mut answer).await;
     (String::from_utf8_lossy(&answer).into_owned(), start.elapsed())
 }
 
-/// Somebody else, by HTTP/1.1 or HTTP/2 on the same port.
+/// Another client, by HTTP/1.1 or HTTP/2 on the same port.
 async fn others_are_served(listener: &Listener) {
     for http2 in [false, true] {
         let client = legacy::Client::builder(TokioExecutor::new()).http2_only(http2).build_http();
@@ -55,7 +54,7 @@ async fn others_are_served(listener: &Listener) {
     }
 }
 
-/// No more tasks than before: what belonged to connections that ended is gone.
+/// No more tasks than before: those of closed connections have ended.
 async fn only(tasks: usize) {
     for _ in 0..1000 {
         if Handle::current().metrics().num_alive_tasks() <= tasks {
@@ -90,7 +89,7 @@ async fn a_head_that_comes_byte_by_byte_is_not_waited_for_longer() {
     let (_server, listener) = stage().await;
     let mut socket = connect(&listener, "GET /version HTTP/1.1\r\nx: ").await;
     let start = Instant::now();
-    // A write to a socket that is closed fails, at the latest the second time.
+    // A write to a closed socket fails, at the latest the second time.
     while socket.write_all(b"x").await.is_ok() {
         assert!(start.elapsed() <= HEAD + Duration::from_secs(20), "still open");
         sleep(Duration::from_secs(5)).await;

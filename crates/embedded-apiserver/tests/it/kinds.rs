@@ -1,5 +1,5 @@
-//! The built-in kinds, where the real server cannot be asked the same: what it has and this one has
-//! not, candidates for Leases, and that addresses of Services come out the same each time.
+//! Built-in kinds where upstream cannot be compared: unimplemented parts, LeaseCandidates, and
+//! reproducible cluster IPs.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, StatusCode};

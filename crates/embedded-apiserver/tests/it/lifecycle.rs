@@ -1,5 +1,4 @@
-//! The namespace lifecycle, seen through the API alone. Time is paused: what must come about does
-//! so at once.
+//! The namespace lifecycle, through the API alone. Time is paused, and the controller needs none.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! The listener over real sockets: kube's own client by a kubeconfig, HTTP/2 in the clear, tokens,
-//! drops, the stop. Real sockets need the real clock; nothing here sleeps, and a time limit only
-//! ends a test that has failed.
+//! The listener over real sockets: kube's client by a kubeconfig, HTTP/2 without TLS, tokens,
+//! drops, shutdown. Real sockets need the real clock. Nothing sleeps; a time limit only ends a
+//! failed test.
 
 use crate::objects::{code, config_map};
 use bytes::Bytes;
@@ -23,13 +23,13 @@ use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// kube's client, set up by the text of a kubeconfig as a program would.
+/// kube's client, configured by the text of a kubeconfig.
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).expect("kube reads it");
     let mut config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default())
         .await
         .expect("usable");
-    // One try a call: these tests count requests.
+    // No retries: these tests count requests.
     config.default_retry = false;
     Client::try_from(config).expect("a client")
 }
@@ -76,14 +76,14 @@ async fn the_token_as_password_in_the_url_is_enough_for_clients_that_send_no_bea
  {
     let server = EmbeddedApiServer::builder().token("alice", "token-1").build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
-    // alice:token-1, as Go's net/http writes the user part of a URL.
+    // alice:token-1, as Go's net/http encodes the user of a URL.
     let (status, _) = plain(&listener, "/version", Some("Basic YWxpY2U6dG9rZW4tMQ==")).await;
     assert_eq!(status, StatusCode::OK);
     let (status, _) = plain(&listener, "/version", Some("Basic YWxpY2U6dG9rZW4tMg==")).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
 }
 
-/// One GET of a bare HTTP/1.1 client.
+/// A GET by a bare HTTP/1.1 client.
 async fn plain(
     listener: &embedded_apiserver::Listener,
     path: &str,
@@ -159,7 +159,7 @@ async fn a_dropped_request_ends_in_a_closed_socket_without_a_byte() {
         );
         socket.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // An orderly end and a reset are both a closed socket.
+        // A shutdown and a reset both close the socket.
         let _ =
             timeout(LIMIT, socket.read_to_end(&mut answer)).await.expect("the socket is closed");
         assert_eq!(String::from_utf8_lossy(&answer), "");
@@ -221,7 +221,7 @@ async fn a_watch_that_is_cut_in_the_middle_of_a_line_ends_the_connection_there()
         .unwrap()
         .boxed();
     assert!(matches!(events.try_next().await, Ok(Some(WatchEvent::Added(_)))));
-    // kube takes half a line for a regular end: it must not make an event of it.
+    // kube takes half a line for a regular end. It must not become an event.
     let end = timeout(LIMIT, events.try_next()).await.expect("ends");
     assert!(!matches!(end, Ok(Some(_))), "{end:?}");
 }

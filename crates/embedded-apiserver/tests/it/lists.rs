@@ -1,4 +1,4 @@
-//! Lists: pages of one snapshot, versions of the past and the future, selectors.
+//! Lists: pages of a snapshot, old and future versions, selectors.
 
 use std::time::Duration;
 
@@ -240,13 +240,13 @@ async fn a_page_counts_the_rest_as_it_was_however_many_pages_were_read() {
     fill(&server.client(), &["a", "b", "c", "d", "e"]).await;
     let mut page = wire::get(&server, &format!("{MAPS}?limit=2")).await.json();
     assert_eq!(page["metadata"]["remainingItemCount"], 3);
-    // Neither what comes nor what goes changes a snapshot that is being read.
+    // Later creates and deletes do not change a snapshot.
     wire::delete(&server, &format!("{MAPS}/d"), &json!({})).await;
     wire::post(&server, MAPS, &json!({ "metadata": { "name": "cc" } })).await;
     for (names, remaining) in [(["c"], Some(2)), (["d"], Some(1)), (["e"], None)] {
         let token = page["metadata"]["continue"].as_str().unwrap().to_owned();
-        // On another collection the count means nothing, and the place is one below that: all of
-        // `default/` is behind it.
+        // In another collection the count is invalid, and the key is relative to that: all of
+        // `default/` comes after it.
         let other = wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}"))
             .await
             .json();

@@ -1,4 +1,4 @@
-//! The public API, mostly through `kube::Client` as users reach it.
+//! The public API, mostly through `kube::Client`.
 
 #[cfg(feature = "actors")]
 #[cfg(feature = "actors")]

@@ -1,5 +1,4 @@
-//! Manifests of a folder: what they lack is filled in, what is wrong names file and field; and one
-//! object that is put back.
+//! Manifests of a folder: defaults, and errors that name file and field. Also restores an object.
 
 use std::fs;
 
@@ -11,7 +10,7 @@ use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// A folder of these files.
+/// A folder with these files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -138,7 +137,7 @@ async fn an_object_is_put_back_as_it_was_and_revisions_go_on() {
     let line = maps.next().await.unwrap();
     assert_eq!((&line["type"], &line["object"]["code"]), (&json!("ERROR"), &json!(410)));
     assert!(secrets.is_silent(), "of another kind");
-    // Of what is gone, too.
+    // A deleted object too.
     wire::delete(&server, &path, &json!({})).await;
     server.restore(&backup).unwrap();
     assert_eq!(wire::get(&server, &path).await.json(), backup);

@@ -1,4 +1,4 @@
-//! Create, get, update, delete, conflicts, and writes that change nothing.
+//! Create, get, update, delete, conflicts, and writes without a change.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::StatusCode;
@@ -353,7 +353,7 @@ async fn propagation_policies_leave_their_finalizer() {
     }
 }
 
-/// Of two electors that race for a Lease, compare-and-swap lets one win each round.
+/// Two electors race for a Lease. Compare-and-swap lets one win each round.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_two_racing_writers_exactly_one_wins() {
     let server = EmbeddedApiServer::new();

@@ -1,4 +1,4 @@
-//! OpenAPI v3 documents: whole, complete, and where the index says.
+//! OpenAPI v3 documents: valid, complete, and at the URLs of the index.
 
 use std::collections::BTreeSet;
 

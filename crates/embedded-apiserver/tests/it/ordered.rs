@@ -1,5 +1,4 @@
-//! What a test tells the live faults holds from that moment on: no event that is written later gets
-//! past it.
+//! A fault applies at once: no later event passes it.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Whole lines that a watch of the user `w` has read, and `end` or `broken` after the last.
+/// The whole lines that a watch of the user `w` has read, then `end` or `broken`.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 /// A server with a watch that a task reads.
@@ -45,7 +44,7 @@ async fn settle() {
     sleep(Duration::from_millis(10)).await;
 }
 
-/// Writes without letting anybody else run.
+/// Writes without yielding to other tasks.
 fn write(server: &EmbeddedApiServer, name: &str) {
     let map = json!({ "metadata": { "name": name } });
     let written = wire::post(server, MAPS, &map).now_or_never().expect("in process nothing waits");
@@ -63,7 +62,7 @@ async fn no_event_is_delivered_that_is_written_after_an_order() {
     ];
     for (number, (tell, expected)) in orders.into_iter().enumerate() {
         let (server, seen) = watched().await;
-        // The watch waits: both wake it, and it must look at the order first.
+        // The watch waits. Both wake it, and it must read the fault first.
         tell(&server.faults());
         write(&server, "after");
         settle().await;
@@ -74,7 +73,7 @@ async fn no_event_is_delivered_that_is_written_after_an_order() {
 #[tokio::test(start_paused = true)]
 async fn no_event_that_was_written_before_an_order_is_delivered_after_it() {
     let (server, seen) = watched().await;
-    // The event is under way: the watch is awake, and has not looked.
+    // The event is pending: the watch is awake, and has not read it.
     write(&server, "before");
     server.faults().partition("w");
     settle().await;

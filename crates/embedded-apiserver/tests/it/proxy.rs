@@ -1,5 +1,4 @@
-//! The proxy in front of the embedded server: everything passes unchanged, and what is to go wrong
-//! goes wrong in between.
+//! The proxy in front of the embedded server: it forwards everything unchanged, and injects faults.
 
 use crate::objects::{code, config_map};
 use bytes::Bytes;
@@ -22,7 +21,7 @@ use tower::{Service, ServiceExt};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A proxy for alice and bob in front of `server`, where both are known by the same names.
+/// A proxy for alice and bob in front of `server`, which knows both.
 fn before(server: &EmbeddedApiServer, faults: FaultPlan) -> FaultProxy {
     FaultProxy::builder()
         .user("alice", "token-a", server.client_as("alice"))
@@ -32,7 +31,7 @@ fn before(server: &EmbeddedApiServer, faults: FaultPlan) -> FaultProxy {
         .build()
 }
 
-/// A proxy whose only user is alice, in front of whatever answers.
+/// A proxy for alice alone, in front of any server.
 fn alone(client: Client) -> FaultProxy {
     FaultProxy::builder().user("alice", "token-a", client).build()
 }
@@ -177,7 +176,7 @@ async fn kube_reaches_the_other_server_over_both_sockets_and_each_user_by_its_ow
     listener.shutdown().await;
 }
 
-/// kube's client, set up by the text of a kubeconfig; one try a call.
+/// kube's client, configured by the text of a kubeconfig. No retries.
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).unwrap();
     let mut config =
@@ -250,7 +249,7 @@ async fn a_watch_is_cut_between_two_events_in_the_middle_of_one_or_falls_silent(
         assert_eq!(matches!(end, Ok(Err(_))), mid_line, "{fault:?}");
         assert_eq!(text.iter().filter(|&&byte| byte == b'\n').count(), 2, "{fault:?}");
         assert_eq!(text.ends_with(b"\n"), !mid_line, "{fault:?}");
-        // Whoever watches again sees all there is: the other server has lost nothing.
+        // A new watch sees everything: the other server has lost nothing.
         let mut events = watch(&alice(&proxy)).await;
         for expected in ["a", "b", "c"] {
             assert_eq!(name(&mut events).await, expected);

@@ -1,5 +1,4 @@
-//! A second API server whose cache lags behind: what is old there, what is not, and that it
-//! repeats.
+//! A replica with a lagging cache: stale reads, fresh reads, reproducibility.
 
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ fn map(name: &str) -> ConfigMap {
     serde_json::from_value(json!({ "metadata": { "name": name } })).expect("a ConfigMap")
 }
 
-/// A list that any version satisfies: from the cache.
+/// A list at any version, from the cache.
 async fn cached(replica: &Replica) -> Vec<String> {
     let any = ListParams::default().match_any();
     let list = maps(replica.client()).list(&any).await.expect("a list");
@@ -34,7 +33,7 @@ async fn newest(replica: &Replica) -> Vec<String> {
     list.items.iter().map(ResourceExt::name_any).collect()
 }
 
-/// Lets the cache take what it may.
+/// Lets the cache take all due writes.
 async fn settle() {
     sleep(Duration::from_millis(1)).await;
 }
@@ -225,8 +224,7 @@ async fn its_log_and_its_kinds() {
     assert_eq!(discovered.resources[0].name, "widgets");
 }
 
-/// Writes one ConfigMap of many names every 100 ms, for so long; says how far the cache was behind,
-/// at most.
+/// Writes a ConfigMap every 100 ms for this time. Returns the largest lag of the cache.
 async fn steady_writes(server: &EmbeddedApiServer, replica: &Replica, seconds: u64) -> u64 {
     let writer = maps(server.client());
     let mut behind = 0;
@@ -251,7 +249,7 @@ async fn a_compaction_planned_at_a_replica_is_one_of_the_objects_too() {
         maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
     }
     let replica = server.replica();
-    // Pages come from the objects themselves, on whichever API server they are asked for.
+    // Pages come from the store, on every API server.
     let page = maps(replica.client()).list(&ListParams::default().limit(1)).await.unwrap();
     let token = page.metadata.continue_.unwrap();
     maps(server.client()).create(&PostParams::default(), &map("d")).await.unwrap();
@@ -294,7 +292,7 @@ async fn a_watch_hears_410_of_what_came_and_went_in_a_leap() {
         let response = tower::ServiceExt::oneshot(replica.service(), request).await.unwrap();
         response.into_body().into_stream()
     };
-    // Of all, and of one name.
+    // Of all objects, and of one name.
     let watches = [open("").await, open("&fieldSelector=metadata.name%3Dm3").await];
     for name in ["m0", "m1", "m2", "m3", "m4"] {
         maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
@@ -314,14 +312,14 @@ async fn a_watch_hears_410_of_what_came_and_went_in_a_leap() {
     }
 }
 
-/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+/// A stage of `--full` runs it. The stage `test` skips `long`.
 mod long {
     use super::*;
 
     #[tokio::test(start_paused = true)]
     async fn a_cache_behind_steady_writes_advances_however_short_the_history() {
         for history in [1, 4, 16, 1024] {
-            // Ten writes a second, of which the history holds far less than the lag is long.
+            // Ten writes a second: the lag exceeds the history by far.
             let server = EmbeddedApiServer::builder().history(history).build();
             let replica = server.replica().behind(Duration::from_secs(5));
             let behind = steady_writes(&server, &replica, 60).await;

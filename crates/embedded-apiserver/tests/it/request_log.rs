@@ -1,4 +1,4 @@
-//! The request log as a test reads it.
+//! The request log, as a test reads it.
 
 use crate::objects::config_map;
 use embedded_apiserver::{EmbeddedApiServer, Verb};

@@ -1,5 +1,4 @@
-//! kube-runtime's own machinery on this server: watcher, reflector, finalizer helper, event
-//! recorder.
+//! kube-runtime on this server: watcher, reflector, finalizer helper, event recorder.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -53,8 +52,7 @@ async fn the_watcher_lists_follows_and_resumes_with_both_strategies() {
         assert_eq!(next(&mut stream).await, "Apply d");
         maps.delete("a", &DeleteParams::default()).await.unwrap();
         assert_eq!(next(&mut stream).await, "Delete a");
-        // The watch ends after 290 s; the watcher resumes it from where it was, without listing
-        // again.
+        // The watch ends after 290 s. The watcher resumes it without a list.
         let (maps, ends) = (maps.clone(), tokio::time::sleep(Duration::from_secs(1000)));
         tokio::spawn(async move {
             ends.await;
@@ -160,8 +158,7 @@ async fn the_recorder_publishes_events_and_series() {
     recorder.publish(&event, &of_cluster).await.unwrap();
 }
 
-/// What a cache built from the watcher holds is what a list says, whatever happens to the history
-/// in between.
+/// A cache of the watcher equals a list, whatever happens to the history.
 #[tokio::test(start_paused = true)]
 async fn a_cache_fed_by_the_watcher_converges() {
     let server = EmbeddedApiServer::builder().seed(7).history(50).build();

@@ -1,4 +1,4 @@
-//! Writes to the scale subresource, and whose the replicas are then.
+//! Writes to the scale subresource, and the owner of the replicas.
 
 use embedded_apiserver::EmbeddedApiServer;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Strategic merge patches: each case of `strategic.json` was answered so by kube-apiserver
-//! v1.36.3, and `verify` asks it again.
+//! Strategic merge patches. kube-apiserver v1.36.3 answered each case of `strategic.json` so;
+//! `verify` asks it again.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::StatusCode;
@@ -13,8 +13,7 @@ fn cases() -> Vec<Value> {
     serde_json::from_str(include_str!("strategic.json")).expect("a list of cases")
 }
 
-/// What of an answer is compared: what the patch may have changed. Members without content count as
-/// absent.
+/// The compared part of an answer: what the patch may have changed. Empty members count as absent.
 fn compared(kind: &str, answer: &Value) -> Value {
     let pick = |from: &Value, names: &[&str]| {
         let members = names.iter().filter_map(|name| Some((*name, from.get(*name)?)));
@@ -29,7 +28,7 @@ fn compared(kind: &str, answer: &Value) -> Value {
         let containers = answer["spec"]["containers"].as_array().into_iter().flatten();
         let containers =
             containers.map(|container| pick(container, &["name", "image", "env", "ports"]));
-        // Those that every new Pod is given are not of the case.
+        // Ignores the default tolerations of a new Pod.
         let tolerations = answer["spec"]["tolerations"].as_array().into_iter().flatten();
         let own = |toleration: &&Value| {
             !toleration["key"].as_str().unwrap_or_default().starts_with("node.kubernetes.io/")
@@ -86,7 +85,7 @@ async fn custom_kinds_have_no_strategic_merge_patch_and_a_huge_one_ends_in_time(
     let server = EmbeddedApiServer::new();
     let maps = "/api/v1/namespaces/default/configmaps";
     wire::post(&server, maps, &json!({ "metadata": { "name": "a" } })).await;
-    // Every item is searched for in lists of this length.
+    // Every item is searched in lists of this length.
     let many: Vec<String> = (0..60_000).map(|number| format!("x.io/{number}")).collect();
     let reversed: Vec<&String> = many.iter().rev().collect();
     let metadata: Map<String, Value> = [

@@ -1,6 +1,6 @@
-//! The listener by TLS: certificates made and given, kube by the kubeconfig, both HTTPs, tokens and
-//! roles. Real sockets need the real clock; nothing here sleeps, and a time limit only ends a test
-//! that has failed.
+//! The listener with TLS: generated and given certificates, kube by the kubeconfig, HTTP/1.1 and
+//! HTTP/2, tokens and roles. Real sockets need the real clock. Nothing sleeps; a time limit only
+//! ends a failed test.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn kube_works_by_the_kubeconfig_with_the_authority_inline() {
         .expect("of a ConfigMap");
     server.requests().by("alice").assert_exactly(2);
     listener.shutdown().await;
-    // A bookmark may be on its way.
+    // A bookmark may be pending.
     while let Some(Ok(_)) = timeout(LIMIT, events.next()).await.expect("the watch ends") {}
 }
 
@@ -79,7 +79,7 @@ async fn tokens_and_roles_hold_over_tls() {
         code(list(&listener.kubeconfig("bob")).await.unwrap_err()),
         (403, "Forbidden".to_owned())
     );
-    // Without a token: anonymous, which the roles know.
+    // Without a token: anonymous, with the roles of that user.
     assert_eq!(
         code(list(&listener.kubeconfig("nobody")).await.unwrap_err()),
         (403, "Forbidden".to_owned())

@@ -1,5 +1,4 @@
-//! One seed, one run: the hash over everything that could be seen, with several clients and all
-//! faults on.
+//! One seed, one run: the hash of everything visible, with several clients and all faults.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,7 +15,7 @@ use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Every fault there is, often enough that each happens in a run.
+/// Every fault, often enough that each happens in a run.
 fn all_faults(seed: u64) -> FaultPlan {
     let often = |fault| Rule::new(Match::any(), fault).percent(4);
     let faults = [
@@ -52,7 +51,7 @@ fn all_faults(seed: u64) -> FaultPlan {
     faults.into_iter().map(often).fold(plan, FaultPlan::rule)
 }
 
-/// Sends one request as `user` and reads the answer to its end, its break, or for two seconds.
+/// Sends a request as `user`, and reads the answer to its end, to its cut, or for two seconds.
 pub(crate) async fn send(
     server: &EmbeddedApiServer,
     user: &str,
@@ -102,7 +101,7 @@ async fn watcher(server: EmbeddedApiServer, user: Arc<str>) {
     }
 }
 
-/// The hash of a run of five clients, and which faults it had.
+/// The hash of a run of five clients, and its faults.
 fn run(seed: u64) -> (u64, Vec<&'static str>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
@@ -155,7 +154,7 @@ fn the_same_seed_has_the_same_trace_with_several_clients_and_all_faults_on() {
     assert_eq!(missing, Vec::<&str>::new(), "each fault happened in some run");
 }
 
-/// A reshaping changes nothing that can be seen. A change of behaviour records new hashes.
+/// A refactoring keeps the hashes. A change of behaviour records new ones.
 #[test]
 fn fifty_runs_have_the_traces_that_were_recorded() {
     let hashes: Vec<String> = (0..50).map(|seed| format!("{:016x}", run(seed).0)).collect();
@@ -224,7 +223,7 @@ async fn the_half_of_an_answer_that_arrives_is_in_the_trace() {
     for fault in [Fault::DropMidAnswer, Fault::StallMidAnswer] {
         let mut hashes = Vec::new();
         for day in [0, 0, 1] {
-            // Nothing differs but the time in the first half of the answer.
+            // Only the time in the first half of the answer differs.
             let server = EmbeddedApiServer::builder()
                 .seed(1)
                 .start_time(SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * day))

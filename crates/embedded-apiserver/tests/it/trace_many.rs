@@ -1,5 +1,4 @@
-//! One seed, one run, where many wait for the same thing: in one process again and again, and in
-//! others.
+//! One seed, one run, with many waiters on the same event: repeated in one process, and in others.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -15,12 +14,12 @@ use crate::trace::send;
 use crate::wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Far more than a list of eight, and than what is woken under one lock.
+/// More than an inline list holds, and more than one lock wakes.
 const MANY: usize = 100;
-/// Set in a process that says its hash.
+/// Set in a process that prints its hash.
 const ASKED: &str = "EMBEDDED_APISERVER_SAY_TRACE_HASH";
 
-/// The trace hash of a run on a server and a clock of its own.
+/// The trace hash of a run, on its own server and clock.
 fn hash_of<F: Future<Output = EmbeddedApiServer>>(run: &impl Fn(Builder) -> F) -> u64 {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
@@ -30,8 +29,8 @@ fn hash_of<F: Future<Output = EmbeddedApiServer>>(run: &impl Fn(Builder) -> F) -
     })
 }
 
-/// Asserts that a run has the same hash each time, here and in processes of their own. `test`: the
-/// name of the test.
+/// Asserts that a run has the same hash each time, here and in other processes. `test`: the name of
+/// the test.
 #[expect(clippy::print_stdout, reason = "how a process of its own tells its hash")]
 fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl Fn(Builder) -> F) {
     let first = hash_of(&run);
@@ -55,7 +54,7 @@ fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl F
     }
 }
 
-/// Waits until everything that can go on has done so.
+/// Waits until every task is idle.
 async fn settle() {
     sleep(Duration::from_millis(100)).await;
 }
@@ -173,8 +172,8 @@ fn watches_of_a_kind_that_goes_end_in_one_order() {
     );
 }
 
-/// Under faults owners go while the collector is cut off, so that it learns of all that from one
-/// list, and takes their dependents along; a namespace goes with what is in it.
+/// Owners are deleted while faults cut the collector off. It learns of all deletes from one list
+/// and deletes their dependents. A namespace is deleted with its content.
 #[cfg(feature = "actors")]
 #[test]
 fn the_actors_do_the_same_each_time() {

@@ -1,4 +1,4 @@
-//! Whom a write wakes: counted exactly, with wakers that count.
+//! Which watches a write wakes, by exact counts.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Watch {
         self.lines.as_mut().poll_next(&mut Context::from_waker(&waker))
     }
 
-    /// All lines that are there; afterwards it waits.
+    /// Returns all ready lines. Then the watch waits.
     fn drain(&mut self) -> Vec<Value> {
         let mut lines = Vec::new();
         while let Poll::Ready(line) = self.poll() {
@@ -52,7 +52,7 @@ impl Watch {
         lines
     }
 
-    /// How often it was woken since the last call.
+    /// The wake-ups since the last call.
     fn woken(&self) -> usize {
         self.count.0.swap(0, Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ fn server() -> EmbeddedApiServer {
     EmbeddedApiServer::builder().check_namespaces(false).build()
 }
 
-/// Within tokio, whose timers would otherwise give way for fairness at every poll by hand.
+/// In tokio, whose timers would otherwise yield for fairness at each poll.
 async fn unhurried<T>(work: impl Future<Output = T>) -> T {
     tokio::task::unconstrained(work).await
 }
@@ -120,7 +120,7 @@ async fn a_watch_that_does_not_read_is_woken_once() {
             create(&server, "a", name, "1").await;
         }
         assert_eq!((watch.woken(), watch.drain().len()), (1, 3));
-        // Reads without waiting: nobody to wake.
+        // Reads without waiting, so there is no task to wake.
         create(&server, "a", "w", "1").await;
         assert_eq!((watch.woken(), watch.drain().len()), (1, 1));
     })
@@ -149,7 +149,7 @@ async fn ten_thousand_idle_watches_cost_no_wake_ups() {
             .build();
         let mut idle = Vec::new();
         for at in 0..10_000 {
-            // Every tenth gets bookmarks.
+            // Every tenth watch gets bookmarks.
             let bookmarks = if at % 10 == 0 { "&allowWatchBookmarks=true" } else { "" };
             idle.push(Watch::open(&server, &format!("{}{bookmarks}", of(&format!("n{at}")))).await);
         }
@@ -189,7 +189,7 @@ async fn a_watch_that_nothing_concerned_never_falls_behind() {
         let lines = quiet.drain();
         assert_eq!(lines.len(), 1);
         assert_eq!(lines[0]["type"], "ADDED");
-        // It read nothing, and its first event is forgotten.
+        // It has read nothing, and its first event is compacted.
         let Poll::Ready(Some(Ok(line))) = loud.poll() else { panic!("a line") };
         let line: Value = serde_json::from_slice(&line).expect("JSON");
         assert_eq!((&line["type"], &line["object"]["code"]), (&json!("ERROR"), &json!(410)));

@@ -1,4 +1,4 @@
-//! Watches on the wire: where they begin, what they show, when they end.
+//! Watches on the wire: start, events, end.
 
 use std::time::Duration;
 
@@ -212,7 +212,7 @@ async fn initial_events_end_with_a_marked_bookmark() {
     assert_eq!(version(&mark), server.revision().to_string());
     create(&server, "c", json!({})).await;
     assert_eq!(watch.event().await, "ADDED c");
-    // Fact 15: no bookmarks, no mark; and what is not true is false.
+    // Fact 15: no bookmarks, no bookmark after the initial events. Only `true` is true.
     let mut unmarked = Lines::open(&server, &format!("{MAPS}?{streaming}")).await;
     for expected in ["ADDED a", "ADDED b", "ADDED c"] {
         assert_eq!(unmarked.event().await, expected);

@@ -1,4 +1,4 @@
-//! Requests as they are on the wire, for what `kube::Client` cannot say.
+//! Raw requests, for what `kube::Client` cannot send.
 
 use embedded_apiserver::{Body, EmbeddedApiServer};
 use futures::{FutureExt, StreamExt};
@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use tower::ServiceExt;
 
-/// An answer with its whole body.
+/// A response with its whole body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -26,7 +26,7 @@ impl Answer {
     }
 }
 
-/// One request; of a watch, all lines until it ends by itself.
+/// Sends a request. Reads a watch until it ends.
 pub(crate) async fn send(
     server: &EmbeddedApiServer,
     method: Method,
@@ -100,7 +100,7 @@ impl Lines {
         })))
     }
 
-    /// The next line; nothing when the watch has ended.
+    /// The next line. `None` after the end.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         self.0.next().await
     }
@@ -112,7 +112,7 @@ impl Lines {
         format!("{} {}", text(&line["type"]), text(&line["object"]["metadata"]["name"]))
     }
 
-    /// Nothing is there to be read now.
+    /// Whether no line is ready.
     pub(crate) fn is_silent(&mut self) -> bool {
         tokio::task::unconstrained(self.0.next()).now_or_never().is_none()
     }

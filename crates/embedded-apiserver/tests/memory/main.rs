@@ -1,5 +1,5 @@
-//! What the server costs, counted by the allocator: the bytes that it holds (objects, history,
-//! watches that nobody reads), and the allocations that requests make.
+//! The memory of the server, counted by the allocator: the bytes that it holds (objects, history,
+//! unread watches), and the allocations of requests.
 
 #[path = "../it/sizes.rs"]
 mod sizes;
@@ -21,7 +21,7 @@ use crate::sizes::size;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The allocator counts for the whole process: one test at a time.
+/// The allocator counts for the whole process, so tests run one at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -36,13 +36,13 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
     runtime.expect("a runtime").block_on(work)
 }
 
-/// Bytes that came to be held since.
+/// The bytes that were allocated and kept since.
 fn held(region: &Region<'_, System>) -> usize {
     let change = region.change();
     change.bytes_allocated.saturating_sub(change.bytes_deallocated)
 }
 
-/// Small enough a log that objects are what is counted.
+/// A small log, so that objects dominate.
 fn server() -> Builder {
     EmbeddedApiServer::builder().request_log_capacity(16)
 }
@@ -58,7 +58,7 @@ async fn open(server: &EmbeddedApiServer, method: Method, path: &str, body: Valu
     response.into_body()
 }
 
-/// How many bytes the answer has.
+/// The size of the answer.
 async fn send(server: &EmbeddedApiServer, method: Method, path: &str, body: Value) -> usize {
     open(server, method, path, body).await.collect().await.expect("a body").to_bytes().len()
 }

@@ -1,5 +1,4 @@
-//! What requests cost: allocations, which are the same in each run, and stand for the work that is
-//! done.
+//! The work of requests, in allocations, which are the same in each run.
 
 use embedded_apiserver::{Body, EmbeddedApiServer};
 use futures::StreamExt as _;
@@ -16,7 +15,7 @@ async fn create(server: &EmbeddedApiServer, count: usize) {
     }
 }
 
-/// A server with so many objects, and an open watch of them.
+/// A server with `count` objects, and an open watch of them.
 async fn watched(count: usize) -> (EmbeddedApiServer, Body) {
     let server = server().build();
     create(&server, count).await;
@@ -31,15 +30,14 @@ async fn json_of(body: Body) -> Value {
     serde_json::from_slice(&bytes).expect("JSON")
 }
 
-/// How many allocations some work makes.
+/// The number of allocations of some work.
 async fn allocations(work: impl Future<Output = ()>) -> usize {
     let region = Region::new(ALLOCATOR);
     work.await;
     region.change().allocations
 }
 
-/// Ten times the objects take about ten times the work; were it their square, it would be a hundred
-/// times.
+/// Ten times the objects cost about ten times the work. Quadratic work would cost a hundred times.
 fn assert_linear(what: &str, few: usize, many: usize) {
     assert!(many <= few * 12, "{what}: {few} allocations for a tenth, {many} for all");
 }
@@ -64,7 +62,7 @@ fn a_create_takes_so_many_allocations_however_many_objects_there_are() {
             };
             at.push((allocations(creates).await - texts) / count);
         }
-        // Those of the request itself are in it: head, body, path.
+        // Includes those of the request: head, body, path.
         assert!(at.iter().all(|each| *each <= 125), "allocations of a create: {at:?}");
     });
 }
@@ -131,7 +129,7 @@ fn the_collection_of_dependents_is_linear() {
                 }]);
                 send(&server, Method::POST, MAPS, dependent).await;
             }
-            // All that was written is known to the collector when it has nothing more to do.
+            // The collector knows all writes when it is idle.
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
             let policy = json!({ "propagationPolicy": "Foreground" });
             costs.push(

@@ -1,4 +1,4 @@
-//! That what is not kept is counted, and spoils what is asserted.
+//! Records beyond the bound are counted, and fail the assertions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -28,7 +28,7 @@ fn what_is_not_kept_is_counted_and_nothing_is_asserted_of_it() {
     let access = server.access();
     assert_eq!((access.refused().len(), access.not_kept()), (MOST, 0));
     access.by("bob").assert_nothing_refused();
-    // One that is there already is counted there.
+    // A known record is still counted.
     note(&stranger, 7);
     assert_eq!(access.not_kept(), 0);
     note(&bob, 0);

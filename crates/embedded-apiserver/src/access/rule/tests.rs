@@ -1,4 +1,4 @@
-//! What rules allow, what they are made of, and what they cover.
+//! Matching, atoms and coverage of rules.
 
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ fn a_name_is_needed_where_names_are_given_so_a_create_is_not_allowed() {
     assert!(named.allows(&ask("get pods  b")).is_some());
     assert!(named.allows(&ask("get pods  c")).is_none());
     assert!(named.allows(&ask("create pods")).is_none());
-    // A list with a field selector of that name has it.
+    // A list with a field selector of that name.
     assert!(named.allows(&ask("list pods  a")).is_some());
 }
 

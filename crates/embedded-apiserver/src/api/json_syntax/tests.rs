@@ -1,4 +1,4 @@
-//! How deep JSON is nested, and what it says to be.
+//! The depth of JSON, and its declared kind.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn too_deep_is_what_is_nested_beyond_what_can_be_read() {
         let read = serde_json::from_str::<Value>(&text);
         assert_eq!(read.is_ok(), levels <= READABLE_DEPTH, "{levels}");
     }
-    // Beside each other, and in what is no JSON.
+    // Lists side by side, and malformed JSON.
     assert!(!is_too_deep(format!("[{}1]", "[],".repeat(500)).as_bytes()));
     assert!(!is_too_deep(format!("a: {}", "[".repeat(500)).as_bytes()));
 }

@@ -1,32 +1,33 @@
-//! The header `Accept`, clause by clause, in the order in which the real server tries them.
+//! The `Accept` header, clause by clause, in upstream's order.
 
 use http::{HeaderMap, header};
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const YAML: &str = "application/yaml";
 
-/// A type that the client takes.
+/// An accepted media type.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Clause<'a> {
     main: &'a str,
     sub: &'a str,
     quality: f64,
-    /// What the object is to be made into: kind, group and version.
+    /// The kind, group and version to convert the object to (`as`, `g`, `v`).
     pub(super) becomes: Option<[&'a str; 3]>,
     stream: &'a str,
-    /// `sv`, the version of the kinds that all groups share.
+    /// `sv`, the version of the shared kinds.
     shared: &'a str,
 }
 
-/// The header as it stands: as Go's, the first of several.
+/// The header's value. As in Go, the first of several.
 pub(super) fn header(headers: &HeaderMap) -> &str {
     headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-/// The clauses of a header, the most wanted first (`ParseAccept` of github.com/munnerz/goautoneg).
+/// The clauses, most preferred first (`ParseAccept` of github.com/munnerz/goautoneg).
 pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = header.split(',').filter_map(Clause::read).collect();
-    // Its order is no order, so how it is sorted counts: few by insertion, as Go does it.
+    // The comparison is not a total order, so the algorithm matters: Go sorts few clauses by
+    // insertion.
     const FEW: usize = 12;
     if clauses.len() > FEW {
         clauses.sort_by(|a, b| {
@@ -45,8 +46,7 @@ pub(super) fn clauses(header: &str) -> Vec<Clause<'_>> {
     clauses
 }
 
-/// The first types of a header, without parameters, as the router of Kubernetes' own kinds reads
-/// them.
+/// The types without parameters, as go-restful reads them.
 pub(super) fn plain_types(header: &str) -> impl Iterator<Item = &str> {
     header.split(',').map(|clause| clause.split(';').next().unwrap_or_default().trim_matches(' '))
 }
@@ -90,7 +90,7 @@ impl<'a> Clause<'a> {
         self.quality > other.quality || (!main && other_main) || (!sub && other_sub)
     }
 
-    /// Which of the two types that are written here the client gets, if it gets any.
+    /// The media type of the response: JSON or YAML.
     pub(super) fn media(&self) -> Option<&'static str> {
         let media = match (self.main, self.sub) {
             ("*", "*") | ("application", "*" | "json") => JSON,

@@ -1,4 +1,4 @@
-//! Durations as Go writes them: `1m30s`, `-1.5h`, `0`.
+//! Go durations: `1m30s`, `-1.5h`, `0`.
 
 const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
 
@@ -13,7 +13,7 @@ pub(super) fn is_duration(text: &str) -> bool {
         let (number, after) = rest.split_at(rest.find(|c| !is_digit(c)).unwrap_or(rest.len()));
         let (unit, next) = after.split_at(after.find(is_digit).unwrap_or(after.len()));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        // More digits than these are more nanoseconds than 64 bits hold.
+        // More digits overflow 64 bits of nanoseconds.
         let is_number = whole.len() + fraction.len() > 0 && whole.len() <= 19;
         if !is_number || fraction.contains('.') || !UNITS.contains(&unit) {
             return false;

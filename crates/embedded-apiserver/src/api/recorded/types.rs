@@ -1,6 +1,5 @@
-//! The Go types of the built-in kinds: what each field is called in JSON and in protobuf, and of
-//! which type it is. Read from the recorded table, whose form `crates/verify/go/record-protobuf`
-//! describes.
+//! The Go types of the built-in kinds: the JSON name, protobuf number and type of each field.
+//! Parsed from the recorded table; `crates/verify/go/record-protobuf` describes its format.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,7 +8,7 @@ use serde_json::Value;
 
 use crate::api::recorded;
 
-/// The schema of a version of a custom kind, which may hold others.
+/// The recursive schema type of a definition.
 const SCHEMA: &str = "apiextensions/v1.JSONSchemaProps";
 
 /// All types of the built-in kinds.
@@ -21,22 +20,22 @@ pub(crate) struct Types {
     messages: Vec<Message>,
 }
 
-/// A Go struct, which is a message in protobuf and an object in JSON.
+/// A Go struct: a message in protobuf, an object in JSON.
 #[derive(Debug, Default)]
 pub(crate) struct Message {
-    /// Its members in JSON, those of embedded structs among them.
+    /// Its JSON members, including those of embedded structs.
     members: HashMap<Box<str>, Field>,
-    /// What is in JSON even when nobody sends it, by name.
+    /// The members that JSON always contains, by name.
     always: Vec<(Box<str>, Always)>,
-    /// What the server fills in by the type's schema.
+    /// The defaults of the type's schema.
     defaults: Vec<(Box<str>, Value)>,
-    /// Its objects are stored as JSON, which tells an empty list from none.
+    /// Its objects are stored as JSON, which distinguishes an empty list from an absent one.
     pub(crate) keeps_empty_lists: bool,
-    /// Its fields by number, embedded structs as such.
+    /// Its fields by number. Embedded structs are one field.
     fields: HashMap<u64, Field>,
 }
 
-/// What Go writes for a member that nobody has set.
+/// The value that Go writes for an unset member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Always {
     Null,
@@ -49,29 +48,29 @@ pub(crate) enum Always {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Field {
-    /// In JSON; `-` if the message's members belong to the object itself.
+    /// The JSON name; `-` for an embedded struct.
     pub(crate) name: Box<str>,
     pub(crate) presence: Presence,
-    /// Of the field, or of the list's items, or of the map's values.
+    /// The type of the field, of the list's items, or of the map's values.
     pub(crate) of: Type,
 }
 
-/// What Go's type says about absence.
+/// How Go's type represents an absent field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// What is on the wire was set.
+    /// Present on the wire only if it is set.
     Pointer,
-    /// As that; null in JSON when it was not.
+    /// As `Pointer`. An unset one is null in JSON.
     NullPointer,
-    /// Always on the wire, always in JSON.
+    /// Always on the wire and in JSON.
     Value,
-    /// Always on the wire, in JSON unless it is zero; structs are never zero.
+    /// Always on the wire. In JSON unless it is zero; structs are never zero.
     OmitEmpty,
-    /// As that, of structs too.
+    /// As `OmitEmpty`, but structs may be zero.
     OmitZero,
-    /// An empty one is not in JSON.
+    /// An empty list is absent in JSON.
     List,
-    /// An empty one is null.
+    /// An empty list is null in JSON.
     NullList,
     Map,
     NullMap,
@@ -91,15 +90,14 @@ pub(crate) enum Type {
     Float64,
     /// `RawExtension`, `FieldsV1`, and `JSON` of a definition's schema.
     Json,
-    /// A schema, which is a message of this number, or something simpler: in protobuf, a message
-    /// around either.
+    /// A schema, or a simpler value: in protobuf, a message around either.
     SchemaOr(Simpler, usize),
-    /// A list of texts with a name of its own: in protobuf, a message around it.
+    /// A list of texts with its own type: in protobuf, a message around it.
     Strings,
     Message(usize),
 }
 
-/// What may stand in a schema where another one may stand.
+/// The simpler value in the place of a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Simpler {
     /// `JSONSchemaPropsOrBool`
@@ -162,7 +160,7 @@ impl Types {
                     let keeps_empty_lists = name.starts_with("apiextensions/");
                     types.messages.push(Message { keeps_empty_lists, ..Message::default() });
                 }
-                // The names in Go follow.
+                // The Go names follow.
                 [number, name, presence, of, ..] => {
                     let (Ok(number), Some(presence), Some(of), Some(message)) = (
                         number.parse(),
@@ -181,7 +179,7 @@ impl Types {
         types
     }
 
-    /// Finds each message's members in JSON.
+    /// Computes the JSON members of each message.
     fn embed(&mut self) {
         for index in 0..self.messages.len() {
             let (mut members, mut always) = (HashMap::new(), Vec::new());
@@ -211,7 +209,7 @@ impl Types {
         }
     }
 
-    /// The message of a kind: of `v1` or `apps/v1`, and its name.
+    /// The message of a kind, by `v1` or `apps/v1`, and its name.
     pub(crate) fn kind(&self, version: &str, kind: &str) -> Option<usize> {
         self.kinds.get(version)?.get(kind).copied()
     }
@@ -231,7 +229,7 @@ impl Types {
 }
 
 impl Field {
-    /// What is in JSON when nobody has set it.
+    /// The JSON value of the unset field.
     fn always(&self) -> Option<Always> {
         match (self.presence, self.of) {
             (Presence::NullPointer | Presence::NullList | Presence::NullMap, _) => {
@@ -255,7 +253,7 @@ impl Field {
 }
 
 impl Type {
-    /// What its values are in JSON.
+    /// The JSON type of its values.
     pub(crate) const fn expected(self) -> &'static str {
         match self {
             Self::String | Self::Time | Self::MicroTime => "string",

@@ -1,4 +1,4 @@
-//! Documents through both directions; what is odd in YAML.
+//! Round trips of documents, and the pitfalls of YAML.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn documents_as_deep_as_json_may_be_need_no_deep_stack() {
             format!("{}1{}", "{a: ".repeat(depth), "}".repeat(depth)),
         ]
     };
-    // Less than any worker has.
+    // Smaller than the stack of any worker.
     let small = std::thread::Builder::new().stack_size(256 << 10);
     let read = small.spawn(move || {
         for yaml in nested(120) {

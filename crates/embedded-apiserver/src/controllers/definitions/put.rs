@@ -1,18 +1,18 @@
-//! A definition that the program registers, as if a client had written it.
+//! Registers a definition for the program, as if a client had written it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
 use crate::api::kind::InvalidKind;
 use crate::api::metadata;
-use crate::controllers::definitions::settle;
+use crate::controllers::definitions::reconcile_crd;
 use crate::rest::{ApiState, put};
 
-/// Creates a definition, or replaces the one of its name, as a client would.
+/// Creates or replaces a definition, as if a client had written it.
 ///
 /// # Errors
 ///
-/// [`InvalidKind`] with what the API would have answered.
+/// [`InvalidKind`] with the error of the API.
 pub(crate) fn register(
     api: &ApiState,
     definition: &CustomResourceDefinition,
@@ -35,6 +35,6 @@ pub(crate) fn register(
     let found = api.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let Some(kind) = found else { return Ok(()) };
     put(api, &kind, None, object).map_err(|status| refused(&said, status.message()))?;
-    settle(api, &said);
+    reconcile_crd(api, &said);
     Ok(())
 }

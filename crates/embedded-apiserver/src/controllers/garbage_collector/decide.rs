@@ -1,24 +1,24 @@
-//! What is to be done about one object: `attemptToDeleteItem` and its kin of
-//! pkg/controller/garbagecollector, without the requests that they make.
+//! Decides about one object: `attemptToDeleteItem` and its kin in pkg/controller/garbagecollector,
+//! without their requests.
 
 use super::graph::{Deletion, Graph, Node, Uid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-/// What an object needs, as far as the graph can tell.
+/// The next step for an object, as far as the graph knows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Nothing,
-    /// Its owners have to be asked for: one may be gone, or waits.
+    /// Read its owners: one may be absent or in foreground deletion.
     Examination,
-    /// The dependents that block it have to be looked at first.
+    /// Process its blocking dependents first.
     Wait(Vec<Uid>),
-    /// Nothing blocks it any more.
+    /// Remove its foreground finalizer: nothing blocks it.
     EndOfForeground,
-    /// These dependents must forget it, then it may go.
+    /// Remove it from these dependents, then remove its orphan finalizer.
     Orphans(Vec<Uid>),
 }
 
-/// What the graph says about an object.
+/// Returns the next step for an object.
 pub(super) fn need(graph: &Graph, uid: &str) -> Need {
     let Some(node) = graph.get(uid) else { return Need::Nothing };
     match node.deletion {
@@ -48,30 +48,29 @@ fn blocks(dependent: &Node, owner: &str) -> bool {
         .any(|reference| reference.uid == owner && reference.block_owner_deletion == Some(true))
 }
 
-/// What an owner was found to be.
+/// The state of an owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is there and stays.
+    /// It exists and stays.
     Solid,
-    /// There is no such object.
+    /// It does not exist.
     Absent,
-    /// It is being deleted, after its dependents.
+    /// It is in foreground deletion.
     Waiting,
 }
 
-/// Of an owner that was asked for.
+/// Returns the state of an owner that was read.
 pub(super) fn standing(reference: &OwnerReference, found: Option<&ObjectMeta>) -> Standing {
     match found {
         Some(owner) if owner.uid.as_deref() != Some(&reference.uid) => Standing::Absent,
         Some(owner) if Deletion::of(owner) == Deletion::Foreground => Standing::Waiting,
-        // Both finalizers cannot be set at once, so an owner that waits for nothing else is not
-        // missed.
+        // Both finalizers cannot be set at once, so this misses no foreground deletion.
         Some(_) => Standing::Solid,
         None => Standing::Absent,
     }
 }
 
-/// How an object is deleted.
+/// The propagation policy of a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
     Background,
@@ -79,20 +78,19 @@ pub(super) enum Policy {
     Orphan,
 }
 
-/// What happens to an object.
+/// The decision about an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It stays as it is.
+    /// Leave it alone.
     Keep,
-    /// It stays; these owners are taken out.
+    /// Remove these owners from it.
     Disown(Vec<String>),
-    /// It goes. `unblock`: it no longer blocks its owners first, as it is in a circle with one of
-    /// them.
+    /// Delete it. `unblock`: first make it block none of its owners, because they form a cycle.
     Delete { policy: Policy, unblock: bool },
 }
 
-/// What happens to an object whose owners were all asked for. `dependents`: of those that it has
-/// itself, how they are being deleted.
+/// Decides about an object whose owners were read. `dependents`: the deletions of its own
+/// dependents.
 pub(super) fn verdict(
     metadata: &ObjectMeta,
     owners: &[(OwnerReference, Standing)],
@@ -110,8 +108,8 @@ pub(super) fn verdict(
         return if gone.is_empty() { Verdict::Keep } else { Verdict::Disown(gone) };
     }
     if waiting && !dependents.is_empty() {
-        // If a dependent waits for its own dependents, these may lead back here: a circle in which
-        // nobody would ever go first.
+        // Dependents in foreground deletion may lead back here. Such a cycle would never be
+        // deleted.
         let unblock = dependents.contains(&Deletion::Foreground);
         return Verdict::Delete { policy: Policy::Foreground, unblock };
     }

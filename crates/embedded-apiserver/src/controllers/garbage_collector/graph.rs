@@ -1,17 +1,17 @@
-//! Who owns whom, as the watches say it, and whom to look at after each change. Plain data, in
-//! order, so that the same events lead to the same looks.
+//! The graph of owners and dependents, as the watches report it, with a work queue. Ordered data:
+//! the same events give the same order of work.
 
 use crate::controllers::actors::kinds::Resource;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The finalizer of a deletion that waits for the dependents that block it.
+/// The finalizer of foreground deletion.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
-/// The finalizer of a deletion that leaves the dependents without this owner.
+/// The finalizer of a deletion that orphans the dependents.
 pub(super) const ORPHAN: &str = "orphan";
 
-/// What an object's uid is in the graph: uids are unique on a server.
+/// Identifies an object. Uids are unique on a server.
 pub(super) type Uid = Arc<str>;
 
 /// An object.
@@ -24,7 +24,7 @@ pub(super) struct Node {
     pub(super) deletion: Deletion,
 }
 
-/// A reference into a namespace that its object is not in.
+/// An owner reference into another namespace.
 #[derive(Debug, Clone)]
 pub(super) struct Misplaced {
     pub(super) dependent: Uid,
@@ -32,15 +32,15 @@ pub(super) struct Misplaced {
     pub(super) owner: OwnerReference,
 }
 
-/// Whether an object is being deleted, and what that waits for.
+/// The deletion of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deletion {
     No,
-    /// Not for the collector.
+    /// Background deletion, which the collector leaves alone.
     Yes,
-    /// Until no dependent blocks it.
+    /// Waits until no dependent blocks it.
     Foreground,
-    /// Until no dependent names it.
+    /// Waits until no dependent refers to it.
     Orphan,
 }
 
@@ -70,12 +70,12 @@ impl Node {
         Some((metadata.uid?.into(), node))
     }
 
-    /// Whether it is in a namespace, and `dependent` is not in that.
+    /// Whether the object is in another namespace than `dependent`. Never for cluster scope.
     fn is_elsewhere(&self, dependent: &Self) -> bool {
         self.namespace.is_some() && self.namespace != dependent.namespace
     }
 
-    /// Whether a reference of `dependent` to this object's uid says what this object is.
+    /// Whether a reference of `dependent` to this uid has the right kind and name.
     fn is_meant_by(&self, reference: &OwnerReference, dependent: &Self) -> bool {
         let api = &self.resource.api;
         let group = reference.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -86,17 +86,17 @@ impl Node {
     }
 }
 
-/// The objects, and those that have yet to be looked at.
+/// All objects, and the work queue.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: BTreeMap<Uid, Node>,
-    /// By the uid of their owner, whether it is known or not.
+    /// By the uid of the owner, known or not.
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     order: VecDeque<Uid>,
     queued: BTreeSet<Uid>,
-    /// Those that cannot be judged before other kinds are served.
+    /// Objects that wait for their owners' kinds to be served.
     parked: BTreeSet<Uid>,
-    /// References into other namespaces of which users have yet to be told.
+    /// References into other namespaces without an Event so far.
     misplaced: VecDeque<Misplaced>,
 }
 
@@ -110,7 +110,7 @@ impl Graph {
         all.filter_map(|uid| Some((uid, self.nodes.get(uid)?)))
     }
 
-    /// To be looked at, after all that are queued already.
+    /// Adds an object to the end of the queue.
     pub(super) fn queue(&mut self, uid: &Uid) {
         if self.queued.insert(Arc::clone(uid)) {
             self.order.push_back(Arc::clone(uid));
@@ -122,7 +122,7 @@ impl Graph {
         all.iter().for_each(|uid| self.queue(uid));
     }
 
-    /// The next to be looked at.
+    /// Removes the first object of the queue.
     pub(super) fn next(&mut self) -> Option<Uid> {
         let uid = self.order.pop_front()?;
         self.queued.remove(&uid);
@@ -130,26 +130,26 @@ impl Graph {
         Some(uid)
     }
 
-    /// To be looked at when other kinds are served.
+    /// Parks an object until the served kinds change.
     pub(super) fn park(&mut self, uid: &Uid) {
         if self.nodes.contains_key(uid) {
             self.parked.insert(Arc::clone(uid));
         }
     }
 
-    /// Other kinds are served: what was parked is looked at again.
+    /// Queues all parked objects again, after the served kinds have changed.
     pub(super) fn unpark(&mut self) {
         std::mem::take(&mut self.parked).iter().for_each(|uid| self.queue(uid));
     }
 
-    /// The next of which users have to be told.
+    /// The next reference that needs an Event.
     pub(super) fn next_misplaced(&mut self) -> Option<Misplaced> {
         self.misplaced.pop_front()
     }
 
-    /// Finds references into other namespaces, whichever end of them is seen first. Of those that
-    /// an object gets at once only the first that is not what it says is told, and only if it
-    /// is of this sort (`addDependentToOwners`).
+    /// Finds references into other namespaces, when either object is first seen. Of the new
+    /// references of an object, it reports only the first wrong one, if that is in another
+    /// namespace (`addDependentToOwners`).
     fn find_misplaced(&mut self, uid: &Uid, node: &Node, before: Option<&Node>) {
         let is_new = |owner: &&OwnerReference| {
             before.is_none_or(|before| before.owners.iter().all(|old| old.uid != owner.uid))
@@ -175,7 +175,7 @@ impl Graph {
         self.misplaced.extend(found);
     }
 
-    /// An object is there, or has changed.
+    /// Adds or updates an object.
     pub(super) fn put(&mut self, uid: Uid, node: Node) {
         let before = self.nodes.insert(Arc::clone(&uid), node.clone());
         self.find_misplaced(&uid, &node, before.as_ref());
@@ -190,7 +190,7 @@ impl Graph {
                     self.dependents.remove(owner.uid.as_str());
                 }
             }
-            // One dependent less that blocks its owner.
+            // A dependent no longer blocks its owner.
             let blocked = owner.block_owner_deletion == Some(true);
             if blocked && now.is_none_or(|now| now.block_owner_deletion != Some(true)) {
                 self.queue(&owner.uid.as_str().into());
@@ -205,14 +205,13 @@ impl Graph {
             self.queue_dependents(&uid);
         }
         let owned_anew = before.as_ref().is_none_or(|before| before.owners != node.owners);
-        // One that begins to be owned by what waits for its dependents is found when that is looked
-        // at again.
+        // If the owner is in foreground deletion, its next turn finds this dependent.
         if waits || (owned_anew && !self.owners_are_known(&node)) {
             self.queue(&uid);
         }
     }
 
-    /// An object is gone.
+    /// Removes an object.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(node) = self.nodes.remove(uid) else { return };
         self.parked.remove(uid);
@@ -230,7 +229,7 @@ impl Graph {
         }
     }
 
-    /// The uids of a kind, to find what a new list no longer has.
+    /// The uids of a kind, to find what a new list lacks.
     pub(super) fn of(&self, resource: &Resource) -> Vec<Uid> {
         let of = |node: &Node| {
             node.resource.api.group == resource.api.group
@@ -239,7 +238,7 @@ impl Graph {
         self.nodes.iter().filter(|(_, node)| of(node)).map(|(uid, _)| Arc::clone(uid)).collect()
     }
 
-    /// Whether all owners of an object are known to be there, and to be what they are said to be.
+    /// Whether all owners exist and match their references.
     fn owners_are_known(&self, node: &Node) -> bool {
         let known = |reference: &OwnerReference| {
             self.get(&reference.uid).is_some_and(|owner| owner.is_meant_by(reference, node))
@@ -247,8 +246,7 @@ impl Graph {
         node.owners.iter().all(known)
     }
 
-    /// Whether all owners of an object are known to be there, to be what they are said to be, and
-    /// to stay.
+    /// Whether all owners exist, match their references, and stay.
     pub(super) fn is_owned_well(&self, node: &Node) -> bool {
         let stays = |reference: &OwnerReference| {
             self.get(&reference.uid).is_some_and(|owner| owner.deletion != Deletion::Foreground)

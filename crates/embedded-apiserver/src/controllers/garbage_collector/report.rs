@@ -1,17 +1,15 @@
-//! What the collector tells users of a reference to an owner in another namespace
-//! (`reportInvalidNamespaceOwnerRef` of pkg/controller/garbagecollector/graph_builder.go), as the
-//! Event that client-go's recorder makes of it. Pure.
+//! The Event about an owner reference into another namespace (`reportInvalidNamespaceOwnerRef` of
+//! pkg/controller/garbagecollector/graph_builder.go), as client-go's recorder writes it. Pure.
 
 use super::graph::Misplaced;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
-/// In whose name kube-controller-manager's collector speaks.
+/// The source component, as in kube-controller-manager.
 const COMPONENT: &str = "garbage-collector-controller";
 
-/// The Event about it. `nonce`: what makes its name another one than those of Events at the same
-/// time.
+/// Makes the Event. `nonce` makes its name unique among Events of the same time.
 pub(super) fn event(misplaced: &Misplaced, now: Timestamp, nonce: u32) -> Event {
     let Misplaced { dependent, node, owner } = misplaced;
     let namespace = node.namespace.as_deref().unwrap_or_default();

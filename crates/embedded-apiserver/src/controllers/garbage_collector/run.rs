@@ -1,4 +1,4 @@
-//! The loop: watches of every kind in, one object at a time out.
+//! The loop: watches every kind and processes one object at a time.
 
 use super::decide::{self, Need, Policy, Verdict};
 use super::graph::Misplaced;
@@ -24,10 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// Pause before something is tried again whose request failed.
+/// The delay before a failed request is retried.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Collects until it is dropped. Level-triggered: it may be stopped at any point and started again.
+/// Runs until it is dropped. Level-triggered: it may stop and start again at any point.
 pub(crate) async fn run(client: Client, kinds: Kinds) {
     let mut collector = Collector {
         client,
@@ -41,8 +41,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
     let mut events = SelectAll::new();
     collector.watch(&mut events);
     loop {
-        // All that is known first, so that no decision is made on a world that has already moved
-        // on.
+        // Processes all received events first, so that decisions use the newest state.
         while let Some(Some((table, event))) = events.next().now_or_never() {
             collector.note(&table, event);
         }
@@ -53,8 +52,8 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         }
         let next = if collector.synced() { collector.graph.next() } else { None };
         if let Some(uid) = next {
-            collector.settle(&uid).await;
-            // Writes in this process may never wait; the watches must get their turn.
+            collector.process(&uid).await;
+            // Requests in this process may never wait, so yield to the watches.
             tokio::task::yield_now().await;
             continue;
         }
@@ -88,29 +87,29 @@ struct Collector {
     graph: Graph,
     failed: Vec<Uid>,
     retry_at: Option<Instant>,
-    /// How many Events were sent.
+    /// The number of sent Events.
     reported: u32,
 }
 
-/// A kind that is watched.
+/// A watched kind.
 struct Watched {
     resource: Arc<Resource>,
-    /// What the list under way has shown.
+    /// The uids of the current list.
     listed: BTreeSet<Uid>,
     synced: bool,
-    /// The watch ends when this is dropped.
+    /// Dropping it ends the watch.
     _stop: oneshot::Sender<()>,
 }
 
-/// What became of an object.
+/// The result of processing an object.
 enum Outcome {
     Done,
-    /// An owner's kind is not served; it may be one day.
+    /// The kind of an owner is not served now.
     Unresolved,
 }
 
 impl Collector {
-    /// Watches the kinds that are served now, and forgets those that no longer are.
+    /// Starts and stops watches to match the served kinds.
     fn watch(&mut self, events: &mut Events) {
         let served = self.kinds.tables(false);
         let gone = |table: &Arc<str>, watched: &mut Watched| {
@@ -176,8 +175,7 @@ impl Collector {
         }
     }
 
-    /// Tells users of a reference into another namespace, once: as there, an Event that is refused
-    /// is lost.
+    /// Sends an Event about a reference, once. As upstream, a refused Event is lost.
     async fn report(&mut self, misplaced: &Misplaced) {
         let event = report::event(misplaced, self.kinds.exactly_now(), self.reported);
         self.reported = self.reported.wrapping_add(1);
@@ -188,7 +186,7 @@ impl Collector {
         }
     }
 
-    async fn settle(&mut self, uid: &Uid) {
+    async fn process(&mut self, uid: &Uid) {
         match self.serve(uid).await {
             Ok(Outcome::Done) => {}
             Ok(Outcome::Unresolved) => self.graph.park(uid),
@@ -221,7 +219,7 @@ impl Collector {
         Ok(Outcome::Done)
     }
 
-    /// Asks for an object and all its owners, then does what follows.
+    /// Reads an object and all its owners, then acts.
     async fn examine(&self, uid: &Uid, node: &Node) -> kube::Result<Outcome> {
         let Some(latest) = self.latest(uid, node).await? else { return Ok(Outcome::Done) };
         let mut owners = Vec::new();
@@ -231,8 +229,8 @@ impl Collector {
             };
             let namespace = node.namespace.as_deref().filter(|_| resource.namespaced);
             if resource.namespaced && namespace.is_none() {
-                // An owner inside of a namespace, of an object outside: never valid, and never a
-                // reason to delete.
+                // A cluster-scoped object with a namespaced owner is invalid, and never a reason to
+                // delete.
                 return Ok(Outcome::Done);
             }
             let found = self.api(&resource, namespace).get_metadata_opt(&reference.name).await?;
@@ -266,7 +264,7 @@ impl Collector {
         self.api(&node.resource, node.namespace.as_deref())
     }
 
-    /// What the server has of an object now; nothing if it is gone, or another one has its name.
+    /// Reads the object. `None` if it is gone or has been replaced.
     async fn latest(&self, uid: &Uid, node: &Node) -> kube::Result<Option<ObjectMeta>> {
         let found = self.api_of(node).get_metadata_opt(&node.name).await?;
         Ok(found
@@ -274,7 +272,7 @@ impl Collector {
             .filter(|metadata| metadata.uid.as_deref() == Some(&**uid)))
     }
 
-    /// Takes owners out of an object.
+    /// Removes owners from an object.
     async fn disown(&self, uid: &Uid, node: &Node, owners: &[String]) -> kube::Result<()> {
         let Some(latest) = self.latest(uid, node).await? else { return Ok(()) };
         let all = latest.owner_references.unwrap_or_default();
@@ -287,7 +285,7 @@ impl Collector {
         self.patch(node, patch).await.map(drop)
     }
 
-    /// Makes an object block none of its owners; answers its version.
+    /// Makes an object block none of its owners. Returns its new version.
     async fn unblock(&self, node: &Node, latest: &ObjectMeta) -> kube::Result<Option<String>> {
         let mut owners = latest.owner_references.clone().unwrap_or_default();
         owners.iter_mut().for_each(|owner| owner.block_owner_deletion = Some(false));
@@ -347,7 +345,7 @@ impl Collector {
     }
 }
 
-/// The object is gone, and the event that says so is on its way.
+/// The object is gone. Its event will follow.
 fn is_gone(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }

@@ -1,18 +1,18 @@
-//! What a namespace that is being deleted says about itself: the conditions of
-//! pkg/controller/namespace/deletion/status_condition_utils.go, in their words.
+//! The conditions of a terminating namespace, in the words of
+//! pkg/controller/namespace/deletion/status_condition_utils.go.
 
 use k8s_openapi::api::core::v1::NamespaceCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
 
-/// What is left of a namespace's content.
+/// The remaining content of a namespace.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Left {
-    /// How many objects, by `plural.group`.
+    /// The number of objects, by `plural.group`.
     pub(super) objects: BTreeMap<String, usize>,
-    /// How many of them each finalizer holds.
+    /// The number of objects that each finalizer holds.
     pub(super) finalizers: BTreeMap<String, usize>,
-    /// What went wrong when the content was deleted.
+    /// The errors of the deletes.
     pub(super) failures: Vec<String>,
 }
 
@@ -22,8 +22,8 @@ impl Left {
     }
 }
 
-/// The conditions that follow from what is left. Where one is as it was, so is the time of its last
-/// transition.
+/// Returns the conditions for the remaining content. An unchanged condition keeps its transition
+/// time.
 pub(super) fn conditions(
     before: &[NamespaceCondition],
     left: &Left,

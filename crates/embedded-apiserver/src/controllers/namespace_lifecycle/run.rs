@@ -1,4 +1,4 @@
-//! The loop: a watch of the namespaces in; deletes, conditions and the end of a namespace out.
+//! The loop: watches namespaces, deletes their content, writes conditions and finalizes.
 
 use super::conditions::{Left, conditions};
 use crate::controllers::actors::backoff::backoff;
@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Pause before something is tried again whose request failed.
+/// The delay before a failed request is retried.
 const RETRY: Duration = Duration::from_millis(100);
-/// The finalizer that stands for the content.
+/// The finalizer for the content.
 const CONTENT: &str = "kubernetes";
 
-/// Works until it is dropped. Level-triggered: it may be stopped at any point and started again.
+/// Runs until it is dropped. Level-triggered: it may stop and start again at any point.
 pub(crate) async fn run(client: Client, kinds: Kinds) {
     let mut lifecycle = Lifecycle {
         namespaces: Api::all(client.clone()),
@@ -34,7 +34,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         queue: VecDeque::new(),
         waiting: BTreeSet::new(),
     };
-    // Each ends with the name of a namespace to be looked at again.
+    // Each resolves to the name of a namespace to process again.
     let mut alarms: FuturesUnordered<Alarm> = FuturesUnordered::new();
     let mut events = lifecycle.changes();
     loop {
@@ -42,12 +42,12 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
             lifecycle.queue(name);
         }
         if let Some(name) = lifecycle.queue.pop_front() {
-            if let Some(until) = lifecycle.settle(&name).await
+            if let Some(until) = lifecycle.sync(&name).await
                 && lifecycle.waiting.insert(name.clone())
             {
                 alarms.push(until.map(move |()| name).boxed());
             }
-            // Writes in this process may never wait; the watch must get its turn.
+            // Requests in this process may never wait, so yield to the watch.
             tokio::task::yield_now().await;
             continue;
         }
@@ -63,7 +63,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
             }
             () = lifecycle.kinds.changed() => {
                 lifecycle.kinds.tables(true);
-                // What is left may be of a kind that has gone.
+                // The kind of the remaining objects may be gone.
                 for name in lifecycle.waiting.clone() {
                     lifecycle.queue(name);
                 }
@@ -80,12 +80,12 @@ struct Lifecycle {
     namespaces: Api<Namespace>,
     kinds: Kinds,
     queue: VecDeque<String>,
-    /// Namespaces that something will be heard of.
+    /// Namespaces with a pending alarm.
     waiting: BTreeSet<String>,
 }
 
 impl Lifecycle {
-    /// The names of namespaces that are being deleted, when they change.
+    /// The names of terminating namespaces, when they change.
     fn changes(&self) -> BoxStream<'static, String> {
         let changes =
             watcher(self.namespaces.clone(), watcher::Config::default()).backoff(backoff());
@@ -111,16 +111,16 @@ impl Lifecycle {
         }
     }
 
-    /// Does what can be done for a namespace now; answers what to wait for before the next look.
-    async fn settle(&mut self, name: &str) -> Option<Until> {
+    /// Processes a namespace. Returns the event to wait for.
+    async fn sync(&mut self, name: &str) -> Option<Until> {
         self.empty(name).await.unwrap_or_else(|error| {
             tracing::debug!(namespace = name, %error, "a request of the namespace lifecycle failed");
             Some(sleep(RETRY).boxed())
         })
     }
 
-    /// Deletes what is in a namespace, and the namespace's own finalizer if that was all. Otherwise
-    /// what to wait for.
+    /// Deletes the content of a namespace, then its finalizer if it is empty. Otherwise returns the
+    /// event to wait for.
     async fn empty(&mut self, name: &str) -> kube::Result<Option<Until>> {
         let Some(namespace) = self.namespaces.get_opt(name).await? else { return Ok(None) };
         let finalizers =
@@ -139,8 +139,7 @@ impl Lifecycle {
         for resource in pods {
             self.clear(name, &resource, &mut left, &mut watches).await;
         }
-        // What is not a pod may be needed by the pods as long as they run. The real controller does
-        // not say that it waits for them.
+        // Running pods may need the other objects. Upstream does not report that it waits for them.
         let said = if left.is_nothing() {
             for resource in others {
                 self.clear(name, &resource, &mut left, &mut watches).await;
@@ -160,7 +159,7 @@ impl Lifecycle {
         Ok(Some(futures::future::select_all(watches).map(drop).boxed()))
     }
 
-    /// Deletes the objects of a kind, and counts those that stay.
+    /// Deletes the objects of a kind, and counts the remaining ones.
     async fn clear(
         &self,
         namespace: &str,
@@ -170,8 +169,8 @@ impl Lifecycle {
     ) {
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), namespace, &resource.api);
-        // Most kinds have nothing there: a look costs less than a delete, and is no write in the
-        // request log.
+        // Most kinds have no objects. A list is cheaper than a delete, and no write in the request
+        // log.
         let held = match api.list_metadata(&ListParams::default()).await {
             Ok(list) if list.items.is_empty() => return,
             Ok(_) => match api
@@ -238,7 +237,7 @@ impl Lifecycle {
     }
 }
 
-/// Ends when an object of a collection is gone, or may be.
+/// Resolves when an object of a collection is gone or has changed.
 async fn gone(api: Api<DynamicObject>, since: String) {
     let Ok(events) = api.watch_metadata(&WatchParams::default(), &since).await else {
         return sleep(RETRY).await;
@@ -246,7 +245,7 @@ async fn gone(api: Api<DynamicObject>, since: String) {
     let mut events = events.boxed();
     while let Some(event) = events.next().await {
         match event {
-            // One whose finalizers change may be held by others now, which the conditions say.
+            // A change of finalizers changes the conditions.
             Ok(WatchEvent::Deleted(_) | WatchEvent::Modified(_)) => return,
             Ok(_) => {}
             Err(_) => break,

@@ -1,5 +1,5 @@
-//! All groups and resources in one answer: `apidiscovery.k8s.io/v2`, with an ETag, so that clients
-//! ask only once.
+//! Aggregated discovery: all groups and resources in one response, `apidiscovery.k8s.io/v2`, with
+//! an ETag.
 
 use api_front::Body;
 use http::header::{self, HeaderValue};
@@ -13,12 +13,12 @@ use crate::strategy::resource::ServedResource;
 
 const MEDIA_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// Whether a client knows this form.
+/// Whether the client accepts it.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     media::accepts_as(headers, ["APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"])
 }
 
-/// `/api` (the core group) or `/apis` (all others); 304 to who knows it already.
+/// `/api` (the core group) or `/apis` (all others). 304 if the ETag matches.
 pub(super) fn answer(registry: &Registry, core: bool, headers: &HeaderMap) -> Response<Body> {
     let items: Vec<Value> = if core {
         let versions = registry.groups().get("").cloned().unwrap_or_default();
@@ -51,7 +51,7 @@ pub(super) fn answer(registry: &Registry, core: bool, headers: &HeaderMap) -> Re
     response
 }
 
-/// SHA-512 in capital letters, between quotes.
+/// SHA-512 in capital letters, quoted.
 fn etag(bytes: &[u8]) -> String {
     format!("\"{}\"", crate::kubectl::openapi::document::hash(bytes))
 }
@@ -67,7 +67,7 @@ fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Valu
 }
 
 fn resource(kind: &ServedResource) -> Value {
-    // Of built-in kinds the real server leaves group and version of what it shows empty: those of
+    // As upstream, the kind of a built-in resource has no group and version if they are those of
     // the path.
     let own = match kind.is_built_in() {
         true => json!({ "group": "", "version": "", "kind": kind.kind() }),

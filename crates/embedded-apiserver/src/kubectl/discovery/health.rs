@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/healthz`, whole and check by check, as probes and people ask for them.
+//! `/livez`, `/readyz`, `/healthz`, whole and by check.
 
 use api_front::Body;
 use http::{Response, StatusCode};
@@ -7,8 +7,7 @@ use crate::api::response::text;
 
 pub(super) const NOT_FOUND: &str = "404 page not found\n";
 
-/// The checks of each endpoint that mean anything here; the real server has some thirty more, all
-/// of its own parts.
+/// The checks of each endpoint. Upstream has about thirty more for its own parts.
 const ENDPOINTS: &[(&str, &[&str])] = &[
     ("healthz", &["ping", "log", "etcd"]),
     ("livez", &["ping", "log", "etcd"]),
@@ -22,7 +21,7 @@ pub(super) fn paths() -> impl Iterator<Item = String> {
     })
 }
 
-/// A server that answers is well: nothing behind it can fail.
+/// A running server is healthy: it has no backend.
 pub(super) fn answer(endpoint: &str, check: &str) -> Response<Body> {
     let known = ENDPOINTS.iter().find(|(known, _)| *known == endpoint);
     let is_check = check.is_empty() || known.is_some_and(|(_, checks)| checks.contains(&check));

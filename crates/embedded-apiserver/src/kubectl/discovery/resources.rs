@@ -1,5 +1,4 @@
-//! What of a kind is served: its resource, its subresources, their verbs; and the order of groups
-//! and versions.
+//! The resource of a kind, its subresources and verbs; the order of groups and versions.
 
 use std::cmp::Reverse;
 
@@ -12,11 +11,11 @@ use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 use crate::strategy::reviews;
 
-/// A subresource as discovery shows it.
+/// A subresource in discovery.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subresource {
     pub(super) name: &'static str,
-    /// Group, version and kind of what it takes and gives, if that is not the kind itself.
+    /// Group, version and kind of its objects, if they differ from the kind's.
     pub(super) shows: Option<(&'static str, &'static str, &'static str)>,
     pub(super) verbs: &'static [&'static str],
 }
@@ -30,7 +29,7 @@ const SCALE: Subresource = Subresource {
 const STATUS: Subresource = Subresource { name: "status", shows: None, verbs: READ_AND_WRITE };
 const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs: &["update"] };
 
-/// The verbs of a kind, in the order in which the real server says them.
+/// The verbs of a kind, in upstream's order.
 pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
     let mut verbs = match kind.is_built_in() {
         true if reviews::is_review(kind) => vec!["create"],
@@ -45,8 +44,7 @@ pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
     verbs
 }
 
-/// The subresources that are served. Those that the real server has and this one answers with 501
-/// are not among them: clients look here for what they may use.
+/// The served subresources, without unimplemented ones: clients look here for usable ones.
 pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     let mut all = Vec::new();
     if kind.strategy().has_finalize() {
@@ -58,14 +56,14 @@ pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     if kind.scale_paths().is_some() {
         all.push(SCALE);
     }
-    // By name, but for custom kinds: there the status comes first.
+    // Sorted by name. For custom kinds the status comes first.
     if kind.is_built_in() {
         all.sort_by_key(|subresource| subresource.name);
     }
     all
 }
 
-/// A kind's entries in an APIResourceList.
+/// The entries of a kind in an APIResourceList.
 pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
     let mut resource = json!({
         "name": kind.plural(),
@@ -100,14 +98,14 @@ pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
     all
 }
 
-/// `StorageVersionHash` of k8s.io/apiserver/pkg/endpoints/discovery, of the kind as it is shown.
+/// `StorageVersionHash` of k8s.io/apiserver/pkg/endpoints/discovery.
 fn storage_version_hash(kind: &ServedResource) -> String {
     let name = format!("{}/{}/{}", kind.group(), kind.version(), kind.kind());
     let hash = Sha256::digest(name.as_bytes());
     STANDARD.encode(hash.get(..8).unwrap_or_default())
 }
 
-/// The order of Kubernetes' own groups (`groupPriorityMinimum` of
+/// The order of Kubernetes' groups (`groupPriorityMinimum` of
 /// pkg/controlplane/apiserver/aggregator.go).
 const ORDER: &[&str] = &[
     "apiregistration.k8s.io",
@@ -132,7 +130,7 @@ const ORDER: &[&str] = &[
     "flowcontrol.apiserver.k8s.io",
 ];
 
-/// The groups that have a name: Kubernetes' own, then the others by name.
+/// The named groups: Kubernetes' own, then the others by name.
 pub(super) fn ordered_groups(registry: &Registry) -> Vec<(String, Vec<String>)> {
     let groups = registry.groups();
     let named = groups.into_iter().filter(|(name, _)| !name.is_empty());
@@ -145,14 +143,14 @@ pub(super) fn ordered_groups(registry: &Registry) -> Vec<(String, Vec<String>)> 
     named
 }
 
-/// The newest and most stable version first.
+/// The versions, the most stable and newest first.
 pub(super) fn ordered_versions<S: AsRef<str>>(versions: &[S]) -> Vec<&str> {
     let mut versions: Vec<&str> = versions.iter().map(AsRef::as_ref).collect();
     versions.sort_by_key(|version| Reverse(stability(version)));
     versions
 }
 
-/// v2 before v1 before v1beta2 before v1beta1 before v1alpha1 before anything else.
+/// v2, v1, v1beta2, v1beta1, v1alpha1, then all others.
 fn stability(version: &str) -> (u8, u64, u64) {
     let parse = || {
         let rest = version.strip_prefix('v')?;

@@ -1,4 +1,4 @@
-//! The schema of a custom kind as it is published: its definition's, with what every object has.
+//! The published schema of a custom kind: that of its definition, with the members of every object.
 
 use serde_json::{Map, Value, json};
 
@@ -16,14 +16,13 @@ const KIND: &str = "Kind is a string value representing the REST resource this o
 const STANDARD: &str = "Standard object's metadata. More info: \
     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-/// The schema's name: the group's parts in reverse, version, kind.
+/// The schema's name: the reversed group, version, kind.
 pub(super) fn name(kind: &ServedResource) -> String {
     let group: Vec<&str> = kind.group().rsplit('.').collect();
     format!("{}.{}.{}", group.join("."), kind.version(), kind.kind())
 }
 
-/// What is published of a kind: the types of its definition, or, of a kind without a schema, that
-/// it is an object.
+/// The published schema of a kind. Without a schema in its definition, any object.
 pub(super) fn schema(kind: &ServedResource) -> Value {
     let mut schema = match kind.schema() {
         Some(own) => published(own),
@@ -31,7 +30,7 @@ pub(super) fn schema(kind: &ServedResource) -> Value {
     };
     let open = schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true));
     if let Some(members) = schema.as_object_mut() {
-        // Of a kind that takes anything the real server says nothing about the members either.
+        // As upstream, a kind that preserves unknown fields lists no standard members.
         if !open || members.contains_key("properties") {
             let properties =
                 members.entry("properties").or_insert_with(|| Value::Object(Map::new()));
@@ -47,8 +46,7 @@ pub(super) fn schema(kind: &ServedResource) -> Value {
     schema
 }
 
-/// A structural schema as OpenAPI v3 says it: what may be a number or a text is said in OpenAPI's
-/// own words too.
+/// Converts a structural schema to OpenAPI v3, with int-or-string in OpenAPI's own words.
 fn published(schema: &Value) -> Value {
     match schema {
         Value::Object(members) => {

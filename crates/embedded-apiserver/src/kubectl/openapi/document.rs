@@ -1,6 +1,7 @@
-//! OpenAPI v3 documents: for built-in kinds the recorded schemas, for custom kinds those of their
-//! definitions, or "any object"; the paths are written from what is served now. Enough for kubectl,
-//! which looks for types, for merge keys, and for whether the server checks fields itself.
+//! OpenAPI v3 documents, with paths for the served kinds.
+//!
+//! Built-in kinds have recorded schemas, custom kinds those of their definitions. kubectl needs the
+//! types, the merge keys, and whether the server validates fields.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,8 +21,7 @@ use crate::strategy::openapi;
 use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 
-/// The documents as they were written last: they are large, and change only with the kinds that are
-/// served.
+/// The cached documents. They are large, and change only with the served kinds.
 #[derive(Debug, Default)]
 pub(crate) struct Documents(Mutex<Option<(u64, Arc<Written>)>>);
 
@@ -57,8 +57,8 @@ impl Documents {
         written
     }
 
-    /// `/openapi/v3`: where the document of each group and version is. The address changes with the
-    /// content, which clients may keep for ever.
+    /// `/openapi/v3`: the URLs of the documents. Each URL has the hash of its content, so clients
+    /// may cache it forever.
     pub(crate) fn index(&self, registry: &Registry) -> Response<Body> {
         let written = self.of(registry);
         let address = |(path, document): (&String, &Document)| {
@@ -66,15 +66,15 @@ impl Documents {
             (path.clone(), json!({ "serverRelativeURL": url }))
         };
         let paths: Map<String, Value> = written.iter().map(address).collect();
-        // The real server does not say that it is JSON.
+        // Upstream sends no JSON content type here.
         let mut response = json_response(StatusCode::OK, json!({ "paths": paths }).to_string());
         let plain = HeaderValue::from_static("text/plain; charset=utf-8");
         response.headers_mut().insert(header::CONTENT_TYPE, plain);
         response
     }
 
-    /// `/openapi/v3/apis/GROUP/VERSION`: for ever under its own hash, moved under any other, 304 to
-    /// who has it.
+    /// `/openapi/v3/apis/GROUP/VERSION`: immutable under its own hash, redirected under another
+    /// one. 304 if the ETag matches.
     pub(crate) fn document(
         &self,
         registry: &Registry,
@@ -127,12 +127,12 @@ impl Documents {
     }
 }
 
-/// SHA-512 in capital letters, as the real server names what it has published.
+/// SHA-512 in capital letters, as upstream.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     Sha512::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// `/openapi/v3/apis/GROUP/VERSION`; nothing if no kind is served there.
+/// `/openapi/v3/apis/GROUP/VERSION`. `None` if no kind is served there.
 fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut paths, mut schemas, mut wanted) = (Map::new(), Map::new(), Vec::new());
     for kind in registry.of_version(group, version) {
@@ -166,13 +166,12 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     }))
 }
 
-/// What is asked for, and what is answered: with an at sign it is no media type that Go can read.
+/// The media type of requests and responses. The at sign makes it malformed for Go.
 const WANTED_2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const VERSION_2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// `/openapi/v2`: a document that describes nothing, for kubectl, which asks for it before it
-/// creates a `List` and then leaves the checking of the items to the server. In JSON it is not
-/// served: whoever reads that wants the types.
+/// `/openapi/v2`: an empty document. kubectl requests it before it creates a `List`, and then
+/// leaves the validation to the server. There is no JSON form: its readers need the types.
 pub(crate) fn version_2(headers: &HeaderMap) -> Result<Response<Body>, Status> {
     /// `swagger: "2.0"`
     const NOTHING: &[u8] = b"\x0a\x032.0";
@@ -201,7 +200,7 @@ fn references<'a>(schema: &'a Value, into: &mut Vec<&'a str>) {
     }
 }
 
-/// Group, version and kind, as operations and schemas say them.
+/// Group, version and kind, as in operations and schemas.
 fn names(kind: &ServedResource) -> Value {
     json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() })
 }

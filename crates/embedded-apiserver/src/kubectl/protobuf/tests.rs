@@ -1,5 +1,4 @@
-//! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in
-//! `verify`'s tests.
+//! Messages byte by byte. Tests in `verify` cover whole objects of Go clients.
 
 use bytes::Bytes;
 use http::Request;
@@ -81,7 +80,7 @@ fn fields_of_later_versions_are_passed_over() {
 fn what_is_no_message_of_a_known_kind_is_refused() {
     let whole = envelope("v1", "ConfigMap", &field(1, &field(1, b"a")));
     for length in 0..whole.len() {
-        // Some prefixes are whole messages of their own; none may do harm.
+        // Some prefixes are valid messages. None may panic.
         let _ = enveloped(&whole[..length]);
     }
     assert!(enveloped(b"{}").unwrap_err().0.contains("expected prefix"));
@@ -225,7 +224,7 @@ fn member(message: usize, name: &str) -> (u64, usize) {
     (number, of)
 }
 
-/// A definition whose schema says `not` of itself so many times.
+/// A definition whose schema nests `not` this deep.
 fn deep(levels: usize) -> Request<Bytes> {
     let (version, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
     let mut message = TYPES.kind(version, kind).expect("built in");

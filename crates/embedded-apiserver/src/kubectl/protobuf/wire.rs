@@ -1,6 +1,6 @@
 //! Protobuf's wire format: numbered fields, one after another. Knows no schema.
 
-/// What is wrong with the bytes.
+/// The error in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) String);
 
@@ -12,7 +12,7 @@ pub(super) enum Payload<'a> {
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message, in order. Nothing follows an error.
+/// The fields of a message, in order. An error is the last item.
 pub(super) fn fields(
     message: &[u8],
 ) -> impl Iterator<Item = Result<(u64, Payload<'_>), Malformed>> {
@@ -29,7 +29,7 @@ pub(super) fn fields(
     })
 }
 
-/// Of a field, by protobuf's specification.
+/// The limit of field numbers in protobuf.
 const LARGEST_NUMBER: u64 = (1 << 29) - 1;
 
 fn field<'a>(rest: &mut &'a [u8]) -> Result<(u64, Payload<'a>), Malformed> {

@@ -1,5 +1,5 @@
-//! The columns that a definition gives its kinds (`additionalPrinterColumns`), as
-//! k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor.
+//! Additional printer columns of a definition
+//! (k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor).
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::strategy::age;
 use crate::strategy::crd::{Column, Served};
 
-/// The columns of a kind; without any of its own, its age.
+/// The columns of a kind. By default, its age.
 pub(super) fn definitions(definition: &Served) -> Vec<Value> {
     let name = json!({ "name": "Name", "type": "string", "format": "name", "description": "", "priority": 0 });
     let age =
@@ -24,7 +24,7 @@ pub(super) fn definitions(definition: &Served) -> Vec<Value> {
 
 /// The cells of an object.
 pub(super) fn cells(definition: &Served, object: &Value, now: Timestamp) -> Vec<Value> {
-    // A bookmark has none.
+    // A bookmark has no name.
     let name = object["metadata"]["name"].as_str().unwrap_or_default().into();
     let age =
         definition.columns.is_empty().then(|| aged(&object["metadata"]["creationTimestamp"], now));
@@ -49,7 +49,7 @@ fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
     }
 }
 
-/// How long ago a time was.
+/// The age of a time.
 fn aged(time: &Value, now: Timestamp) -> Value {
     match time.as_str() {
         None => Value::Null,

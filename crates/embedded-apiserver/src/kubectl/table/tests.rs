@@ -1,4 +1,4 @@
-//! Cells that are made, and ages, as the real server writes them.
+//! Computed cells and ages, in upstream's format.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The kind and version that an object declares, against those that the request expects.
+//! Compares an object's declared apiVersion and kind with those of the request.
 
 use serde_json::Value;
 
@@ -7,9 +7,9 @@ use crate::api::status::{FieldErrors, Status};
 use crate::strategy::resource::ServedResource;
 use crate::strategy::unserved;
 
-/// The refusal of a custom object whose apiVersion has no version.
+/// The error of a custom object whose apiVersion is missing.
 pub(super) const MISSING_VERSION: &str = "apiVersion is missing";
-/// The refusal of a custom object that does not say its kind.
+/// The error of a custom object whose kind is missing.
 pub(super) const MISSING_KIND: &str = "kind is missing";
 
 pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), String> {
@@ -27,7 +27,7 @@ pub(super) fn check_types(kind: &ServedResource, object: &Object) -> Result<(), 
     Ok(())
 }
 
-/// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
+/// The error of a declared kind that Kubernetes does not have.
 pub(super) fn unregistered(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
@@ -49,7 +49,7 @@ fn is_scale(kind: &ServedResource) -> bool {
     (kind.group(), kind.kind()) == ("autoscaling", "Scale")
 }
 
-/// What an object that is to be a Scale says to be else, and what is wrong with that.
+/// The error of a declared kind that cannot be converted to Scale.
 pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<String> {
     let said =
         |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
@@ -62,15 +62,15 @@ pub(super) fn unconvertible(kind: &ServedResource, object: &Object) -> Option<St
     Some(format!("expected a {own_kind} of {own_version}, got a {name:?} of {version:?}"))
 }
 
-/// Why a custom object has no type.
+/// Why the declared type of a custom object is wrong.
 pub(super) enum Untyped {
-    /// It cannot be decoded.
+    /// Decoding fails.
     Decoding(String),
-    /// It can, and what comes next fails.
+    /// Decoding succeeds, and the next step fails.
     Later(String),
 }
 
-/// A custom object says what it is, be it what is expected or not.
+/// Checks that a custom object declares an apiVersion and a kind.
 pub(super) fn check_said_types(object: &Object) -> Result<(), Untyped> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     if says("kind").is_empty() {
@@ -85,9 +85,8 @@ pub(super) fn check_said_types(object: &Object) -> Result<(), Untyped> {
     }
 }
 
-/// That a custom object is what it says, which is looked at when it is validated: until then its
-/// apiVersion and kind stay with it if they are others. What is not, is held to all but the schema
-/// all the same.
+/// Checks that a custom object declares its own kind. Validation does this, so a different
+/// apiVersion or kind stays in the object until then.
 pub(crate) fn check_own_type(
     kind: &ServedResource,
     object: &Object,
@@ -106,7 +105,7 @@ pub(crate) fn check_own_type(
     }
 }
 
-/// The kind and the version that a decoded custom object says, where they are others than its own.
+/// The declared kind and version, where they differ from the expected ones.
 pub(crate) fn said_types<'a>(
     kind: &ServedResource,
     object: &'a Object,

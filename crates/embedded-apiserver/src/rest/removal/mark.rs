@@ -1,4 +1,4 @@
-//! The mark of an object that is being deleted: its time, its grace period, its finalizers.
+//! Marks an object for deletion: deletionTimestamp, grace period, finalizers.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -9,8 +9,8 @@ use crate::rest::delete_options::DeleteOptions;
 use crate::strategy::Dependents;
 use crate::strategy::resource::ServedResource;
 
-/// The finalizers of the garbage collector, as the options of a delete and the kind want them.
-/// What the options say overrules what the object carries.
+/// Sets the garbage collector's finalizers by the options of the delete and by the kind. The
+/// options override those of the object.
 #[doc(alias = "deletionFinalizersForGarbageCollection")]
 pub(super) fn set_finalizers(
     kind: &ServedResource,
@@ -19,7 +19,7 @@ pub(super) fn set_finalizers(
     new: &mut Object,
 ) {
     let of_collector = |finalizer: &&str| matches!(*finalizer, "orphan" | "foregroundDeletion");
-    // An object's own finalizers are stronger than the default of its kind.
+    // Finalizers on the object override the default of its kind.
     let marked = metadata::finalizers(old).iter().any(of_collector);
     let says = options.says_what_waits()
         || (options.orphans_by_default(kind) && !marked)
@@ -37,12 +37,12 @@ pub(super) fn set_finalizers(
     }
 }
 
-/// Whether a grace period was given to an object.
+/// Whether the object has a grace period.
 pub(super) fn waits(object: &Object) -> bool {
     given(object).unwrap_or(0) > 0
 }
 
-/// Whether a delete asks for less time than was given: then its options count, as at the first.
+/// Whether a delete shortens the grace period. Then its options count, as those of the first one.
 pub(super) fn shortens(object: &Object, asked: Option<i64>) -> bool {
     asked.zip(given(object)).is_some_and(|(asked, given)| asked < given)
 }
@@ -63,8 +63,7 @@ pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", clock::seconds(end));
     } else if let Some(given) = given.filter(|given| grace < *given) {
-        // Counted from the first delete; what is over by then is left a second, in which somebody
-        // may see it.
+        // Counts from the first delete. If that time is over, one second is left.
         let until: Option<Timestamp> = metadata::text(object, "deletionTimestamp").parse().ok();
         let sooner = SignedDuration::from_secs(given.saturating_sub(grace));
         let end = until.and_then(|until| until.checked_sub(sooner).ok()).filter(|end| *end >= now);
@@ -73,7 +72,7 @@ pub(super) fn mark(object: &mut Object, grace: i64, now: Timestamp) {
         }
         metadata::set(object, "deletionTimestamp", clock::seconds(end.unwrap_or(now)));
     }
-    // What was marked by a kind's own first step says no grace until it is deleted again.
+    // A kind's own first step may mark without a grace period. The next delete sets it.
     if first || given.is_none_or(|given| grace < given) {
         metadata::set(object, "deletionGracePeriodSeconds", grace);
     }

@@ -1,4 +1,4 @@
-//! `autoscaling/v1` Scale as a view of the members that a kind names for it.
+//! `autoscaling/v1` Scale, computed from the paths that a kind declares.
 
 use api_front::Body;
 use http::{Response, StatusCode};
@@ -10,7 +10,7 @@ use crate::api::metadata::{self, Object};
 use crate::api::status::{Status, json_response};
 use crate::strategy::scale_paths::{accessor, at, integer};
 
-/// A Scale as it is sent.
+/// The response with a Scale.
 pub(super) fn response(scale: &Value, form: Form) -> Response<Body> {
     let shown = match form {
         Form::Full => scale.to_string(),
@@ -24,7 +24,7 @@ pub(super) fn response(scale: &Value, form: Form) -> Response<Body> {
     json_response(StatusCode::OK, shown)
 }
 
-/// The Scale of an object, and whether it says how many replicas it wants.
+/// The Scale of an object, and whether the object sets its replicas.
 pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool), Status> {
     let wanted = integer(object, &paths.spec_replicas).map_err(Status::unknown)?;
     let seen = integer(object, &paths.status_replicas).map_err(Status::unknown)?;
@@ -52,7 +52,7 @@ pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool),
         "spec": {},
         "status": { "replicas": seen.unwrap_or(0) },
     });
-    // Nothing is left out of Go's output as zero is of a member `omitempty`.
+    // The member is `omitempty`, so Go omits zero.
     if let Some(wanted) = wanted.filter(|wanted| *wanted != 0) {
         scale["spec"]["replicas"] = wanted.into();
     }
@@ -62,8 +62,7 @@ pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool),
     Ok((scale, wanted.is_some()))
 }
 
-/// A `LabelSelector` as one text, as `FormatLabelSelector` of k8s.io/apimachinery: in the order of
-/// its keys.
+/// Formats a `LabelSelector`, sorted by key, as `FormatLabelSelector` of k8s.io/apimachinery.
 fn selector_text(selector: &Map<String, Value>) -> String {
     let text = |value: &'_ Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()

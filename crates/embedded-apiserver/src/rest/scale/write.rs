@@ -1,5 +1,4 @@
-//! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes
-//! into the object.
+//! Writes to the scale subresource: only the replicas of the Scale change the object.
 
 use std::sync::{Arc, LazyLock};
 
@@ -39,30 +38,30 @@ use crate::strategy::resource::ServedResource;
 use k8s_value::go_json::go_json;
 use k8s_value::names;
 
-/// A Scale as a kind of its own: it is decoded as any object is.
+/// Scale as a kind, for decoding.
 pub(crate) static SCALES: LazyLock<Arc<ServedResource>> =
     LazyLock::new(|| Arc::new(ServedResource::built_in(&SCALE_ROW)));
 
-/// The subresource as a resource, as conflicts have it.
+/// The subresource as a resource, for the text of conflicts.
 fn scales_of(kind: &ServedResource) -> Kind {
     Kind::namespaced(kind.group(), kind.version(), kind.kind(), &format!("{}/scale", kind.plural()))
 }
 
-/// What a request makes of a Scale.
+/// The write of a request.
 #[derive(Debug, Clone)]
-enum Wish {
-    /// It is to be this.
+enum ScaleEdit {
+    /// The new Scale.
     Replace(Decoded),
     Patch {
         patch: Patch,
         duplicates: Vec<String>,
         validation: FieldValidation,
     },
-    /// This is applied to it, with force or without.
+    /// The applied configuration, with force or without.
     Apply(Object, bool),
 }
 
-impl Wish {
+impl ScaleEdit {
     fn of(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
         let Call { target, query, request, .. } = call;
         if request.method() == Method::PUT {
@@ -80,7 +79,7 @@ impl Wish {
                 Ok(Self::Apply(config, query.flag("force")))
             }
             sort => {
-                // What a Scale has, the kind has, too, in the same places.
+                // The kind has the members of Scale in the same places.
                 let patch = Patch::parse(sort, request.body(), call.kind(), validation)?;
                 let duplicates = duplicates_of(&patch, request.body());
                 Ok(Self::Patch { patch, duplicates, validation })
@@ -88,8 +87,7 @@ impl Wish {
         }
     }
 
-    /// What a request to a Scale that is not there cannot be told of: only a PUT is read before it
-    /// is looked for.
+    /// Reads only a PUT before it looks for the object.
     fn or_not_found(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
         Self::of(call, validation).map_err(|status| {
             let (api, kind, name) = (call.api, call.kind(), call.name());
@@ -100,9 +98,9 @@ impl Wish {
         })
     }
 
-    /// The new Scale, none if it stays as it is; who owns the object's fields then; and what there
-    /// is to warn of.
-    fn grant(
+    /// Returns the new Scale (`None` if it is unchanged), the owners of the object's fields, and
+    /// warnings.
+    fn resolve(
         self,
         api: &ApiState,
         target: &Target,
@@ -133,7 +131,7 @@ impl Wish {
                 let applied =
                     applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
                 if !kind.is_built_in() && applied.object.is_some() {
-                    // The real server cannot, and says so.
+                    // Upstream does not support it either.
                     let name = metadata::text(&config, "name");
                     return Err(Status::unknown(format!(
                         "failed to convert new object (/{name}; {SCALE}, Kind=Scale) to proper version: request to \
@@ -150,7 +148,7 @@ impl Wish {
     }
 }
 
-/// Whether it is only tried, and what becomes of what a Scale does not have.
+/// Reads the dry run and the field validation of the request.
 fn options(
     kind: &ServedResource,
     query: &Query,
@@ -176,10 +174,10 @@ pub(super) fn write(
     let Call { api, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let (dry_run, validation) = options(kind, query, request)?;
-    let mut wish = Wish::or_not_found(call, validation)?;
-    let mut said = match &mut wish {
-        Wish::Replace(decoded) => std::mem::take(&mut decoded.warnings),
-        Wish::Patch { .. } | Wish::Apply(..) => Vec::new(),
+    let mut edit = ScaleEdit::or_not_found(call, validation)?;
+    let mut said = match &mut edit {
+        ScaleEdit::Replace(decoded) => std::mem::take(&mut decoded.warnings),
+        ScaleEdit::Patch { .. } | ScaleEdit::Apply(..) => Vec::new(),
     };
     let main = Target { subresource: None, ..target.clone() };
     let admission = AdmissionChain::of(api, call.writer(dry_run));
@@ -199,9 +197,9 @@ pub(super) fn write(
             _ => Object::new(),
         };
         live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
-        let replaces = matches!(wish, Wish::Replace(_));
+        let replaces = matches!(edit, ScaleEdit::Replace(_));
         let (ApplyOutcome { object, managed }, warnings) =
-            wish.clone().grant(api, target, &author, &live, &owned)?;
+            edit.clone().resolve(api, target, &author, &live, &owned)?;
         let refused = |status: Status| status.warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
         let new = object.unwrap_or(live);
@@ -271,7 +269,7 @@ fn check(scale: &Object, name: &str) -> Result<(), Status> {
     if causes.is_empty() { Ok(()) } else { Err(Status::invalid(&SCALES, name, &causes)) }
 }
 
-/// What a Scale wants: nothing said is zero.
+/// The wanted replicas. Absent is zero.
 fn replicas(scale: &Object) -> Result<i64, Status> {
     let said =
         scale.get("spec").and_then(|spec| spec.get("replicas")).filter(|said| !said.is_null());

@@ -1,5 +1,4 @@
-//! Label selectors as apimachinery reads them (`k8s.io/apimachinery/pkg/labels`): the same grammar,
-//! word by word, and the same complaints.
+//! Label selectors: the grammar and the errors of `k8s.io/apimachinery/pkg/labels`.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +34,7 @@ impl LabelRequirement {
     }
 }
 
-/// A word of a selector.
+/// A token of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word<'a> {
     /// A key, a value, `in` or `notin`.
@@ -52,13 +51,13 @@ impl<'a> Word<'a> {
         }
     }
 
-    /// Whether a requirement begins with it.
+    /// Whether a requirement may begin with it.
     fn begins(self) -> bool {
         matches!(self, Self::Text(_) | Self::Sign("!"))
     }
 }
 
-/// Signs, the longer before what they begin with.
+/// Longer signs before their prefixes.
 const SIGNS: [&str; 9] = ["==", "!=", "(", ")", ",", "!", "=", ">", "<"];
 
 fn words(text: &str) -> Vec<Word<'_>> {
@@ -87,7 +86,8 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`, `a>1`, `a<1`, joined by commas.
+/// `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`, `a>1`, `a<1`, separated by
+/// commas.
 pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
     let mut parser = Parser { words: words(text), at: 0 };
     let mut requirements = Vec::new();
@@ -141,13 +141,13 @@ impl<'a> Parser<'a> {
             return Err(format!("found '{}', expected: identifier", word.text()));
         };
         if let Some(why) = names::wrong_qualified_name(key) {
-            // The path of a selector in a query is nil.
+            // The field path of a selector in a query is nil upstream.
             let why = why.replace("a qualified name", "a valid label key");
             return Err(format!("<nil>: Invalid value: \"{key}\": {why}"));
         }
         let requirement = |test| LabelRequirement { key: key.to_owned(), test };
         if denied {
-            // A value behind it is what is found instead of the end.
+            // A value after it is reported as an unexpected token.
             return Ok(requirement(LabelTest::Absent));
         }
         if matches!(self.look(), Word::End | Word::Sign(",")) {
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `(a,b)`; where a value is missing, it is the empty one.
+    /// `(a,b)`. A missing value is the empty one.
     fn values(&mut self) -> Result<BTreeSet<String>, String> {
         let open = self.take();
         if open != Word::Sign("(") {

@@ -1,4 +1,4 @@
-//! Parsing of selectors; what they match is tested through lists.
+//! Parsing of selectors. Tests of lists cover the matching.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn an_empty_selector_selects_everything() {
 
 #[test]
 fn what_is_wrong_with_labels_is_said_as_the_real_server_says_it() {
-    // Each was asked of kube-apiserver v1.36.3.
+    // Recorded from kube-apiserver v1.36.3.
     for (text, why) in [
         ("=x", "found '=', expected: !, identifier, or 'end of string'"),
         ("l=x=y", "found '=', expected: ',' or 'end of string'"),

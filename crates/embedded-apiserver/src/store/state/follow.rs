@@ -1,4 +1,4 @@
-//! One state that follows another: what a replica takes from the server that it stands beside.
+//! Replication: a replica's state follows the state of its server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{ByKey, Change, Expired, State};
 use crate::store::stored::Stored;
 
-/// All objects of all tables, by the tables' names.
+/// All objects, by table.
 pub(crate) type Everything = Vec<(Arc<str>, Vec<Arc<Stored>>)>;
 
 impl State {
@@ -26,7 +26,7 @@ impl State {
         Ok(changes)
     }
 
-    /// All there is.
+    /// All objects of all tables.
     pub(crate) fn everything(&self) -> Everything {
         let objects = |table: &super::Table| {
             table.objects.iter().map(|object| Arc::clone(&object.0)).collect()
@@ -37,7 +37,7 @@ impl State {
         tables
     }
 
-    /// Does what was done elsewhere.
+    /// Applies a change of the followed state.
     pub(crate) fn follow(&mut self, table: &Arc<str>, change: Change) {
         self.revision = self.revision.max(change.revision);
         let objects = &mut self.table(table).objects;
@@ -49,16 +49,14 @@ impl State {
         self.record(table, change);
     }
 
-    /// Becomes what another state is, of which too little history is left to follow it: watches
-    /// have to begin anew.
+    /// Replaces all objects, when the history is too short to follow. Open watches expire.
     pub(crate) fn replace_with(&mut self, everything: Everything, revision: u64) {
         let mut tables: BTreeMap<Arc<str>, Vec<Arc<Stored>>> =
             self.tables.keys().map(|name| (Arc::clone(name), Vec::new())).collect();
         tables.extend(everything);
         self.revision = revision;
-        // What has come and gone meanwhile is in neither state: all have missed something, or may
-        // have.
-        self.audience.announce_to_all(revision, &mut self.woken);
+        // Neither state has the changes between: every watch may have missed one.
+        self.watchers.announce_to_all(revision, &mut self.woken);
         for (name, objects) in tables {
             let table = self.table(&name);
             table.objects = objects.into_iter().map(ByKey).collect();

@@ -1,4 +1,4 @@
-//! An object that comes from a backup, at the revision that it had.
+//! Restores an object from a backup, at its revision.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::{ByKey, State, Table};
 use crate::store::stored::Stored;
 
 impl State {
-    /// Puts an object into a table, over the one of its name, in a revision of its own. What was
-    /// there before is no longer known: watches of the table have to begin anew.
+    /// Puts an object into a table, in a revision of its own. The history before is dropped, so
+    /// watches of the table expire.
     pub(crate) fn restore(&mut self, name: &Arc<str>, object: Arc<Stored>) {
         let revision = self.next_revision().max(object.revision);
         self.revision = revision;
-        self.audience.announce(name, &object.key, revision, &mut self.woken);
+        self.watchers.announce(name, &object.key, revision, &mut self.woken);
         let table = self.table(name);
         table.objects.replace(ByKey(object));
         table.forget(revision);
@@ -19,7 +19,7 @@ impl State {
 }
 
 impl Table {
-    /// Nothing is known of what was before a revision.
+    /// Drops the history before a revision.
     pub(super) fn forget(&mut self, revision: u64) {
         self.history.clear();
         self.changed = revision;

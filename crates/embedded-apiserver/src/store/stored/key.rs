@@ -1,18 +1,17 @@
-//! Where an object is: its namespace and its name in one text, ordered as etcd orders its keys.
+//! The key of an object: namespace and name in one text, in etcd's order.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// `namespace/name`, or `/name` for an object of cluster scope.
+/// `namespace/name`, or `/name` in cluster scope.
 ///
-/// The order is that of the text: the namespace `a-b` comes before `a`, because `-` comes before
-/// `/`, as in every list of the real server over all namespaces.
+/// Ordered as text: the namespace `a-b` comes before `a`, because `-` comes before `/`. Upstream's
+/// lists over all namespaces have this order.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     path: Arc<str>,
-    /// Where the slash is. Names of namespaces are short; a longer one is refused before it is
-    /// stored.
+    /// The offset of the slash. Namespace names are short; longer ones are refused before.
     slash: u32,
 }
 
@@ -26,7 +25,7 @@ impl Key {
         Self { path: path.into(), slash: u32::try_from(namespace.len()).unwrap_or(0) }
     }
 
-    /// A place between keys, where a part of a list begins; it need not be a key itself.
+    /// A position between keys, where a list begins. It need not be a key.
     pub(crate) fn place(path: &str) -> Self {
         Self { path: path.into(), slash: 0 }
     }
@@ -52,7 +51,7 @@ impl Key {
 
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Equal texts are equal keys: no name of a namespace holds a slash.
+        // Equal texts are equal keys: namespace names contain no slash.
         self.path.cmp(&other.path).then(self.slash.cmp(&other.slash))
     }
 }

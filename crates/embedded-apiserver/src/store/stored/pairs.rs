@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-/// Pairs of texts, each text behind its length in four bytes. Empty pairs take no memory of their
-/// own.
+/// Pairs of texts, each after its length in four bytes. Empty pairs do not allocate.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(super) struct Pairs(Box<[u8]>);
 
@@ -12,7 +11,7 @@ const LENGTH: usize = size_of::<u32>();
 impl Pairs {
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(known, _)| *known == name.as_bytes()).map(|(_, value)| {
-            // It was a text when it was put in.
+            // Only valid UTF-8 is stored.
             std::str::from_utf8(value).unwrap_or_default()
         })
     }
@@ -36,7 +35,7 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Pairs {
         let mut all = Vec::new();
         for (name, value) in pairs {
             for text in [name.as_ref(), value.as_ref()] {
-                // No request is as long as four gigabytes.
+                // Requests are bounded, so texts are smaller than 4 GiB.
                 all.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
                 all.extend_from_slice(text.as_bytes());
             }

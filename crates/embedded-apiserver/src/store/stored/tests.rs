@@ -1,4 +1,4 @@
-//! Versions of objects on their own: what is beside the text says what the text says.
+//! Stored versions: the parsed fields match the text.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What the cells of tables are made of: members by JSON pointer, and lists as text.
+//! Cells of tables: members by JSON pointer, and lists as text.
 
 use serde_json::Value;
 

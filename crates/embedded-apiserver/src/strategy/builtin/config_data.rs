@@ -1,4 +1,4 @@
-//! The data of ConfigMaps and Secrets: keys, size, and what is immutable.
+//! The data of ConfigMaps and Secrets: keys, size, immutability.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub(super) fn validate_data(object: &Object, all: &str, causes: &mut FieldErrors
     }
 }
 
-/// Says which data changed although the object is immutable.
+/// Refuses changes of the data of an immutable object.
 pub(super) fn validate_immutable(object: &Object, old: &Object, causes: &mut FieldErrors) {
     if old.get("immutable") != Some(&Value::Bool(true)) {
         return;

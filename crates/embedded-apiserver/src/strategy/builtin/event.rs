@@ -1,4 +1,4 @@
-//! Events of both groups. The younger group has more rules.
+//! Events of both groups. `events.k8s.io` has more rules.
 
 mod cells;
 mod codec;
@@ -96,7 +96,7 @@ impl Strategy for CoreEvent {
         wrong_path_name(name)
     }
 
-    /// The beginning of a part of a path may be dots.
+    /// The generateName may begin with dots: more text follows.
     fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {
         names::wrongs_of_path_prefix(prefix).collect()
     }
@@ -148,7 +148,7 @@ impl Strategy for Event {
         }
     }
 
-    /// Seen through core/v1 an Event may change: old recorders count it up.
+    /// Through core/v1 an Event may change: old recorders increase its count.
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         validate_change(object, old, causes);
     }
@@ -170,14 +170,14 @@ impl Strategy for Event {
     }
 }
 
-/// Checks what both groups check.
+/// Checks the rules of both groups.
 #[doc(alias = "legacyValidateEvent")]
 fn validate_old_rules(is_v1: bool, object: &Object, causes: &mut FieldErrors) {
     let name = |core, v1| if is_v1 { v1 } else { core };
     let of_object = text(object, name("involvedObject.namespace", "regarding.namespace"));
     let namespace = metadata::text(object, "namespace");
     let is_new = at(object, "eventTime").is_some();
-    // Events about objects of cluster scope are kept in `default`; new ones, also in kube-system.
+    // Events about cluster-scoped objects are in `default`; new ones may also be in kube-system.
     let fits = match (is_new, of_object) {
         (false, "") => namespace == "default",
         (false, of_object) => of_object == namespace,
@@ -217,7 +217,7 @@ fn validate_old_rules(is_v1: bool, object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// The members that only the creation of an Event sets, in the order in which they are checked.
+/// The members that are immutable, in the order of their checks.
 const STAYS: [(&str, Zero); 13] = [
     ("regarding", Zero::Reference),
     ("reason", Zero::Text),
@@ -234,7 +234,7 @@ const STAYS: [(&str, Zero); 13] = [
     ("reportingInstance", Zero::Text),
 ];
 
-/// What Go has of a member that is not there.
+/// Go's zero value of a missing member.
 #[derive(Clone, Copy)]
 enum Zero {
     Null,
@@ -244,7 +244,7 @@ enum Zero {
     Source,
 }
 
-/// Names members as core/v1 does, but for the reporter.
+/// Names members as core/v1 does, except for the reporter.
 #[doc(alias = "ValidateEventUpdate")]
 fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
     for (member, zero) in STAYS {

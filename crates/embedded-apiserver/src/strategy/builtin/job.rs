@@ -280,7 +280,7 @@ fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
     }
     let selector = |object| at(object, "spec.selector");
     label_selector::immutable(selector(object), selector(old), "spec.selector", causes);
-    // The indexes of a Job grow and shrink with the pods that run at once.
+    // The indexes of an elastic Job grow and shrink with its parallelism.
     let (completions, parallelism) =
         (at(object, "spec.completions"), at(object, "spec.parallelism"));
     if let Some(completions) =
@@ -292,8 +292,7 @@ fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// The spec of a template without what may change before any pod is made of it: where pods may go,
-/// and what they ask for.
+/// The spec of a template without the scheduling directives, which may change before the first pod.
 fn without_directives(spec: Option<&Value>) -> Value {
     let mut spec = members(spec);
     for member in ["nodeSelector", "tolerations", "schedulingGates", "affinity"] {
@@ -329,8 +328,7 @@ fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     }
     for member in ["failed", "succeeded"] {
         let count = |object| number(object, member).unwrap_or(0);
-        // Of a Job by index only those are counted that are left: its indexes are what may not
-        // shrink.
+        // In an indexed Job only the remaining indexes count: exactly these must not shrink.
         let by_index = member == "succeeded" && text(object, "spec.completionMode") == "Indexed";
         if count(object) < count(old) && !by_index {
             let why = format!("cannot decrease the {member} counter");
@@ -343,7 +341,7 @@ fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Whether it may still change where its pods may go.
+/// Whether the Job is suspended and has never started: then its scheduling directives may change.
 fn is_suspended_and_unstarted(job: &Object) -> bool {
     at(job, "spec.suspend") == Some(&Value::Bool(true)) && at(job, "status.startTime").is_none()
 }

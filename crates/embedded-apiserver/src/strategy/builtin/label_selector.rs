@@ -43,7 +43,7 @@ pub(super) fn validate(selector: &Value, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// As Go writes one: the labels first.
+/// Formats a selector as Go does: labels first.
 pub(super) fn shown(selector: &Value) -> String {
     let Value::Object(members) = selector else { return selector.to_string() };
     let mut parts: Vec<String> = members
@@ -55,7 +55,7 @@ pub(super) fn shown(selector: &Value) -> String {
     format!("{{{}}}", parts.join(","))
 }
 
-/// A selector that may not change (`ValidateImmutableField`).
+/// A selector is immutable (`ValidateImmutableField`).
 pub(super) fn immutable(
     new: Option<&Value>,
     old: Option<&Value>,
@@ -71,7 +71,7 @@ pub(super) fn immutable(
     }
 }
 
-/// Whether it says nothing at all.
+/// Whether the selector is empty.
 pub(super) fn is_empty(selector: &Value) -> bool {
     let length = |member: &str| match selector.get(member) {
         Some(Value::Object(members)) => members.len(),
@@ -81,14 +81,14 @@ pub(super) fn is_empty(selector: &Value) -> bool {
     length("matchLabels") + length("matchExpressions") == 0
 }
 
-/// Whether it can be turned into a selector: Go refuses unknown operators and missing values first.
+/// Whether Go can convert it to a selector: known operators, with their values.
 pub(super) fn is_usable(selector: &Value) -> bool {
     let expressions =
         selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
     expressions.into_iter().all(|expression| OPERATORS.contains(&said(expression, "operator")))
 }
 
-/// Whether it selects what has these labels.
+/// Whether it selects an object with these labels.
 pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
     let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
     let fits = |expression: &Value| {

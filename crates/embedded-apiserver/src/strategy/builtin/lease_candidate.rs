@@ -48,7 +48,7 @@ impl Strategy for LeaseCandidate {
         validate_spec(object, causes);
     }
 
-    /// A candidate stands for one Lease for ever.
+    /// The name of a candidate's Lease is immutable.
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         let path = "spec.leaseName";
         immutable(at(object, path), at(old, path), path, causes);
@@ -93,7 +93,7 @@ fn validate_spec(object: &Object, causes: &mut FieldErrors) {
         (_, None) => causes.push(FieldError::invalid(field, binary, wrong)),
         (_, Some(_)) => {}
     }
-    // A version that cannot be read is below all others.
+    // An unreadable version is lower than all others.
     if !binary.is_empty() && own.unwrap_or_default() < emulated.unwrap_or_default() {
         causes.push(FieldError::invalid(
             field,
@@ -115,7 +115,7 @@ fn validate_spec(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// The three numbers of a semantic version: a suffix is not compared.
+/// The three numbers of a semantic version. Suffixes are not compared.
 fn version(text: &str) -> Option<(u64, u64, u64)> {
     let numbers = text.split(['-', '+']).next()?;
     let mut parts = numbers.split('.').map(|part| {

@@ -44,7 +44,7 @@ impl Strategy for Namespace {
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
-        // The real server checks the label that it makes of the name, too.
+        // Upstream also checks the label that it makes of the name.
         let name = metadata::text(object, "name");
         if name.len() > 63 {
             let why = "must be no more than 63 bytes";
@@ -60,7 +60,7 @@ impl Strategy for Namespace {
         false
     }
 
-    /// The first delete only marks it, even if nothing holds it: the next one removes it.
+    /// The first delete only marks the namespace. The next one removes it.
     fn deletion(&self) -> Deletion {
         Deletion::Mark
     }
@@ -84,7 +84,7 @@ impl Strategy for Namespace {
         set_finalizers(object, propagation);
     }
 
-    /// The finalizers in its spec hold a namespace until it is empty.
+    /// The finalizers of the spec hold a namespace until it is empty.
     fn is_held(&self, object: &Object) -> bool {
         let finalizers = at(object, "spec.finalizers").and_then(Value::as_array);
         finalizers.is_some_and(|finalizers| !finalizers.is_empty())
@@ -95,8 +95,8 @@ impl Strategy for Namespace {
     }
 }
 
-/// Sets the finalizers of the garbage collector as the options want them. Of namespaces alone
-/// `orphanDependents: false` means foreground.
+/// Sets the garbage collector's finalizers by the options. Only for namespaces, `orphanDependents:
+/// false` means foreground.
 fn set_finalizers(namespace: &mut Object, propagation: Propagation<'_>) {
     let finalizers = metadata::finalizers(namespace);
     let wants = |finalizer: &str, of_policy: &str, of_orphans: bool| match propagation {

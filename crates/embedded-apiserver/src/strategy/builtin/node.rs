@@ -77,7 +77,7 @@ impl Strategy for Node {
         }
     }
 
-    /// A kubelet says all of its node at once.
+    /// A kubelet creates its node with a status.
     fn keeps_status_of_create(&self) -> bool {
         true
     }
@@ -91,7 +91,7 @@ impl Strategy for Node {
     }
 }
 
-/// Everything can be allocated, unless the kubelet sets something aside.
+/// By default everything is allocatable.
 #[doc(alias = "SetDefaults_NodeStatus")]
 fn default_allocatable(object: &mut Object) {
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
@@ -102,7 +102,7 @@ fn default_allocatable(object: &mut Object) {
     }
 }
 
-/// Keeps one range and the list of all in step: the single one is authoritative.
+/// Synchronizes podCIDR and podCIDRs. podCIDR is authoritative.
 fn default_ranges(object: &mut Object) {
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     let single = spec.get("podCIDR").cloned().filter(|cidr| *cidr != "");
@@ -116,7 +116,7 @@ fn default_ranges(object: &mut Object) {
     }
 }
 
-/// Nothing is scheduled on a new Node until a controller sees that it is ready.
+/// Taints a new Node as not ready, until a controller removes the taint.
 #[doc(alias = "TaintNodesByCondition")]
 fn taint(object: &mut Object) {
     let spec = object.entry("spec").or_insert_with(|| json!({}));
@@ -156,7 +156,7 @@ fn validate_taints(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Checks capacity, what can be allocated, and the ranges of the pods.
+/// Checks capacity, allocatable and the pod CIDRs.
 #[doc(alias = "ValidateNodeResources")]
 fn validate_resources(object: &Object, causes: &mut FieldErrors) {
     for member in ["capacity", "allocatable"] {
@@ -178,7 +178,7 @@ fn validate_resources(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Whether it is an address and a number of its bits.
+/// Whether the text is an address with a prefix length.
 fn is_range(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else { return false };
     let most = match address.parse() {

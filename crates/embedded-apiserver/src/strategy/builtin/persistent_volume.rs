@@ -19,7 +19,7 @@ use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Strategy, Write};
 
-/// Members of a volume's spec that are not its source.
+/// The members of a volume's spec that are not a source.
 const NOT_SOURCES: [&str; 9] = [
     "accessModes",
     "capacity",
@@ -109,7 +109,7 @@ impl Strategy for PersistentVolume {
     }
 }
 
-/// Keeps the time at which the phase changed.
+/// Sets the time of a phase change.
 fn note_transition(object: &mut Object, old: &Object, now: Timestamp) {
     let member =
         |object: &Object, name: &str| object.get("status").and_then(|s| s.get(name)).cloned();
@@ -174,7 +174,7 @@ fn validate_source(object: &Object, causes: &mut FieldErrors) {
         "Socket",
     ];
     let mut names: Vec<_> = sources(object).map(|(name, _)| name.as_str()).collect();
-    // The real server looks at hostPath before most others.
+    // Upstream checks hostPath before most others.
     names.sort_by_key(|name| *name != "hostPath");
     if names.is_empty() {
         causes.push(FieldError::required("spec", "must specify a volume type"));
@@ -204,7 +204,7 @@ fn validate_source(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Source and mode stay; the node affinity may be set once.
+/// Source and mode are immutable. The node affinity may be set once.
 #[doc(alias = "ValidatePersistentVolumeUpdate")]
 fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
     if !sources(object).eq(sources(old)) {

@@ -76,8 +76,7 @@ impl Strategy for PersistentVolumeClaim {
         true
     }
 
-    /// The first write of a claim changes it, whatever it says: the real server stores a new one
-    /// in another form.
+    /// The first write of a claim always changes it: upstream stores a new claim in another form.
     fn leaves_unsaid(&self, _object: &Object, old: Option<&Object>) -> bool {
         old.is_none()
     }
@@ -91,7 +90,7 @@ impl Strategy for PersistentVolumeClaim {
     }
 }
 
-/// Copies the source of the data from its old name to the new one, and back.
+/// Copies dataSource to dataSourceRef, and back.
 fn copy_source(claim: &mut Object) {
     let Some(Value::Object(spec)) = claim.get_mut("spec") else { return };
     let foreign = spec.get("dataSourceRef").is_some_and(|source| source.get("namespace").is_some());
@@ -102,7 +101,7 @@ fn copy_source(claim: &mut Object) {
     }
 }
 
-/// The volume may be set once, and what a bound claim asks for may change.
+/// The volume may be set once. The requests of a bound claim may change.
 #[doc(alias = "ValidatePersistentVolumeClaimUpdate")]
 fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let spec = |object: &Object| {
@@ -157,7 +156,7 @@ fn validate_capacity(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Whether a claim asks for more than it did.
+/// Whether a claim requests more storage than before.
 pub(crate) fn grows(old: &Object, new: &Object) -> bool {
     size(new) > size(old)
 }
@@ -168,6 +167,6 @@ fn size(claim: &Object) -> u128 {
 
 fn if_bound(claim: &Value, value: Value) -> Value {
     let bound = !text_at(claim, "/spec/volumeName").is_empty();
-    // An amount that is not there is zero.
+    // A missing quantity is zero.
     if bound { if value.is_null() { "0".into() } else { value } } else { "".into() }
 }

@@ -144,9 +144,9 @@ impl Strategy for Pod {
         true
     }
 
-    /// A kubelet gets time to stop a pod that was given to a node and has not ended.
+    /// A kubelet gets time to stop a scheduled pod that has not ended.
     fn grace_period(&self, old: &Object, asked: Option<i64>) -> i64 {
-        // A second delete can only shorten the time.
+        // A second delete can only shorten the period.
         if metadata::is_being_deleted(old) {
             let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64);
             let given = given.unwrap_or(0);
@@ -173,7 +173,7 @@ impl Strategy for Pod {
     }
 }
 
-/// Keeps one address and the list of all in step: the single one is authoritative.
+/// Synchronizes podIP and podIPs. podIP is authoritative.
 fn default_addresses(object: &mut Object) {
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
     let single =
@@ -212,7 +212,7 @@ fn quality(object: &Object) -> &'static str {
     }
 }
 
-/// Checks addresses, and what never changes.
+/// Checks addresses and immutable members.
 #[doc(alias = "ValidatePodStatusUpdate")]
 fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     immutable(at(object, "status.qosClass"), at(old, "status.qosClass"), "status.qosClass", causes);

@@ -1,4 +1,4 @@
-//! The spec of a Pod, which the templates of workloads have, too.
+//! The spec of Pods and of pod templates.
 
 mod container;
 mod defaults;

@@ -1,4 +1,4 @@
-//! Roles and ClusterRoles. Access decisions are not made here.
+//! Roles and ClusterRoles as objects.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
@@ -52,8 +52,7 @@ impl Strategy for Role {
     }
 }
 
-/// Says what is wrong with the beginning of a name that is a part of a path: it may not be dots,
-/// though more follows.
+/// Validates the generateName of a path segment. It may begin with dots: more text follows.
 pub(super) fn validate_prefix(prefix: &str) -> Vec<&'static str> {
     let dots = wrong_path_name(prefix).filter(|_| matches!(prefix, "." | ".."));
     dots.into_iter().chain(names::wrongs_of_path_prefix(prefix)).collect()

@@ -1,4 +1,4 @@
-//! RoleBindings and ClusterRoleBindings. Access decisions are not made here.
+//! RoleBindings and ClusterRoleBindings as objects.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
@@ -74,11 +74,11 @@ impl Strategy for RoleBinding {
         }
     }
 
-    /// A binding binds one role for ever.
+    /// The role of a binding is immutable.
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         if object.get("roleRef") != old.get("roleRef") {
             let role = at(object, "roleRef").cloned().unwrap_or_else(|| json!({}));
-            // In the order and the words of Go's own type.
+            // In the order and format of Go's type.
             let shown = format!(
                 "{{\"APIGroup\":{:?},\"Kind\":{:?},\"Name\":{:?}}}",
                 said(&role, "apiGroup"),

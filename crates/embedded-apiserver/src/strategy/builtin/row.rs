@@ -18,18 +18,18 @@ pub(crate) struct Row {
     /// Whether there is a scale subresource, with the paths that all workloads have.
     pub(crate) scale: bool,
     pub(crate) short_names: &'static [&'static str],
-    /// Groups of kinds, as in `kubectl get all`.
+    /// Categories, as in `kubectl get all`.
     pub(crate) categories: &'static [&'static str],
-    /// The fields that field selectors may name, beside the metadata.
+    /// The selectable fields outside of the metadata.
     pub(crate) selectable: &'static [&'static str],
-    /// The older group of the same kind: both have one table, and errors name the older one.
+    /// The older group of the same kind. Both share a table, and errors name the older one.
     pub(crate) older_group: Option<&'static str>,
-    /// How stored objects are shown, where that differs from what is stored.
+    /// The conversion from the stored form, if it differs.
     pub(crate) codec: Option<fn() -> Arc<dyn Codec>>,
     pub(crate) strategy: &'static dyn Strategy,
 }
 
-/// A kind of namespaced objects, in the core group, without a name.
+/// A namespaced kind of the core group, without a name.
 pub(super) const NAMESPACED: Row = Row {
     group: "",
     version: "v1",
@@ -46,11 +46,11 @@ pub(super) const NAMESPACED: Row = Row {
     strategy: &Generic::MOST,
 };
 
-/// The same of cluster scope.
+/// A cluster-scoped kind of the core group.
 pub(super) const CLUSTER: Row = Row { namespaced: false, ..NAMESPACED };
 
 impl Row {
-    /// The names of the kind, as discovery says them.
+    /// The names of the kind for discovery.
     pub(crate) fn to_kind(&self) -> Kind {
         let new = if self.namespaced { Kind::namespaced } else { Kind::cluster_scoped };
         let kind = new(self.group, self.version, self.kind, self.plural).status(self.status);

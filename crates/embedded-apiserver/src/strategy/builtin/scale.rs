@@ -1,11 +1,11 @@
-//! Scales: the view of a subresource. No Scale is stored.
+//! Scale, the object of a subresource. It is never stored.
 
 use crate::strategy::Strategy;
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::columns::Cell::Number;
 use crate::strategy::columns::{AGE, Column, NAME, column};
 
-/// Not in the table of kinds: the server serves no path for it.
+/// Not in the table of kinds: no path of its own.
 pub(crate) static SCALE: Row =
     Row { group: "autoscaling", kind: "Scale", plural: "scales", strategy: &Scale, ..NAMESPACED };
 

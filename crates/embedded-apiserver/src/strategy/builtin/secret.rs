@@ -60,7 +60,7 @@ impl Strategy for Secret {
     }
 }
 
-/// Checks that the keys are there which the type needs.
+/// Checks the keys that the type requires.
 #[doc(alias = "ValidateSecret")]
 fn validate_type(object: &Object, causes: &mut FieldErrors) {
     let data = object.get("data").and_then(Value::as_object);

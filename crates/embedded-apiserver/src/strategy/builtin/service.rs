@@ -111,7 +111,7 @@ impl Strategy for Service {
         true
     }
 
-    /// The real server does not forbid it (`StatusREST` of pkg/registry/core/service).
+    /// Upstream does not forbid it (`StatusREST` of pkg/registry/core/service).
     fn creates_on_status_update(&self) -> bool {
         true
     }

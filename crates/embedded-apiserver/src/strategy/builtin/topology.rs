@@ -1,4 +1,4 @@
-//! Node selectors of volumes, and topologies of classes.
+//! Node selectors of volumes, and topologies of StorageClasses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +73,7 @@ fn check_expression(rule: &Value, place: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// `ValidateNodeFieldSelectorRequirement`: the only field is the node's name.
+/// `ValidateNodeFieldSelectorRequirement`: only `metadata.name`.
 fn check_field(rule: &Value, place: &str, causes: &mut FieldErrors) {
     let values = format!("{place}.values");
     match text(rule, "operator") {
@@ -109,7 +109,7 @@ fn check_key(key: &str, place: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// A volume's node affinity as refusals show it: by the names that its members have in Go.
+/// The node affinity of a volume in an error, with Go's member names.
 pub(super) fn shown_affinity(affinity: &Value) -> Value {
     let rules = |term: &Value, member: &str| match list(term, member) {
         [] => Value::Null,
@@ -136,8 +136,7 @@ pub(super) fn shown_affinity(affinity: &Value) -> Value {
     }
 }
 
-/// `validateAllowedTopologies`. The real server compares each term with as many empty ones as there
-/// are terms, too.
+/// `validateAllowedTopologies`. Like upstream, it also compares each term with empty ones.
 pub(super) fn check_topologies(topologies: &[Value], causes: &mut FieldErrors) {
     type Term<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
     let mut seen: Vec<Term<'_>> = vec![Term::new(); topologies.len()];

@@ -1,5 +1,4 @@
-//! Checks of single values, in the words of the real server: numbers, ports, addresses, names,
-//! labels.
+//! Validation of single values, in upstream's words: numbers, ports, addresses, names, labels.
 
 use std::net::IpAddr;
 
@@ -11,7 +10,7 @@ use crate::strategy::builtin::members::at;
 
 pub(super) const IMMUTABLE: &str = "field is immutable";
 
-/// An integer that is there must not be negative (`ValidateNonnegativeField`).
+/// A negative integer is an error (`ValidateNonnegativeField`).
 pub(super) fn not_negative(value: &Value, path: &str, members: &[&str], causes: &mut FieldErrors) {
     for member in members {
         if let Some(number) =
@@ -86,7 +85,7 @@ pub(super) fn protocol(value: &Value, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// A DNS label, if it is said at all.
+/// A DNS label, if it is not empty.
 pub(super) fn label(value: &str, path: &str, causes: &mut FieldErrors) {
     if let Some(why) = names::wrong_label(value) {
         causes.push(FieldError::invalid(path, value, why));
@@ -100,7 +99,7 @@ pub(super) fn subdomain(value: &str, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// `IsValidIPForLegacyField`: Go forgives leading zeros there.
+/// `IsValidIPForLegacyField`: Go allows leading zeros.
 pub(super) fn address(text: &str, path: &str, causes: &mut FieldErrors) -> Option<IpAddr> {
     let parsed = text.parse().ok().or_else(|| without_zeros(text).parse().ok());
     if parsed.is_none() {
@@ -121,7 +120,7 @@ fn without_zeros(text: &str) -> String {
     text.split('.').map(part).collect::<Vec<_>>().join(".")
 }
 
-/// `ValidateEndpointIP`: addresses that no endpoint can have.
+/// `ValidateEndpointIP`: refuses addresses that no endpoint can have.
 pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut FieldErrors) {
     let wrong = match ip {
         _ if ip.is_unspecified() => format!("may not be unspecified ({ip})"),
@@ -145,7 +144,7 @@ pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut 
     causes.push(FieldError::invalid(path, text, &wrong));
 }
 
-/// `ValidateLabels` of a map that is not in the metadata.
+/// `ValidateLabels` of a map outside of the metadata.
 pub(super) fn labels(value: Option<&Value>, path: &str, causes: &mut FieldErrors) {
     for (key, value) in value.and_then(Value::as_object).into_iter().flatten() {
         for why in names::wrongs_of_qualified_name(key) {
@@ -196,7 +195,7 @@ pub(super) fn percent(text: &str) -> Option<i64> {
         .then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
-/// A text that is there must be one of these.
+/// Checks that a text, if present, is one of these.
 pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut FieldErrors) {
     if let Some(value) = at(object, path).and_then(Value::as_str)
         && !supported.contains(&value)

@@ -1,4 +1,4 @@
-//! What the specs of claims and volumes have in common.
+//! Rules that claims and volumes share.
 
 use k8s_value::{FieldError, FieldErrors, names, quantity};
 use serde_json::Value;

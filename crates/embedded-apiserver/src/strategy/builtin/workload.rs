@@ -1,4 +1,4 @@
-//! What Deployments, ReplicaSets and Jobs have in common: they have a template of pods.
+//! Rules that Deployments, ReplicaSets and Jobs share: they have a pod template.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) fn validate_selector(object: &Object, causes: &mut FieldErrors) {
     match at(object, "spec.selector") {
         None => {
             causes.push(FieldError::required("spec.selector", ""));
-            // No selector matches no template.
+            // A missing selector matches no template.
             validate_template(object, None, causes);
         }
         Some(selector) => {
@@ -45,7 +45,7 @@ fn validate_template(object: &Object, selector: Option<&Value>, causes: &mut Fie
     let path = "spec.template";
     let labels = at(object, "spec.template.metadata.labels");
     let matches = match selector {
-        // That an empty selector is wrong is said already.
+        // An empty selector is already an error.
         None => false,
         Some(selector) => {
             label_selector::is_empty(selector)
@@ -72,8 +72,7 @@ fn validate_template(object: &Object, selector: Option<&Value>, causes: &mut Fie
     }
 }
 
-/// Checks the counts of pods in a status: `counts` are not negative, `parts` are not more than
-/// `replicas`.
+/// Checks the counts of a status: `counts` are not negative, `parts` do not exceed `replicas`.
 pub(super) fn validate_counts(
     object: &Object,
     counts: &[&str],

@@ -1,5 +1,5 @@
-//! The rules of a CustomResourceDefinition object: its group and names, stored versions, approval,
-//! and what may not change (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
+//! Validation of a CustomResourceDefinition: group, names, stored versions, approval, immutable
+//! members (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use k8s_value::names;
 
 const APPROVED: &str = "api-approved.kubernetes.io";
 
-/// What is wrong with a definition.
+/// Validates a definition.
 pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErrors) {
     let none = Value::Null;
     let spec = object.get("spec").unwrap_or(&none);
@@ -24,7 +24,7 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErr
     let wanted = format!("{}.{}", text(names_of, "plural"), text(spec, "group"));
     for member in ["generateName", "name"] {
         let name = metadata::text(object, member);
-        // That a name is required is said elsewhere.
+        // The metadata reports a missing name.
         if old.is_none() && !name.is_empty() && name != wanted {
             let why = "must be spec.names.plural+\".\"+spec.group";
             causes.push(FieldError::invalid(format!("metadata.{member}"), name, why));
@@ -56,7 +56,7 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErr
     }
 }
 
-/// What is wrong with the status of a definition after a write to it alone.
+/// Validates the status of a definition, after a write to the status alone.
 pub(crate) fn check_status(object: &Object, causes: &mut FieldErrors) {
     let names = object.get("status").and_then(|status| status.get("acceptedNames"));
     let root = Path::Root;
@@ -195,7 +195,7 @@ fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut FieldError
                 causes.push(FieldError::forbidden(field("conversionReviewVersions"), why));
             }
         }
-        // Answered before the checks: not implemented.
+        // Reported before as not implemented.
         "Webhook" => {}
         other => {
             causes.push(FieldError::unsupported(field("strategy"), other, &["None", "Webhook"]))
@@ -203,7 +203,7 @@ fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut FieldError
     }
 }
 
-/// What of a definition may not change.
+/// Checks the immutable members of a definition.
 fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut FieldErrors) {
     let before = old.get("spec").cloned().unwrap_or_default();
     let mut same = |place: String, value: Option<&Value>, was: Option<&Value>| {
@@ -257,7 +257,8 @@ fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: 
     }
 }
 
-/// Groups that belong to Kubernetes want the approval of its API reviewers, as an annotation.
+/// Whether the group belongs to Kubernetes. Its definitions need an annotation with the API
+/// approval.
 pub(crate) fn is_protected(group: &str) -> bool {
     ["k8s.io", "kubernetes.io"]
         .iter()

@@ -1,5 +1,5 @@
-//! `x-kubernetes-embedded-resource`: objects inside of an object, whose apiVersion, kind and
-//! metadata are checked as those of any object (pkg/apiserver/schema/objectmeta of
+//! `x-kubernetes-embedded-resource`: objects in objects. Their apiVersion, kind and metadata are
+//! validated like those of any object (pkg/apiserver/schema/objectmeta of
 //! k8s.io/apiextensions-apiserver).
 
 use serde_json::{Map, Value};
@@ -10,12 +10,11 @@ use crate::strategy::shape::metadata as canonical_metadata;
 use k8s_schema::{Path, Schema};
 use k8s_value::names;
 
-/// Brings the metadata of embedded objects to its one form; names the members that it does not
-/// have.
+/// Brings the metadata of embedded objects to the canonical form. Returns unknown fields.
 ///
 /// # Errors
 ///
-/// Says what is wrong with the types of an embedded object's own members.
+/// A member of the metadata has the wrong type.
 pub(crate) fn coerce(
     members: &mut Map<String, Value>,
     schema: &Schema,
@@ -80,7 +79,7 @@ fn coerce_value(
     }
 }
 
-/// What is wrong with embedded objects.
+/// Validates embedded objects.
 pub(crate) fn check_embedded(
     schema: &Schema,
     object: &Map<String, Value>,
@@ -155,7 +154,7 @@ fn check_object(object: &Map<String, Value>, path: &Path<'_>, causes: &mut Field
     {
         causes.push(FieldError::invalid(place.field("name").to_string(), name, why));
     }
-    // The rules of labels, annotations and owners are those of any object, at another place.
+    // The rules for labels, annotations and owners are those of any object, at another path.
     let mut found = FieldErrors::default();
     let alone: Map<String, Value> =
         std::iter::once(("metadata".to_owned(), Value::Object(embedded.clone()))).collect();

@@ -1,4 +1,4 @@
-//! Members of a definition, as Go reads them: a missing one is empty.
+//! Members of a definition. As in Go, a missing one is empty.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What is remembered of a definition whose kinds are served.
+//! The registration of a definition whose kinds are served.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::strategy::crd::members::{flag, list, schema_of, text};
 use crate::strategy::crd::versions::{Around, kinds};
 use crate::strategy::resource::ServedResource;
 
-/// The end of a way of serving a kind. Dropped, it ends the watches of it: never under a lock.
+/// Ends the watches of a registration when it is dropped. Never drop it under a lock.
 #[derive(Debug)]
 #[must_use = "drop it when no lock is held"]
 pub(crate) struct Ended(#[expect(dead_code, reason = "its end is its use")] Signal<()>);
 
-/// A definition in force.
+/// A registered definition.
 #[derive(Debug)]
 pub(crate) struct Registered {
     spec: Value,
@@ -29,7 +29,7 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    /// Whether a definition says what is in force.
+    /// Whether a definition equals the registered one.
     pub(crate) fn is(&self, object: &Object) -> bool {
         let (spec, accepted) = parts(object);
         self.spec == *spec
@@ -37,11 +37,11 @@ impl Registered {
             && self.terminating == is_true(object, "Terminating")
     }
 
-    /// A definition as it is now, after what it was before, and what that ends.
+    /// Registers a new version of a definition. Returns the end of the registration before.
     ///
     /// # Errors
     ///
-    /// Says which schema cannot be read; what was before is as it was.
+    /// Names the schema that cannot be read. The registration before stays.
     pub(crate) fn next(
         before: &mut Option<Self>,
         object: &Object,
@@ -57,7 +57,7 @@ impl Registered {
             Some(before) if storage(&before.spec) == storage(spec) => before.converts_upto,
             _ => revision,
         };
-        // If only the status changed, whoever watches goes on.
+        // If only the status changed, watches continue.
         let same =
             before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
         let fresh = Signal::new(());
@@ -86,7 +86,7 @@ impl Registered {
     }
 }
 
-/// What a definition asks for, and which names it got.
+/// The spec and the accepted names.
 fn parts(object: &Object) -> (&Value, &Value) {
     const NONE: &Value = &Value::Null;
     let spec = object.get("spec").unwrap_or(NONE);

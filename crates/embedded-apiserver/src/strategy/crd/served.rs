@@ -1,4 +1,4 @@
-//! A version of a custom kind as requests need it: what its definition says, read once.
+//! A version of a custom kind: its schema and rules, parsed once.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use k8s_schema::{
     Old, Validator, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
 };
 
-/// What a definition says of one of its versions.
+/// The schema and the rules of a version.
 #[derive(Debug)]
 pub(crate) struct Served {
     pub(super) validator: Arc<Validator>,
-    /// Of the version that objects are stored in.
+    /// The schema of the storage version.
     pub(super) stored: Arc<Validator>,
-    /// Whether that is this version.
+    /// Whether this is the storage version.
     pub(crate) is_stored: bool,
-    /// Objects written up to this revision may not be as the schemas say now.
+    /// Objects that were written up to this revision may not fit the schema.
     pub(super) converts_upto: u64,
     pub(crate) columns: Vec<Column>,
-    /// What clients of a deprecated version are told.
+    /// The deprecation warning.
     pub(crate) deprecation: Option<String>,
-    /// The definition is being deleted: nothing new may be created.
+    /// The definition is being deleted: creates fail.
     pub(crate) terminating: bool,
-    /// Its signal is dropped when the kind is no longer served as it is here.
+    /// Ends when the registration is replaced or withdrawn.
     pub(super) ended: Follower<()>,
 }
 
-/// A column of tables.
+/// An additional printer column.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -65,23 +65,22 @@ impl Column {
     }
 }
 
-/// As many unknown members are told of as an answer has warnings.
+/// The most warnings about unknown fields.
 const MOST_UNKNOWN: usize = 64;
 
 impl Served {
-    /// Resolves when the kind is no longer served as it is here.
+    /// Resolves when the registration is replaced or withdrawn.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
-        // Nothing is ever sent: it changes by its end.
+        // No value is ever sent: the signal only ends.
         async move { while ended.changed().await.is_ok() {} }
     }
 
-    /// Brings an object from outside to its one form: without what the schema does not know, with
-    /// its defaults. Returns what was dropped.
+    /// Decodes an object: prunes unknown fields and sets defaults. Returns the pruned fields.
     ///
     /// # Errors
     ///
-    /// Says what is wrong with the metadata of an embedded object.
+    /// The metadata of an embedded object have a wrong type.
     pub(crate) fn decode(&self, object: &mut Object) -> Result<Vec<String>, String> {
         let schema = self.validator.schema();
         without_metadata(object, |object| {
@@ -97,8 +96,8 @@ impl Served {
         })
     }
 
-    /// The one form of what an apply has made: it has been held to the schema already, and its
-    /// nulls stay. Says whether something was left out.
+    /// Decodes the result of an apply. The schema has been applied already, and nulls stay. Returns
+    /// whether a field was pruned.
     pub(crate) fn applied(&self, object: &mut Object) -> bool {
         let schema = self.validator.schema();
         without_metadata(object, |object| {
@@ -108,9 +107,8 @@ impl Served {
         })
     }
 
-    /// What is wrong with an object, after its metadata was looked at
-    /// (registry/customresource/strategy.go and status_strategy.go of
-    /// k8s.io/apiextensions-apiserver).
+    /// Validates an object, after its metadata (registry/customresource/strategy.go and
+    /// status_strategy.go of k8s.io/apiextensions-apiserver).
     pub(crate) fn check(
         &self,
         kind: &Kind,
@@ -138,8 +136,7 @@ impl Served {
         self.check_beside_schema(kind, object, old, subresource, causes);
     }
 
-    /// What is wrong with an object that its schema says nothing of, be it of this kind or of
-    /// another.
+    /// Validates an object without its schema. Also for an object that declares another kind.
     pub(crate) fn check_beside_schema(
         &self,
         kind: &Kind,
@@ -158,7 +155,7 @@ impl Served {
         }
     }
 
-    /// Rules in CEL that an object breaks and broke before, where nothing has changed since.
+    /// Warnings of CEL rules that an unchanged part of the object still breaks (ratcheting).
     pub(crate) fn warnings(
         &self,
         kind: &Kind,
@@ -203,7 +200,7 @@ impl Codec for Served {
     }
 }
 
-/// The schema does not say what metadata is: they are kept out of its way.
+/// Takes the metadata out, which the schema does not describe.
 fn without_metadata<T>(object: &mut Object, work: impl FnOnce(&mut Object) -> T) -> T {
     let metadata = object.remove("metadata");
     let outcome = work(object);

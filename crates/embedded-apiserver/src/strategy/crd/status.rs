@@ -1,4 +1,4 @@
-//! What Kubernetes' controllers write into the status of a definition: names, conditions
+//! The status that Kubernetes' controllers write for a definition: names and conditions
 //! (pkg/controller/status, establish, finalizer of k8s.io/apiextensions-apiserver). Pure.
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::strategy::crd::members::is_true;
 use crate::strategy::crd::members::{list, text};
 use crate::strategy::crd::{CLEANUP, check};
 
-/// A condition as it should be.
+/// The wanted condition.
 #[derive(Debug, Clone, Copy)]
 struct Condition<'a> {
     name: &'a str,
@@ -44,9 +44,9 @@ fn set(object: &mut Object, condition: Condition<'_>, now: &str) {
     status["conditions"] = conditions.into();
 }
 
-/// The next thing that a controller would write; nothing: it is as it should be.
+/// The next write of a controller. `None` when the status is complete.
 ///
-/// `all`: every definition of the group, this one included, whose accepted names are taken.
+/// `all`: all definitions of the group, with this one. Their accepted names are taken.
 pub(crate) fn next(object: &Object, all: &[Object], now: &str) -> Option<Object> {
     let mut new = object.clone();
     accept_names(&mut new, all, now);
@@ -179,7 +179,7 @@ fn accept_names(object: &mut Object, all: &[Object], now: &str) {
 
 const NAMES: [&str; 6] = ["plural", "singular", "shortNames", "kind", "listKind", "categories"];
 
-/// Whether a name, or a list of names, is the same; an empty list is none.
+/// Whether a name, or a list of names, is the same. An empty list equals an absent one.
 fn same_name(a: &Value, b: &Value, name: &str) -> bool {
     list(a, name) == list(b, name) && text(a, name) == text(b, name)
 }
@@ -197,7 +197,7 @@ fn put(into: &mut Value, from: &Value, name: &str) {
     }
 }
 
-/// A first DELETE: the definition stays until its objects are gone.
+/// The first DELETE: the definition stays until its objects are deleted.
 pub(crate) fn mark_deleted(object: &mut Object, now: &str) {
     metadata::set(object, "deletionTimestamp", now);
     let mut finalizers: Vec<String> =
@@ -213,12 +213,12 @@ pub(crate) fn mark_deleted(object: &mut Object, now: &str) {
     set(object, condition, now);
 }
 
-/// Whether this server still has to delete the objects of a definition.
+/// Whether this server must still delete the objects of a definition.
 pub(crate) fn is_cleaning_up(object: &Object) -> bool {
     metadata::is_being_deleted(object) && metadata::finalizers(object).contains(&CLEANUP)
 }
 
-/// The deletion of its objects has begun.
+/// Begins the deletion of the objects.
 pub(crate) fn begin_clean_up(object: &mut Object, now: &str) {
     let message = "CustomResource deletion is in progress";
     let condition = Condition {
@@ -230,7 +230,7 @@ pub(crate) fn begin_clean_up(object: &mut Object, now: &str) {
     set(object, condition, now);
 }
 
-/// Its objects are gone, or it never had any.
+/// Ends the deletion of the objects, or reports that there were none.
 pub(crate) fn end_clean_up(object: &mut Object, now: &str) {
     let (reason, message) = if is_true(object, "Established") {
         ("InstanceDeletionCompleted", "removed all instances")

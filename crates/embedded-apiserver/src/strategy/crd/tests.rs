@@ -1,4 +1,4 @@
-//! Definitions on their own.
+//! Definitions without a server.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn names_and_conversion_are_filled_in_unless_they_are_said() {
         (&said["spec"]["names"]["singular"], &said["spec"]["names"]["listKind"]),
         (&json!("thing"), &json!("Things"))
     );
-    // What is no definition at all stays as it is.
+    // Keeps a malformed definition.
     let mut odd = object(json!({ "spec": 1 }));
     default(&mut odd);
     assert_eq!(odd, object(json!({ "spec": 1 })));
@@ -80,7 +80,7 @@ fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
         let message = message.expect("it was recorded");
         canonical(message, object, Source::Json, &mut unknown).map(|object| (object, unknown))
     };
-    // What is unknown below `items` goes without a word: its type reads itself.
+    // The type of `items` has its own decoder, which reports no unknown fields.
     let (once, unknown) = read(within(
         json!({ "nope": {}, "minimum": 1.0, "items": { "nope": {} }, "default": [2.0, null] }),
     ))

@@ -1,4 +1,4 @@
-//! The rules of a definition's versions: their schemas, subresources, columns and selectable fields
+//! Validation of the versions of a definition: schemas, subresources, columns, selectable fields
 //! (pkg/apis/apiextensions/validation of k8s.io/apiextensions-apiserver).
 
 use serde_json::Value;
@@ -15,8 +15,7 @@ pub(super) fn has_default(schema: &Value) -> bool {
         || subschemas(schema).any(has_default)
 }
 
-/// What all versions say alike: the real server holds that once for all of them, and names it so in
-/// its causes
+/// A member that all versions share. Upstream stores it once, and its errors name that place
 /// (`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`).
 fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
     let versions = list(spec, "versions");
@@ -24,7 +23,7 @@ fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
     versions.iter().all(|version| version.get(member) == Some(first)).then_some(first)
 }
 
-/// Checks what all versions say alike.
+/// Validates the members that all versions share.
 pub(super) fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     let first = text(list(spec, "versions").first().unwrap_or(&Value::Null), "name");
     if let Some(why) = names::wrong_dns_1035_label(first).filter(|_| !first.is_empty()) {
@@ -113,7 +112,7 @@ fn wrong_warning(deprecated: bool, warning: &str) -> Vec<String> {
     if warning.is_empty() {
         wrong.push("must not be an empty string".to_owned());
     }
-    // Of all white space only the plain one can be printed.
+    // The only printable white space is the space.
     let unprintable = |c: char| c.is_control() || (c.is_whitespace() && c != ' ');
     if let Some((at, _)) = warning.char_indices().find(|(_, c)| unprintable(*c)) {
         wrong.push(format!(

@@ -1,4 +1,4 @@
-//! Rules of a version's parts that read values by a path: scale, columns and selectable fields.
+//! Validation of the paths of scale, columns and selectable fields.
 
 use serde_json::Value;
 

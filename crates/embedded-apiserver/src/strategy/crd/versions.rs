@@ -1,4 +1,4 @@
-//! The versions of a definition as kinds that can be served.
+//! The versions of a definition as kinds.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::strategy::resource::ServedResource;
 use api_front::Follower;
 use k8s_schema::Validator;
 
-/// What changes of a definition keep of the one before.
+/// The parts of a registration that its successor keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct Around {
     pub(crate) converts_upto: u64,
     pub(crate) ended: Follower<()>,
 }
 
-/// The kinds that a definition serves, and the one that its objects are stored as, served or not.
+/// The served kinds of a definition, and its storage version, served or not.
 ///
 /// # Errors
 ///
-/// Says which schema cannot be read: only of a definition that was never checked.
+/// Names the schema that cannot be read. A validated definition has none.
 pub(crate) fn kinds(
     object: &Object,
     around: &Around,
@@ -87,7 +87,7 @@ fn resource(spec: &Value, accepted: &Value, version: &Value, served: Served) -> 
     ServedResource::defined(kind_of(spec, accepted, version), served, schema.cloned())
 }
 
-/// The kind of a version: `spec` of the definition, the names that it got, and the version.
+/// The kind of a version. `accepted`: the names from the status.
 fn kind_of(spec: &Value, accepted: &Value, version: &Value) -> Kind {
     let names = spec.get("names").unwrap_or(&Value::Null);
     let texts = |of: &Value, name: &str| -> Vec<String> {

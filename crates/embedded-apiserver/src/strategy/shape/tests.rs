@@ -1,4 +1,4 @@
-//! Objects in and out: what falls out, what is filled in, what is refused.
+//! Canonical forms: dropped members, defaults, errors.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! The order of clauses, and what is none.
+//! The order of clauses, and malformed clauses.
 
 use super::clauses;
 

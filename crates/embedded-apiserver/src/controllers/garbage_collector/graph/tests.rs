@@ -1,4 +1,4 @@
-//! What waits for a kind that is not served.
+//! Objects that wait for a kind to be served.
 
 use std::sync::Arc;
 

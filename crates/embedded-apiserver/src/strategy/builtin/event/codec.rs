@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::api::kind::{Codec, field_text};
 use crate::api::metadata::Object;
 
-/// Members by their name in core/v1 and in events.k8s.io/v1; the others have one name.
+/// The members with different names in core/v1 and events.k8s.io/v1.
 pub(super) const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -18,7 +18,7 @@ pub(super) const NAMES: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-/// Events of core/v1: they are shown as they are stored.
+/// Events of core/v1: shown as stored.
 #[derive(Debug)]
 pub(super) struct CoreEvent;
 
@@ -43,7 +43,7 @@ impl Codec for Event {
                 object.insert(v1.to_owned(), value);
             }
         }
-        // Left out there when they are empty.
+        // events.k8s.io omits them when they are empty.
         for member in ["reportingController", "reportingInstance"] {
             if object.get(member).is_some_and(|value| *value == "") {
                 object.remove(member);
@@ -58,7 +58,7 @@ impl Codec for Event {
                 object.insert(core.to_owned(), value);
             }
         }
-        // Not optional in core/v1.
+        // Required in core/v1.
         object.entry("involvedObject").or_insert_with(|| Object::new().into());
         for member in ["reportingComponent", "reportingInstance"] {
             object.entry(member).or_insert_with(|| "".into());

@@ -10,7 +10,7 @@ use crate::strategy::builtin::members::{at, members};
 const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
 const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 
-/// A Job without labels gets its template's.
+/// Sets the labels of a Job without labels to those of its template.
 pub(super) fn default_labels(object: &mut Object) {
     let labels = members(at(object, "spec.template.metadata.labels"));
     if !labels.is_empty() && members(metadata::get(object, "labels")).is_empty() {
@@ -18,8 +18,7 @@ pub(super) fn default_labels(object: &mut Object) {
     }
 }
 
-/// Whether a Job has no labels: it gets its template's whenever it is read. The next write stores
-/// them, even if it changes nothing.
+/// Whether a Job has no labels. Each read sets its template's, and the next write stores them.
 pub(super) fn has_no_labels(object: &Object) -> bool {
     metadata::get(object, "labels").and_then(Value::as_object).is_none_or(Map::is_empty)
 }

@@ -1,4 +1,4 @@
-//! What the admission plugins add to Pods: Priority and DefaultTolerationSeconds.
+//! The admission plugins of Pods: Priority and DefaultTolerationSeconds.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub(super) fn admit(object: &mut Object) -> Result<(), String> {
     Ok(())
 }
 
-/// Keeps at an update what the plugins added to the Pod.
+/// Keeps the plugins' members on an update.
 pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     for member in ["priority", "preemptionPolicy"] {
@@ -53,7 +53,7 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     add_tolerations(spec);
 }
 
-/// A Pod that does not tolerate nodes which are gone stays on them for five minutes.
+/// Tolerates a lost node for five minutes, unless the Pod has its own tolerations.
 fn add_tolerations(spec: &mut Map<String, Value>) {
     let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
     let Value::Array(tolerations) = tolerations else { return };

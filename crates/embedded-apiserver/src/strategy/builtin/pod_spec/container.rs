@@ -1,4 +1,4 @@
-//! What the containers of a Pod are refused for.
+//! Validation of containers.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the spec of a Pod, or of a template, leaves out.
+//! Defaults of the spec of Pods and pod templates.
 
 use serde_json::{Map, Value, json};
 
@@ -6,21 +6,21 @@ use crate::api::metadata::Object;
 
 type Members = Map<String, Value>;
 
-/// Sets what the spec of a Pod leaves out.
+/// Sets the defaults of a pod spec.
 #[doc(alias = "SetDefaults_Pod")]
 pub(in crate::strategy::builtin) fn default_pod_spec(spec: &mut Members) {
     for container in containers(spec) {
         default_requests(container);
     }
     default_spec(spec);
-    // Of a template it stays as it is.
+    // A template keeps its value.
     let grace = spec.get_mut("terminationGracePeriodSeconds");
     if let Some(grace) = grace.filter(|grace| grace.as_i64().is_some_and(|seconds| seconds < 0)) {
         *grace = json!(1);
     }
 }
 
-/// Sets what the template of a workload leaves out.
+/// Sets the defaults of a pod template.
 pub(in crate::strategy::builtin) fn default_template(object: &mut Object) {
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     let template = spec.entry("template").or_insert_with(|| json!({ "metadata": {}, "spec": {} }));
@@ -40,7 +40,7 @@ fn default_spec(spec: &mut Members) {
     ] {
         spec.entry(member).or_insert(value);
     }
-    // Two names of one member: the old one is kept in step.
+    // Synchronizes the deprecated name of the member.
     let account = ["serviceAccountName", "serviceAccount"]
         .iter()
         .find_map(|name| {
@@ -62,7 +62,7 @@ fn default_spec(spec: &mut Members) {
     }
 }
 
-/// The containers of all sorts.
+/// All kinds of containers.
 fn containers(spec: &mut Members) -> Vec<&mut Members> {
     let lists = spec.iter_mut().filter(|(name, _)| {
         matches!(name.as_str(), "containers" | "initContainers" | "ephemeralContainers")
@@ -74,7 +74,7 @@ fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Members> {
     list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Requests are as the limits, by default.
+/// Requests default to the limits.
 fn default_requests(container: &mut Members) {
     let Some(Value::Object(resources)) = container.get_mut("resources") else { return };
     let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
@@ -88,7 +88,7 @@ fn default_requests(container: &mut Members) {
 
 fn default_container(container: &mut Members, host_network: bool) {
     let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    // A tag follows the last colon, unless that is the port of a registry; a digest is no tag.
+    // A tag follows the last colon, unless a slash follows it. A digest is not a tag.
     let tag = image.rsplit_once(':').map(|(_, tag)| tag).filter(|tag| !tag.contains('/'));
     let latest = !image.contains('@') && tag.is_none_or(|tag| tag == "latest");
     let pull = if latest { "Always" } else { "IfNotPresent" };
@@ -144,7 +144,7 @@ fn default_field_reference(from: Option<&mut Members>) {
     }
 }
 
-/// Read and write for the owner, read for the others.
+/// Read and write for the owner, read for others.
 const MODE: i64 = 0o644;
 
 fn default_volume(volume: &mut Members) {

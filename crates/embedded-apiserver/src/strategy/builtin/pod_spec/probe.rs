@@ -1,4 +1,4 @@
-//! What the probes and hooks of a container are refused for.
+//! Validation of the probes and hooks of a container.
 
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the requests and limits of a container are refused for.
+//! Validation of the requests and limits of a container.
 
 use k8s_value::quantity::Quantity;
 use k8s_value::{FieldError, FieldErrors, names};
@@ -52,7 +52,7 @@ pub(super) fn validate_resources(resources: Option<&Value>, path: &str, causes: 
     }
 }
 
-/// Whether it is a resource of another domain: its amounts are whole numbers.
+/// Whether it is an extended resource. Its quantities are whole numbers.
 fn is_extended(name: &str) -> bool {
     name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
 }

@@ -1,4 +1,4 @@
-//! What the spec of a Pod, or of a template, is refused for.
+//! Validation of the spec of Pods and pod templates.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::strategy::builtin::pod_spec::probe::validate_probes;
 use crate::strategy::builtin::pod_spec::volume::validate_volumes;
 use crate::strategy::builtin::values::{label, labels, subdomain};
 
-/// Says what is wrong with the template of a workload.
+/// Validates the template of a workload.
 #[doc(alias = "ValidatePodTemplateSpec")]
 pub(in crate::strategy::builtin) fn validate_template(
     template: Option<&Value>,
@@ -32,7 +32,7 @@ pub(in crate::strategy::builtin) fn validate_template(
     }
 }
 
-/// Says what is wrong with the spec of a pod, as far as the mistakes are frequent ones.
+/// Validates a pod spec. Covers only the frequent mistakes.
 #[doc(alias = "ValidatePodSpec")]
 pub(in crate::strategy::builtin) fn validate_spec(
     spec: &Value,
@@ -97,7 +97,7 @@ pub(in crate::strategy::builtin) fn validate_spec(
     }
 }
 
-/// Two containers cannot listen on one port of a node.
+/// Two containers must not use one host port.
 fn validate_host_ports(spec: &Value, path: &str, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (path, container) in items(spec.get("containers"), path) {

@@ -1,4 +1,4 @@
-//! What the volumes of a Pod are refused for.
+//! Validation of the volumes of a Pod.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::strategy::builtin::members::{items, said};
 use crate::strategy::builtin::values::label;
 
-/// Says what is wrong with the volumes, and returns the valid ones by name.
+/// Validates the volumes, and returns the valid ones by name.
 pub(super) fn validate_volumes<'a>(
     spec: &'a Value,
     path: &str,
@@ -37,7 +37,7 @@ pub(super) fn validate_volumes<'a>(
     known
 }
 
-/// A volume has one source, with the members that this source needs.
+/// A volume has one source, with its required members.
 #[doc(alias = "validateVolumeSource")]
 fn validate_source(volume: &Value, path: &str, causes: &mut FieldErrors) {
     const NEEDED: [(&str, &str); 8] = [
@@ -98,7 +98,7 @@ fn validate_source(volume: &Value, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-/// A token of a ServiceAccount needs the account, which no admission plugin sets here.
+/// A projected token needs a ServiceAccount. No admission plugin sets one here.
 pub(in crate::strategy::builtin) fn validate_tokens(spec: &Value, causes: &mut FieldErrors) {
     if !said(spec, "serviceAccountName").is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What in a Pod or a template is likely not meant.
+//! Warnings about Pods and pod templates.
 
 use k8s_value::quantity::Quantity;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Addresses and node ports of Services: each gets the next one that no Service has. The stored
-//! Services say which are taken, so nothing is given back. Pure.
+//! Cluster IPs and node ports of Services: each gets the next free one. Stored Services are the
+//! record, so nothing is released. Pure.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -13,18 +13,18 @@ use crate::strategy::AllocationCounts;
 use crate::strategy::builtin::members::{at, said, text};
 use crate::strategy::builtin::service::exposure::{is_headless, needs_cluster_ip, needs_node_port};
 
-/// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default
-/// is a 256th of it.
+/// The range of cluster IPs (`--service-cluster-ip-range`), 256 times as large as kube-apiserver's
+/// default.
 const RANGE: (Ipv4Addr, u32) = (Ipv4Addr::new(10, 0, 0, 0), 16);
-/// The first address that is handed out, counted from the network's own: those before it are for
-/// clients that say which they want (KEP-3070).
+/// The first allocated address, relative to the network's. Lower ones are for explicit requests
+/// (KEP-3070).
 const FIRST_ADDRESS: u32 = 257;
-/// `--service-node-port-range` by its default.
+/// The default of `--service-node-port-range`.
 const PORTS: std::ops::RangeInclusive<u32> = 30000..=32767;
-/// As `FIRST_ADDRESS`, of ports (KEP-3668).
+/// As `FIRST_ADDRESS`, for ports (KEP-3668).
 const FIRST_PORT: u32 = 30_086;
 
-/// What of a Service others may not have.
+/// The allocated addresses and ports.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     addresses: HashSet<Ipv4Addr>,
@@ -32,7 +32,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// Adds what a Service that is there has.
+    /// Adds those of a stored Service.
     pub(crate) fn add(&mut self, service: &Object) {
         self.addresses.extend(address_of(service));
         self.ports.extend(ports_of(service).map(|(_, port)| port));
@@ -43,7 +43,7 @@ fn address_of(service: &Object) -> Option<Ipv4Addr> {
     text(service, "spec.clusterIP").parse().ok()
 }
 
-/// Its ports on the nodes, each with its place in the list.
+/// Its node ports, each with its index in the list.
 fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
     let ports = at(service, "spec.ports").and_then(Value::as_array).into_iter().flatten();
     ports.enumerate().filter_map(|(at, port)| {
@@ -52,24 +52,24 @@ fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Whether a Service needs an address or a port, or asks for one. To look at the others costs time.
+/// Whether a Service needs or requests an address or a port. Reading the others is slow.
 pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     let same = |path: &str| old.is_some_and(|old| at(service, path) == at(old, path));
     let addressed = !text(service, "spec.clusterIP").is_empty()
         && same("spec.clusterIP")
         && same("spec.clusterIPs");
     let ports = !needs_node_port(service) || same("spec.ports");
-    // Which families a headless Service may be of depends on whether it selects anything.
+    // The possible families of a headless Service depend on its selector.
     let families = !is_headless(service) || same("spec.selector");
     needs_cluster_ip(service) && !(addressed && ports && families && same("spec.type"))
 }
 
-/// Gives a Service an address and ports on the nodes, where it needs them and has none. A dry run
-/// answers with values that are never given, as the real server does.
+/// Allocates the missing cluster IPs and node ports of a Service. As upstream, a dry run returns
+/// values that it does not allocate.
 ///
 /// # Errors
 ///
-/// Names the fields whose value is taken or out of range.
+/// Names the fields whose value is allocated or out of range.
 pub(crate) fn allocate(
     service: &mut Object,
     old: Option<&Object>,
@@ -85,14 +85,13 @@ pub(crate) fn allocate(
     if !causes.is_empty() {
         return Err(causes);
     }
-    // A Service that a write to its status has created has no address, and only a change of the
-    // type gives it one.
+    // A Service created by a status write has no address. Only a change of its type allocates one.
     let goes_without =
         old.is_some_and(|old| needs_cluster_ip(old) && text(old, "spec.clusterIP").is_empty());
     let had = old.map(|old| text(old, "spec.clusterIP").to_owned()).unwrap_or_default();
     let asked = text(service, "spec.clusterIP").to_owned();
     let listed = at(service, "spec.clusterIPs").cloned();
-    // The real server makes an object of each address that it gives, which names whose it is.
+    // Upstream creates an IPAddress object that names the Service.
     let nameless = old.is_none() && !dry_run && metadata::text(service, "name").is_empty();
     let ownerless = |address: Ipv4Addr| {
         format!(
@@ -136,7 +135,7 @@ pub(crate) fn allocate(
         }
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
     } else {
-        // No address at all: said by the checks that follow.
+        // Validation reports a missing address.
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
     }
     if needs_node_port(service) {
@@ -145,7 +144,7 @@ pub(crate) fn allocate(
     if causes.is_empty() { Ok(()) } else { Err(causes) }
 }
 
-/// The family of addresses: there is one.
+/// Sets the families: there is one, IPv4.
 fn set_families(service: &mut Object, any: bool, causes: &mut FieldErrors) {
     let Some(Value::Object(spec)) = service.get_mut("spec") else { return };
     if spec.get("ipFamilyPolicy").is_some_and(|policy| policy == "RequireDualStack") && !any {
@@ -163,7 +162,7 @@ fn set_families(service: &mut Object, any: bool, causes: &mut FieldErrors) {
             ));
         }
     }
-    // A headless Service that selects nothing may have endpoints of any family.
+    // A headless Service without selector may have endpoints of any family.
     let (families, policy) = if any {
         (json!(["IPv4", "IPv6"]), "RequireDualStack")
     } else {
@@ -187,11 +186,11 @@ fn is_in_range(address: Ipv4Addr) -> bool {
 fn next_address(taken: &Taken, counts: &mut AllocationCounts) -> Option<Ipv4Addr> {
     let nth = |offset| Ipv4Addr::from_bits(RANGE.0.to_bits() + offset);
     let is_free = |offset| !taken.addresses.contains(&nth(offset));
-    // Not the broadcast.
+    // Excludes the broadcast address.
     next(&mut counts.addresses, FIRST_ADDRESS..hosts() - 1, is_free).map(nth)
 }
 
-/// The next number of a range that is free, round and round.
+/// The next free number of a range. Wraps around.
 fn next(count: &mut u32, range: Range<u32>, is_free: impl Fn(u32) -> bool) -> Option<u32> {
     let length = range.end - range.start;
     (0..length).find_map(|_| {
@@ -219,7 +218,7 @@ fn allocate_ports(
     else {
         return;
     };
-    // TCP and UDP of one number may share the port.
+    // TCP and UDP may share a port number.
     let mut by_number: Vec<(u64, String, u32)> = Vec::new();
     for (at, port) in ports.iter_mut().enumerate() {
         let number = port.get("nodePort").and_then(Value::as_u64).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a Service leaves out, and what an update of it keeps.
+//! Defaults of a Service, and the members that an update keeps.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(super) fn default(object: &mut Object) {
     }
 }
 
-/// An old client says its address, and knows of no list.
+/// An old client sets clusterIP and not clusterIPs.
 pub(super) fn prepare_create(object: &mut Object) {
     let address = text(object, "spec.clusterIP").to_owned();
     if let Some(Value::Object(spec)) = object.get_mut("spec")
@@ -57,8 +57,7 @@ pub(super) fn prepare_create(object: &mut Object) {
     }
 }
 
-/// Keeps allocated values that the update leaves out, and drops values that the new type does not
-/// use.
+/// Keeps allocated values that the update omits, unless the new type does not use them.
 #[doc(alias("patchAllocatedValues", "normalizeClusterIPs", "dropTypeDependentFields"))]
 pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     let same = |object: &Object, path: &str| at(object, path) == at(old, path);
@@ -83,7 +82,7 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     if was && is {
         if !says(spec, "clusterIP") {
             if says(spec, "clusterIPs") && !same_addresses {
-                // Said in part: refused later on.
+                // A partial value is refused later.
             } else {
                 keep(spec, "clusterIP");
             }
@@ -94,7 +93,8 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
         if !says(spec, "clusterIPs") && spec.get("clusterIP") == before.get("clusterIP") {
             keep(spec, "clusterIPs");
         }
-        // Both families are what selects nothing may have: what selects something begins anew.
+        // A headless Service without selector may have both families. With a selector it starts
+        // again.
         let selects =
             spec.get("selector").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
         let both =
@@ -141,7 +141,7 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
     }
 }
 
-/// A port of the same name keeps its port on the nodes.
+/// Keeps the node port of a port with the same name.
 fn keep_node_ports(spec: &mut Object, before: &Object) {
     let had: Vec<Value> =
         before.get("ports").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where a Service can be reached from, by its type.
+//! Which addresses and ports a Service has, by its type.
 
 use serde_json::Value;
 

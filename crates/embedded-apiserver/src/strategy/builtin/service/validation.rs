@@ -1,4 +1,4 @@
-//! What a Service is refused for, and what of it may change.
+//! Validation of Services and their updates.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ fn validate_duplicate_ports(spec: &Value, causes: &mut FieldErrors) {
                 causes.push(if member == "nodePort" {
                     FieldError::duplicate(format!("{path}.nodePort"), &number.into())
                 } else {
-                    // As Go writes its own type.
+                    // In the format of Go's type.
                     let shown = format!(
                         "{{\"Name\":\"\",\"Protocol\":{:?},\"AppProtocol\":null,\
                          \"Port\":{number},\"TargetPort\":0,\
@@ -155,7 +155,7 @@ fn validate_affinity(spec: &Value, causes: &mut FieldErrors) {
     }
 }
 
-/// Checks the addresses, of one family.
+/// Checks the addresses, all of one family.
 #[doc(alias = "ValidateServiceClusterIPsRelatedFields")]
 fn validate_addresses(spec: &Value, causes: &mut FieldErrors) {
     let field = "spec.clusterIPs";
@@ -250,10 +250,10 @@ fn validate_policies(object: &Object, spec: &Value, causes: &mut FieldErrors) {
     }
 }
 
-/// An address stays once it is set.
+/// A cluster IP is immutable.
 #[doc(alias = "ValidateServiceUpdate")]
 pub(super) fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
-    // An unknown type got no address, and is refused already.
+    // An unknown type has no address, and is already an error.
     if !needs_cluster_ip(object) || !needs_cluster_ip(old) {
         return;
     }

@@ -1,6 +1,7 @@
-//! Whether a path has what is asked of it: subresource, method, the type of a patch, the types of
-//! the answer. In the order of what finds the way to handlers: go-restful for Kubernetes' own
-//! kinds, `crdHandler` of k8s.io/apiextensions-apiserver for custom ones.
+//! Checks whether a path supports the request: subresource, method, patch type, accepted types.
+//!
+//! In the order of go-restful for built-in kinds, and of `crdHandler` of
+//! k8s.io/apiextensions-apiserver for custom ones.
 
 use http::{Method, Request};
 
@@ -9,7 +10,7 @@ use crate::api::status::Status;
 use crate::rest::route::Target;
 use crate::strategy::reviews;
 
-/// Whether the real server knows the path with another method only: then it has never heard of it.
+/// Whether upstream serves the path only with GET. Then other methods get 404.
 pub(crate) fn is_for_reading_only(target: &Target) -> bool {
     !target.kind.is_built_in() && target.kind.is_namespaced() && target.namespace.is_none()
 }
@@ -46,7 +47,7 @@ pub(crate) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Stat
     media::check_path(headers, method == Method::GET && target.name.is_none())
 }
 
-/// As authorizers call a method, of one object or of a collection.
+/// The authorization verb of a method.
 const fn verb(method: &Method, of_collection: bool) -> &'static str {
     match *method {
         Method::GET if of_collection => "list",
@@ -60,7 +61,7 @@ const fn verb(method: &Method, of_collection: bool) -> &'static str {
     }
 }
 
-/// Whose name is in the body: a create takes no notice of one in the path.
+/// A create takes its name from the body and ignores one in the path.
 fn custom_has_method(target: &Target, method: &Method) -> bool {
     match target.subresource {
         None => matches!(
@@ -92,7 +93,7 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
         let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
         return Err(Status::not_implemented(&what));
     }
-    // Of custom kinds the real server says it of the object.
+    // For custom kinds, upstream's error names the object.
     let name = target.name.as_deref().unwrap_or_default();
     Err(if !kind.is_built_in() {
         Status::not_found(kind, name)

@@ -1,5 +1,4 @@
-//! Paths with something odd where a namespace belongs: nothing at all, or a part that no key of the
-//! store may have.
+//! Checks paths with an empty namespace, or with a part that is no key of the store.
 
 use api_front::Body;
 
@@ -12,15 +11,13 @@ use crate::rest::route::Target;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 
-/// What a path with an empty namespace names, of a built-in kind: a list of it stands for all
-/// namespaces.
+/// The target of a path with an empty namespace: a list covers all namespaces.
 pub(crate) fn without_namespace(target: Target, method: &Method) -> Target {
     let is_list = method == Method::GET && target.name.is_none();
     Target { namespace: (!is_list).then(String::new), ..target }
 }
 
-/// What is missing in a path of a built-in kind, said when the request has come so far that it is
-/// needed.
+/// Reports the missing part of a path. Upstream checks it only when it needs it.
 pub(crate) fn check(
     target: &Target,
     query: &Query,
@@ -60,9 +57,8 @@ pub(crate) fn check(
     }
 }
 
-/// What is answered about objects in `.` and `..`, where none can be: the store of the real server
-/// takes no such key. It is asked after what is wrong with the request itself, and new objects are
-/// refused before.
+/// The response for objects named `.` and `..`, which upstream's store refuses as keys. The request
+/// itself is validated before.
 pub(crate) fn in_store(
     target: &Target,
     method: &Method,

@@ -1,29 +1,28 @@
-//! For a reader inside the server that keeps a view of some tables: what changed since it looked
-//! last.
+//! Changes for a cached view of some tables inside the server.
 
 use std::sync::Arc;
 
 use super::{Change, State};
 use crate::store::stored::Stored;
 
-/// What such a reader has to do to be up to date.
+/// The update of a cached view.
 #[derive(Debug)]
-pub(crate) struct News {
-    /// Whether it must forget everything first: the history does not reach back to where it was.
+pub(crate) struct ChangesSince {
+    /// Whether the view must be cleared first: its revision is compacted.
     pub(crate) anew: bool,
-    /// In the order of tables, then of revisions: the table's place among those that were named,
-    /// the object, and whether that is gone.
+    /// By table, then by revision: the index of the table in the request, the object, whether it is
+    /// deleted.
     pub(crate) changes: Vec<(usize, Arc<Stored>, bool)>,
-    /// It has read everything up to here then.
+    /// The revision of the updated view.
     pub(crate) revision: u64,
 }
 
 impl State {
-    /// The changes of some tables after a revision; a reader that has read nothing is at 0.
-    pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
+    /// The changes of some tables after a revision. An empty view is at 0.
+    pub(crate) fn changes_since(&self, tables: &[&str], after: u64) -> ChangesSince {
         let revision = self.revision;
         if after >= revision {
-            return News { anew: false, changes: Vec::new(), revision };
+            return ChangesSince { anew: false, changes: Vec::new(), revision };
         }
         let named = || {
             tables.iter().enumerate().filter_map(|(at, name)| Some((at, self.tables.get(*name)?)))
@@ -46,6 +45,6 @@ impl State {
                 .map(changed)
                 .collect()
         };
-        News { anew, changes, revision }
+        ChangesSince { anew, changes, revision }
     }
 }

@@ -1,9 +1,7 @@
-//! Who waits for which changes: an index of the watches of every table. Plain data behind the
-//! store's lock.
+//! An index of the open watches of every table. Plain data behind the store's lock.
 //!
-//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each
-//! where its watch has to read on, and takes the wakers of those that wait, to be called after the
-//! lock.
+//! A write touches only the watches that its object concerns: it marks them as unread and takes
+//! their wakers. The caller wakes them after it has released the lock.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,14 +9,14 @@ use std::task::Waker;
 
 use crate::store::stored::Key;
 
-/// Which part of a table a watch is about.
+/// The part of a table that a watch covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Interest {
-    /// All of it.
+    /// The whole table.
     Everything,
     /// One namespace.
     Namespace(Box<str>),
-    /// Objects of one name, in any namespace or in none.
+    /// Objects of this name, in any namespace or in cluster scope.
     Name(Box<str>),
     /// One object.
     Object(Key),
@@ -34,7 +32,7 @@ impl Interest {
         }
     }
 
-    /// Whether a change of the object at `key` concerns it.
+    /// Whether it covers the object at `key`.
     pub(crate) fn covers(&self, key: &Key) -> bool {
         match self {
             Self::Everything => true,
@@ -45,27 +43,26 @@ impl Interest {
     }
 }
 
-/// A seat's place in the index. It is taken for one watch and given back by it.
+/// Identifies a registered watch.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct WatcherId {
     pub(crate) table: Arc<str>,
     pub(crate) interest: Interest,
     number: u64,
 }
 
 #[derive(Debug, Default)]
-struct Listener {
-    /// The first revision that concerns the watch and that it has not read; nothing if it has read
-    /// all.
+struct Watcher {
+    /// The first unread revision that concerns the watch. `None` if it has read everything.
     unread: Option<u64>,
-    /// There while the watch waits.
+    /// Set while the watch waits.
     waker: Option<Waker>,
 }
 
-/// In the order in which they were taken, so that wake-ups come in an order that repeats.
-type Row = BTreeMap<u64, Listener>;
+/// In the order of registration, so that wake-ups are reproducible.
+type Row = BTreeMap<u64, Watcher>;
 
-/// The seats of one table, by what their watches are about.
+/// The watches of one table, by their interest.
 #[derive(Debug, Default)]
 struct Rows {
     everything: Row,
@@ -84,7 +81,7 @@ impl Rows {
         }
     }
 
-    /// The row for an interest, made if there is none.
+    /// The row of an interest. Creates it if it is missing.
     fn row_mut(&mut self, interest: &Interest) -> &mut Row {
         match interest {
             Interest::Everything => &mut self.everything,
@@ -103,16 +100,16 @@ impl Rows {
         }
     }
 
-    /// All seats that a change of an object concerns.
-    fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Listener> {
+    /// All watches that a change of an object concerns.
+    fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Watcher> {
         let namespace = self.namespaces.get_mut(key.namespace());
         let name = self.names.get_mut(key.name());
         let rows = [Some(&mut self.everything), namespace, name, self.objects.get_mut(key)];
         rows.into_iter().flatten().flat_map(Row::values_mut)
     }
 
-    /// All seats, in no order.
-    fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Listener)> {
+    /// All watches, in no order.
+    fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Watcher)> {
         let rows = self
             .namespaces
             .values_mut()
@@ -130,51 +127,51 @@ impl Rows {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Audience {
+pub(crate) struct WatcherIndex {
     tables: HashMap<Arc<str>, Rows>,
     next: u64,
-    seats: usize,
+    count: usize,
 }
 
-impl Audience {
-    /// A seat whose watch has read everything before `unread`, or everything there is.
-    pub(crate) fn take(
+impl WatcherIndex {
+    /// Registers a watch that has read everything before `unread`.
+    pub(crate) fn register(
         &mut self,
         table: &Arc<str>,
         interest: Interest,
         unread: Option<u64>,
-    ) -> Seat {
+    ) -> WatcherId {
         let number = self.next;
         self.next = self.next.saturating_add(1);
-        self.seats = self.seats.saturating_add(1);
+        self.count = self.count.saturating_add(1);
         let rows = self.tables.entry(Arc::clone(table)).or_default();
-        rows.row_mut(&interest).insert(number, Listener { unread, waker: None });
-        Seat { table: Arc::clone(table), interest, number }
+        rows.row_mut(&interest).insert(number, Watcher { unread, waker: None });
+        WatcherId { table: Arc::clone(table), interest, number }
     }
 
-    /// Gives a seat back. What was waiting in it is handed out, to be dropped after the lock.
-    pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
-        let rows = self.tables.get_mut(&seat.table)?;
-        let row = rows.row_mut(&seat.interest);
-        let left = row.remove(&seat.number);
+    /// Unregisters a watch. Returns its waker, to be dropped after the lock is released.
+    pub(crate) fn unregister(&mut self, id: &WatcherId) -> Option<Waker> {
+        let rows = self.tables.get_mut(&id.table)?;
+        let row = rows.row_mut(&id.interest);
+        let removed = row.remove(&id.number);
         if row.is_empty() {
-            rows.forget_row(&seat.interest);
+            rows.forget_row(&id.interest);
         }
         if rows.is_empty() {
-            self.tables.remove(&seat.table);
+            self.tables.remove(&id.table);
         }
-        let left = left?;
-        self.seats = self.seats.saturating_sub(1);
-        left.waker
+        let removed = removed?;
+        self.count = self.count.saturating_sub(1);
+        removed.waker
     }
 
-    /// How many seats are taken, in all tables.
+    /// The number of registered watches, in all tables.
     pub(crate) const fn len(&self) -> usize {
-        self.seats
+        self.count
     }
 
-    /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those
-    /// that wait to `woken`.
+    /// Marks the watches of the object at `key` as unread. Adds the wakers of waiting ones to
+    /// `woken`.
     pub(crate) fn announce(
         &mut self,
         table: &str,
@@ -183,42 +180,42 @@ impl Audience {
         woken: &mut Vec<Waker>,
     ) {
         let Some(rows) = self.tables.get_mut(table) else { return };
-        for listener in rows.concerned(key) {
-            if listener.unread.is_none() {
-                listener.unread = Some(revision);
+        for watcher in rows.concerned(key) {
+            if watcher.unread.is_none() {
+                watcher.unread = Some(revision);
             }
-            woken.extend(listener.waker.take());
+            woken.extend(watcher.waker.take());
         }
     }
 
-    /// Tells every watch of every table of a change, in the order of the seats.
+    /// Marks every watch of every table as unread, in the order of registration.
     pub(crate) fn announce_to_all(&mut self, revision: u64, woken: &mut Vec<Waker>) {
         let mut waiting = BTreeMap::new();
-        for (number, listener) in self.tables.values_mut().flat_map(Rows::all) {
-            if listener.unread.is_none() {
-                listener.unread = Some(revision);
+        for (number, watcher) in self.tables.values_mut().flat_map(Rows::all) {
+            if watcher.unread.is_none() {
+                watcher.unread = Some(revision);
             }
-            waiting.extend(listener.waker.take().map(|waker| (*number, waker)));
+            waiting.extend(watcher.waker.take().map(|waker| (*number, waker)));
         }
         woken.extend(waiting.into_values());
     }
 
-    /// From which revision on the seat's watch has to read.
-    pub(crate) fn unread(&self, seat: &Seat) -> Option<u64> {
-        self.tables.get(&seat.table)?.row(&seat.interest)?.get(&seat.number)?.unread
+    /// The first unread revision of the watch.
+    pub(crate) fn unread(&self, id: &WatcherId) -> Option<u64> {
+        self.tables.get(&id.table)?.row(&id.interest)?.get(&id.number)?.unread
     }
 
-    /// Notes how far the seat's watch has read, and who waits there from now on. What waited before
-    /// is handed out, to be dropped after the lock.
+    /// Records the progress of a watch and its waker. Returns the waker before, to be dropped after
+    /// the lock is released.
     pub(crate) fn wait(
         &mut self,
-        seat: &Seat,
+        id: &WatcherId,
         unread: Option<u64>,
         waker: Option<Waker>,
     ) -> Option<Waker> {
-        let row = self.tables.get_mut(&seat.table)?.row_mut(&seat.interest);
-        let listener = row.get_mut(&seat.number)?;
-        listener.unread = unread;
-        std::mem::replace(&mut listener.waker, waker)
+        let row = self.tables.get_mut(&id.table)?.row_mut(&id.interest);
+        let watcher = row.get_mut(&id.number)?;
+        watcher.unread = unread;
+        std::mem::replace(&mut watcher.waker, waker)
     }
 }
