@@ -12,10 +12,13 @@ use crate::strategy::reviews;
 use api_front::Follower;
 use api_front::Signal;
 
+/// Group, version and plural to the kind. In three levels, so that a lookup makes no key.
+type Kinds = BTreeMap<String, BTreeMap<String, BTreeMap<String, Arc<ServedResource>>>>;
+
 /// The kinds, by group, version and plural.
 #[derive(Debug)]
 pub(crate) struct Registry {
-    kinds: BTreeMap<(String, String, String), Arc<ServedResource>>,
+    kinds: Kinds,
     /// Increases with each change of the kinds. Controllers follow it.
     generation: Signal<u64>,
     /// The registered definitions, by name.
@@ -24,11 +27,8 @@ pub(crate) struct Registry {
 
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
-        let mut registry = Self {
-            kinds: BTreeMap::new(),
-            generation: Signal::new(0),
-            definitions: BTreeMap::new(),
-        };
+        let mut registry =
+            Self { kinds: Kinds::new(), generation: Signal::new(0), definitions: BTreeMap::new() };
         for kind in resource::built_in() {
             registry.insert(kind);
         }
@@ -39,7 +39,7 @@ impl Registry {
     }
 
     fn insert(&mut self, kind: ServedResource) {
-        self.kinds.insert(key_of(&kind), Arc::new(kind));
+        insert(&mut self.kinds, Arc::new(kind));
         self.changed();
     }
 
@@ -64,13 +64,18 @@ impl Registry {
 
     /// Every kind with stored objects, by group, version and plural.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
-        self.kinds.values().filter(|kind| !reviews::is_review(kind))
+        self.all().filter(|kind| !reviews::is_review(kind))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
+        self.kinds.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
 
     /// Whether a group is served, and none of its kinds is built in.
     pub(crate) fn is_custom_group(&self, group: &str) -> bool {
-        let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
-        kinds.peek().is_some() && kinds.all(|kind| !kind.is_built_in())
+        let mut versions = self.kinds.get(group).into_iter().flat_map(BTreeMap::values).peekable();
+        versions.peek().is_some()
+            && versions.flat_map(BTreeMap::values).all(|kind| !kind.is_built_in())
     }
 
     /// Adds or replaces a custom kind.
@@ -90,10 +95,8 @@ impl Registry {
     /// Whether there is a built-in kind of this name. A custom version of it would share its
     /// objects and evade its rules.
     pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
-        let is = |known: &ServedResource| {
-            known.is_built_in() && known.group() == group && known.plural() == plural
-        };
-        self.kinds.values().any(|known| is(known))
+        let mut versions = self.kinds.get(group).into_iter().flat_map(BTreeMap::values);
+        versions.any(|kinds| kinds.get(plural).is_some_and(|known| known.is_built_in()))
     }
 
     /// Registers a definition, or replaces its registration. Returns the end of the one before.
@@ -106,7 +109,7 @@ impl Registry {
         match Registered::next(&mut before, object, revision) {
             Ok((next, ended)) => {
                 for kind in &next.served {
-                    self.kinds.insert(key_of(kind), Arc::clone(kind));
+                    insert(&mut self.kinds, Arc::clone(kind));
                 }
                 self.definitions.insert(name.to_owned(), next);
                 self.changed();
@@ -144,12 +147,12 @@ impl Registry {
         version: &str,
         plural: &str,
     ) -> Option<Arc<ServedResource>> {
-        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+        self.kinds.get(group)?.get(version)?.get(plural).cloned()
     }
 
     /// All kinds whose objects are in one table.
     pub(crate) fn of_storage(&self, storage: &str) -> Vec<Arc<ServedResource>> {
-        self.kinds.values().filter(|kind| &*kind.storage == storage).cloned().collect()
+        self.all().filter(|kind| &*kind.storage == storage).cloned().collect()
     }
 
     /// All kinds of one group and version.
@@ -158,35 +161,35 @@ impl Registry {
         group: &str,
         version: &str,
     ) -> impl Iterator<Item = &Arc<ServedResource>> {
-        self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
+        let kinds = self.kinds.get(group).and_then(|versions| versions.get(version));
+        kinds.into_iter().flat_map(BTreeMap::values)
     }
 
     /// The groups with their versions, sorted. The name of the core group is empty.
     pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
-        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for kind in self.kinds.values() {
-            let versions = groups.entry(kind.group()).or_default();
-            if !versions.contains(&kind.version()) {
-                versions.push(kind.version());
-            }
-        }
+        let groups = self.kinds.iter();
         groups
+            .map(|(group, versions)| (&**group, versions.keys().map(String::as_str).collect()))
+            .collect()
     }
 }
 
-fn key_of(kind: &ServedResource) -> (String, String, String) {
-    (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
+fn insert(kinds: &mut Kinds, kind: Arc<ServedResource>) {
+    let versions = kinds.entry(kind.group().to_owned()).or_default();
+    let plurals = versions.entry(kind.version().to_owned()).or_default();
+    plurals.insert(kind.plural().to_owned(), kind);
 }
 
-/// Removes the kinds of a definition. Keeps kinds that replaced them.
-fn forget(
-    kinds: &mut BTreeMap<(String, String, String), Arc<ServedResource>>,
-    before: &Registered,
-) {
+/// Removes the kinds of a definition. Keeps kinds that replaced them, and no empty level: a group
+/// without kinds is not served.
+fn forget(kinds: &mut Kinds, before: &Registered) {
     for kind in &before.served {
-        let key = key_of(kind);
-        if kinds.get(&key).is_some_and(|known| Arc::ptr_eq(known, kind)) {
-            kinds.remove(&key);
+        let Some(versions) = kinds.get_mut(kind.group()) else { continue };
+        let Some(plurals) = versions.get_mut(kind.version()) else { continue };
+        if plurals.get(kind.plural()).is_some_and(|known| Arc::ptr_eq(known, kind)) {
+            plurals.remove(kind.plural());
         }
+        versions.retain(|_, plurals| !plurals.is_empty());
+        kinds.retain(|_, versions| !versions.is_empty());
     }
 }
