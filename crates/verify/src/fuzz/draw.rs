@@ -31,6 +31,11 @@ pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
 }
 
+/// Whether there are calls about a kind.
+pub fn draws(name: &str) -> bool {
+    KINDS.iter().any(|kind| kind.kind == name)
+}
+
 fn kind(rng: &mut Rng, among: &[&'static Kind]) -> &'static Kind {
     let all: u32 = among.iter().map(|kind| kind.weight).sum();
     let mut at = rng.u32(..all.max(1));

@@ -47,6 +47,9 @@ async fn random_calls_are_answered_as_by_the_real_server() {
     plan.enough = number(ENOUGH, plan.enough);
     let kinds = std::env::var(KINDS).unwrap_or_default();
     plan.kinds = kinds.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
+    for kind in &plan.kinds {
+        assert!(fuzz::draws(kind), "{KINDS}: no calls are drawn for a kind {kind:?}");
+    }
     let report = fuzz::run(&pair, &plan).await;
     println!(
         "differential fuzz: seed={} calls={} watches={} events={} replayed={} disagreements={}",
