@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-/// What is said on stdout, one line each.
+/// A message of the server's process on stdout: one line each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
@@ -12,7 +12,7 @@ pub(crate) enum Answer {
     Doing { what: String },
     /// It listens; `engine` is what answers, as in `kube-apiserver v1.36.3`.
     Ready { url: String, engine: String },
-    /// It does not, and nothing was left behind.
+    /// It does not listen, and it has left nothing behind.
     Refused { why: String },
     /// The end: what could not be taken away, in sentences.
     Left { what: Vec<String> },
