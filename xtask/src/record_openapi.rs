@@ -15,21 +15,37 @@ use crate::workspace::Workspace;
 
 /// The built-in kinds of embedded-apiserver, by group and version, which may have several rows.
 const KINDS: &[(&str, &str)] = &[
-    ("v1", "ConfigMap Endpoints Event Namespace Node PersistentVolume PersistentVolumeClaim"),
-    ("v1", "Pod Secret Service ServiceAccount"),
+    ("v1", "Binding ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume"),
+    ("v1", "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret"),
+    ("v1", "Service ServiceAccount"),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
-    ("apps/v1", "Deployment ReplicaSet"),
-    ("authentication.k8s.io/v1", "SelfSubjectReview TokenReview"),
+    ("apiregistration.k8s.io/v1", "APIService"),
+    ("apps/v1", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet"),
+    ("authentication.k8s.io/v1", "SelfSubjectReview TokenRequest TokenReview"),
     ("authorization.k8s.io/v1", "LocalSubjectAccessReview SelfSubjectAccessReview"),
     ("authorization.k8s.io/v1", "SelfSubjectRulesReview SubjectAccessReview"),
-    ("autoscaling/v1", "Scale"),
-    ("batch/v1", "Job"),
+    ("autoscaling/v1", "HorizontalPodAutoscaler Scale"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("batch/v1", "CronJob Job"),
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"),
     ("coordination.k8s.io/v1", "Lease"),
     ("coordination.k8s.io/v1beta1", "LeaseCandidate"),
     ("discovery.k8s.io/v1", "EndpointSlice"),
     ("events.k8s.io/v1", "Event"),
+    ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema PriorityLevelConfiguration"),
+    ("networking.k8s.io/v1", "IPAddress Ingress IngressClass NetworkPolicy ServiceCIDR"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("policy/v1", "Eviction PodDisruptionBudget"),
     ("rbac.authorization.k8s.io/v1", "ClusterRole ClusterRoleBinding Role RoleBinding"),
-    ("storage.k8s.io/v1", "StorageClass"),
+    ("resource.k8s.io/v1", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("storage.k8s.io/v1", "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment"),
+    ("storage.k8s.io/v1", "VolumeAttributesClass"),
 ];
 
 /// What is for people to read.
@@ -40,7 +56,7 @@ pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::load()?;
     let root = workspace.root();
     let data = root.join("crates/embedded-apiserver/data");
-    let mut messages = protobuf(&root.join("crates/verify/go"))?;
+    let mut messages = protobuf(&root.join("xtask/control-plane"))?;
     let assets = Assets::prepare(&Component::ALL, |_| ControlFlow::Continue(()))?;
     let plane = ControlPlane::builder()
         // Candidates for Leases are served only on request.

@@ -1,5 +1,5 @@
 //! The Go types of the built-in kinds: the JSON name, protobuf number and type of each field.
-//! Parsed from the recorded table; `crates/verify/go/record-protobuf` describes its format.
+//! Parsed from the recorded table; `xtask/control-plane/record-protobuf` describes its format.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

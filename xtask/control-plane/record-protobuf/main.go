@@ -21,6 +21,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,13 +29,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 func main() {
-	// A client's scheme has no definitions.
-	if err := apiextensionsv1.AddToScheme(scheme.Scheme); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	// A client's scheme has no definitions and no API services.
+	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
+		if err := add(scheme.Scheme); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	r := &recorder{out: bufio.NewWriter(os.Stdout), known: map[string]bool{}}
 	if err := r.kinds(os.Args[1:]); err != nil {
@@ -54,6 +58,7 @@ var special = map[reflect.Type]string{
 	// Messages whose only field is the list that they are.
 	reflect.TypeFor[authenticationv1.ExtraValue](): "Strings",
 	reflect.TypeFor[authorizationv1.ExtraValue]():  "Strings",
+	reflect.TypeFor[certificatesv1.ExtraValue]():   "Strings",
 	// What a definition's schema holds: any JSON, or a schema or something simpler.
 	reflect.TypeFor[apiextensionsv1.JSON]():                         "JSON",
 	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():        "SchemaOrBool",
