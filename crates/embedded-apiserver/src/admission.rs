@@ -23,6 +23,17 @@ pub enum Operation {
     Delete,
 }
 
+impl Operation {
+    /// The word of the rules of webhooks.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
 /// The write that a [`Hook`] gets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -36,7 +47,7 @@ pub struct AdmissionRequest {
     pub group: String,
     /// API version.
     pub version: String,
-    /// The kind's name, as `Pod`.
+    /// The name of the object's kind, as `Pod`; `Scale` for a write to a scale.
     pub kind: String,
     /// The plural, as `pods`.
     pub resource: String,
@@ -53,6 +64,9 @@ pub struct AdmissionRequest {
     pub old_object: Value,
     /// Whether the write is a dry run.
     pub dry_run: bool,
+    /// The options of the request: a `CreateOptions`, `UpdateOptions`, `PatchOptions` or
+    /// `DeleteOptions` of meta.k8s.io/v1.
+    pub options: Value,
 }
 
 /// The registered hooks.

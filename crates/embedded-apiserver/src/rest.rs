@@ -17,6 +17,7 @@ mod guaranteed_update;
 mod insert;
 mod list;
 mod namespace;
+mod operation_options;
 mod ownership;
 mod patches;
 pub(crate) mod path_check;

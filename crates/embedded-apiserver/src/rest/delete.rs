@@ -29,7 +29,10 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
     let now = api.clock.now();
-    let admission = AdmissionChain::of(api, call.writer(options.is_dry_run()));
+    let admission = {
+        let writer = call.writer(options.is_dry_run());
+        AdmissionChain::of(api, Writer { deletion: Some(&options), ..writer })
+    };
     let deleted = guaranteed_update!(api, |transaction| {
         remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
@@ -81,7 +84,7 @@ pub(crate) async fn delete_collection(
     let options = DeleteOptions::parse(query, request)?;
     let warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
-    let writer = call.writer(options.is_dry_run());
+    let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
         let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });

@@ -93,7 +93,7 @@ pub(super) async fn remove_object(
         check_preconditions(kind, name, wanted, &current)?;
     }
     if let Some(chain) = admission {
-        chain.validate_deletion(&old).await?;
+        chain.validate_deletion(&old, &current).await?;
     }
     let mut new = old.clone();
     if marks && is_first {
