@@ -42,6 +42,7 @@ pub(crate) use crate::rest::create::{create, create_object};
 pub(crate) use crate::rest::definitions::warn_of_deprecation;
 pub(crate) use crate::rest::delete::{delete, delete_all, delete_collection};
 pub(crate) use crate::rest::get::get;
+pub(crate) use crate::rest::guaranteed_update::at_once;
 pub(crate) use crate::rest::list::list;
 pub(crate) use crate::rest::ownership::of_controllers;
 pub(crate) use crate::rest::put::put;

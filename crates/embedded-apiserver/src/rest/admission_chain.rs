@@ -83,7 +83,11 @@ impl<'a> AdmissionChain<'a> {
     }
 
     /// Runs the mutating hooks. `old` is `None` for a create.
-    pub(crate) fn mutate(&self, mut new: Object, old: Option<&Object>) -> Result<Object, Status> {
+    pub(crate) async fn mutate(
+        &self,
+        mut new: Object,
+        old: Option<&Object>,
+    ) -> Result<Object, Status> {
         let Writer { user, kind, namespace, name, .. } = self.writer;
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         for hook in self.hooks.iter().filter(|hook| hook.mutates()) {
@@ -102,17 +106,17 @@ impl<'a> AdmissionChain<'a> {
     }
 
     /// Runs the validating hooks of a create or an update.
-    pub(crate) fn validate(&self, new: &Object, old: Option<&Object>) -> Result<(), Status> {
+    pub(crate) async fn validate(&self, new: &Object, old: Option<&Object>) -> Result<(), Status> {
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-        self.ask(operation, Some(new), old)
+        self.ask(operation, Some(new), old).await
     }
 
     /// Runs the validating hooks of a delete.
-    pub(crate) fn validate_deletion(&self, old: &Object) -> Result<(), Status> {
-        self.ask(Operation::Delete, None, Some(old))
+    pub(crate) async fn validate_deletion(&self, old: &Object) -> Result<(), Status> {
+        self.ask(Operation::Delete, None, Some(old)).await
     }
 
-    fn ask(
+    async fn ask(
         &self,
         operation: Operation,
         new: Option<&Object>,

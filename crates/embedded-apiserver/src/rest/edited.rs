@@ -46,7 +46,7 @@ pub(super) struct Edited<'a> {
 }
 
 impl Edited<'_> {
-    pub(super) fn store(
+    pub(super) async fn store(
         &self,
         transaction: &mut Transaction<'_>,
         new: Object,
@@ -59,7 +59,7 @@ impl Edited<'_> {
             check_namespace_of_update(self.api, transaction, namespace)?;
         }
         let unmutated = self.admission.mutates().then(|| new.clone());
-        let mut new = self.admission.mutate(new, Some(old))?;
+        let mut new = self.admission.mutate(new, Some(old)).await?;
         self.check_version(&new)?;
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         strategy.default(&mut new);
@@ -124,7 +124,7 @@ impl Edited<'_> {
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
-            self.admission.validate(&new, Some(old))?;
+            self.admission.validate(&new, Some(old)).await?;
             return Ok(Answer::Known(Arc::clone(current)));
         }
         if subresource.is_none() {
@@ -133,7 +133,7 @@ impl Edited<'_> {
         if self.bumps_generation(&new) {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
-        self.admission.validate(&new, Some(old))?;
+        self.admission.validate(&new, Some(old)).await?;
         if is_released {
             if unlabelled {
                 // The version is final: no read fills in labels.
@@ -146,7 +146,7 @@ impl Edited<'_> {
             if !dry_run {
                 // The old version at the revision of the delete, as in etcd's event.
                 transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
-                remove_with(self.api, transaction, kind, &current.key, self.now);
+                remove_with(self.api, transaction, kind, &current.key, self.now).await;
             }
             return Ok(Answer::Known(Arc::new(answer)));
         }

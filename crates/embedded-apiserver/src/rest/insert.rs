@@ -93,7 +93,7 @@ impl<'a> New<'a> {
 }
 
 /// Brings a new object to its canonical form, validates it and adds it to the transaction.
-pub(super) fn insert(
+pub(super) async fn insert(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
     new: &New<'_>,
@@ -110,7 +110,7 @@ pub(super) fn insert(
     }
     let unmutated = admission.filter(|chain| chain.mutates()).map(|_| object.clone());
     let mut object = match admission {
-        Some(chain) => chain.mutate(object, None)?,
+        Some(chain) => chain.mutate(object, None).await?,
         None => object,
     };
     set_namespace(&mut object, namespace)?;
@@ -172,7 +172,7 @@ pub(super) fn insert(
         metadata::set(&mut object, "deletionTimestamp", Value::Null);
     }
     if let Some(chain) = admission {
-        chain.validate(&object, None)?;
+        chain.validate(&object, None).await?;
     }
     if dry_run && !said_version.is_empty() {
         // A dry run keeps the sent text.

@@ -166,7 +166,7 @@ fn options(
     query.write_options(options, found.into_iter().collect())
 }
 
-pub(super) fn write(
+pub(super) async fn write(
     call: Call<'_>,
     paths: &ScalePaths,
     form: Form,
@@ -181,7 +181,7 @@ pub(super) fn write(
     };
     let main = Target { subresource: None, ..target.clone() };
     let admission = AdmissionChain::of(api, call.writer(dry_run));
-    let written = guaranteed_update(api, |transaction| {
+    let written = guaranteed_update!(api, |transaction| {
         let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
         let old = shown(kind, &current);
@@ -235,9 +235,8 @@ pub(super) fn write(
             hidden: Hidden::default(),
             admission: &admission,
         };
-        let answer =
-            edited.store(transaction, parent, Owners::Known(managed), dry_run).map_err(refused)?;
-        Ok((answer, old, warnings))
+        let answer = edited.store(transaction, parent, Owners::Known(managed), dry_run);
+        Ok((answer.await.map_err(refused)?, old, warnings))
     });
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
     let written = answer.resolve(&written)?;
