@@ -1,6 +1,11 @@
 //! Admission hooks: closures that change or refuse a write, like admission webhooks.
 
+pub(crate) mod configurations;
+pub(crate) mod expressions;
 mod hook;
+pub(crate) mod match_conditions;
+pub(crate) mod matcher;
+pub(crate) mod subject;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +29,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word of the rules of webhooks.
+    /// `CREATE`, `UPDATE` or `DELETE`, as rules and expressions have it.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",

@@ -11,7 +11,7 @@ mod endpoint_slice;
 mod endpoints;
 pub(crate) mod event;
 pub(crate) mod job;
-mod label_selector;
+pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
 mod match_resources;
