@@ -1,5 +1,7 @@
 //! The built-in kinds: a file for each kind with rules of its own, and the table of all.
 
+mod admission_policy;
+mod admission_policy_binding;
 mod cells;
 mod config_data;
 mod config_map;
@@ -9,9 +11,10 @@ mod endpoint_slice;
 mod endpoints;
 pub(crate) mod event;
 pub(crate) mod job;
-mod label_selector;
+pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
+mod match_resources;
 pub(crate) mod members;
 mod namespace;
 mod node;
@@ -33,6 +36,7 @@ mod tests;
 mod topology;
 mod values;
 mod volume_values;
+mod webhook_configuration;
 mod workload;
 
 pub(crate) use crate::strategy::builtin::row::Row;
@@ -63,4 +67,10 @@ pub(crate) static KINDS: &[&Row] = &[
     &role::CLUSTER_ROLE,
     &role_binding::CLUSTER_ROLE_BINDING,
     &storage_class::STORAGE_CLASS,
+    &webhook_configuration::VALIDATING_WEBHOOK_CONFIGURATION,
+    &webhook_configuration::MUTATING_WEBHOOK_CONFIGURATION,
+    &admission_policy::VALIDATING_ADMISSION_POLICY,
+    &admission_policy_binding::VALIDATING_ADMISSION_POLICY_BINDING,
+    &admission_policy::MUTATING_ADMISSION_POLICY,
+    &admission_policy_binding::MUTATING_ADMISSION_POLICY_BINDING,
 ];

@@ -12,10 +12,13 @@ macro_rules! kinds {
     };
 }
 
+mod cluster;
 mod core;
 
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    core::cases()
+    let mut cases = core::cases();
+    cases.extend(cluster::cases());
+    cases
 }

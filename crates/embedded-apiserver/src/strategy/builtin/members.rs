@@ -34,6 +34,18 @@ pub(super) fn items<'a>(
     items.map(move |(at, item)| (format!("{path}[{at}]"), item))
 }
 
+/// The objects of a list, to be changed.
+pub(super) fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Object> {
+    list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// Sets those of the members that are not there.
+pub(super) fn set_missing(object: &mut Object, defaults: &[(&str, Value)]) {
+    for (name, value) in defaults {
+        object.entry(*name).or_insert_with(|| value.clone());
+    }
+}
+
 /// A copy of the members of an object; empty by default.
 pub(super) fn members(value: Option<&Value>) -> Map<String, Value> {
     value.and_then(Value::as_object).cloned().unwrap_or_default()
@@ -43,9 +55,7 @@ pub(super) fn members(value: Option<&Value>) -> Map<String, Value> {
 pub(super) fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]) {
     let target = object.entry(member).or_insert_with(|| json!({}));
     if let Value::Object(target) = target {
-        for (name, value) in defaults {
-            target.entry(*name).or_insert_with(|| value.clone());
-        }
+        set_missing(target, defaults);
     }
 }
 
