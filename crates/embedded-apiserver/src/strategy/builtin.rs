@@ -2,6 +2,7 @@
 
 mod admission_policy;
 mod admission_policy_binding;
+mod admission_rule;
 mod cells;
 mod config_data;
 mod config_map;
@@ -14,6 +15,7 @@ pub(crate) mod job;
 pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
+mod match_conditions;
 mod match_resources;
 pub(crate) mod members;
 mod namespace;
@@ -30,12 +32,15 @@ pub(crate) mod scale;
 mod secret;
 pub(crate) mod service;
 mod service_account;
+mod static_suffix;
 mod storage_class;
 #[cfg(test)]
 mod tests;
 mod topology;
 mod values;
 mod volume_values;
+mod webhook;
+mod webhook_client;
 mod webhook_configuration;
 mod workload;
 
