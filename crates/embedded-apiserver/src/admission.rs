@@ -5,7 +5,9 @@ pub(crate) mod expressions;
 mod hook;
 pub(crate) mod match_conditions;
 pub(crate) mod matcher;
+pub(crate) mod policies;
 pub(crate) mod subject;
+pub(crate) mod surroundings;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,11 +1,15 @@
-//! Admission of a write: mutating hooks, the RBAC escalation check, then validating hooks.
+//! Admission of a write: mutating hooks, the RBAC escalation check, then policies and validating
+//! hooks.
 //!
 //! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use crate::access::{RoleWrite, check_escalation};
+use crate::access::{RoleWrite, authorizer_of, check_escalation};
+use crate::admission::policies::{Cluster, Verdict};
+use crate::admission::surroundings::Surroundings;
 use crate::admission::{AdmissionRequest, Hook, Operation};
 use crate::api::metadata::{self, Object};
 use crate::api::query::FieldValidation;
@@ -33,6 +37,8 @@ pub(crate) struct AdmissionChain<'a> {
     api: &'a ApiState,
     writer: Writer<'a>,
     hooks: Vec<Hook>,
+    /// Of all attempts of the write, each once.
+    warnings: Mutex<Vec<String>>,
 }
 
 impl<'a> AdmissionChain<'a> {
@@ -41,7 +47,22 @@ impl<'a> AdmissionChain<'a> {
         let Writer { kind, subresource, .. } = writer;
         let all = api.admission.now();
         let about = |hook: &&Hook| hook.is_about(kind.group(), kind.plural(), subresource);
-        Self { api, writer, hooks: all.iter().filter(about).cloned().collect() }
+        let hooks = all.iter().filter(about).cloned().collect();
+        Self { api, writer, hooks, warnings: Mutex::default() }
+    }
+
+    /// The warnings so far.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().clone()
+    }
+
+    fn warn(&self, warnings: Vec<String>) {
+        let mut known = self.warnings.lock();
+        for warning in warnings {
+            if !known.contains(&warning) {
+                known.push(warning);
+            }
+        }
     }
 
     /// Whether [`mutate`](Self::mutate) may change an object.
@@ -105,13 +126,13 @@ impl<'a> AdmissionChain<'a> {
         Ok(new)
     }
 
-    /// Runs the validating hooks of a create or an update.
+    /// Asks the policies and the validating hooks about a create or an update.
     pub(crate) async fn validate(&self, new: &Object, old: Option<&Object>) -> Result<(), Status> {
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         self.ask(operation, Some(new), old).await
     }
 
-    /// Runs the validating hooks of a delete.
+    /// Asks the policies and the validating hooks about a delete.
     pub(crate) async fn validate_deletion(&self, old: &Object) -> Result<(), Status> {
         self.ask(Operation::Delete, None, Some(old)).await
     }
@@ -122,11 +143,26 @@ impl<'a> AdmissionChain<'a> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), Status> {
-        if self.hooks.iter().all(Hook::mutates) {
+        let has_policies = self.api.policies.are_bound(&self.api.store);
+        if !has_policies && self.hooks.iter().all(Hook::mutates) {
             return Ok(());
         }
         let request = self.request(operation, new, old);
+        if has_policies {
+            self.judge(&request)?;
+        }
         self.hooks.iter().try_for_each(|hook| hook.validate(&request))
+    }
+
+    fn judge(&self, request: &AdmissionRequest) -> Result<(), Status> {
+        let (api, Writer { user, kind, .. }) = (self.api, self.writer);
+        let surroundings = Surroundings::of(&api.store, &api.registry, kind, request);
+        let authorizer = &authorizer_of(&api.access, user);
+        let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
+        let Verdict { denied, warnings } =
+            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+        self.warn(warnings);
+        denied.map_or(Ok(()), Err)
     }
 }
 

@@ -112,7 +112,10 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
         Ok((answer, live, warnings))
     });
     right.note(&api.access);
+    let told = admission.warnings();
+    let written = written.map_err(|status| status.warned(&told));
     let (written, (answer, live, mut warnings)) = written?;
+    warnings.extend(told);
     let object = answer.resolve(&written)?;
     warnings.extend(warned(kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })

@@ -33,7 +33,8 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
     let deleted = guaranteed_update!(api, |transaction| {
         remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
-    let warnings = options.warnings(kind);
+    let mut warnings = options.warnings(kind);
+    warnings.extend(admission.warnings());
     let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.strategy().delete_answers_object();
     let response = match deleted {
@@ -79,7 +80,7 @@ pub(crate) async fn delete_collection(
     list.check_list()?;
     Selector::parse(kind, &list.labels, &list.fields)?;
     let options = DeleteOptions::parse(query, request)?;
-    let warnings = options.warnings(kind);
+    let mut warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
     let writer = call.writer(options.is_dry_run());
     for object in &listed.objects {
@@ -88,6 +89,11 @@ pub(crate) async fn delete_collection(
         let deleted = guaranteed_update!(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
         });
+        for warning in admission.warnings() {
+            if !warnings.contains(&warning) {
+                warnings.push(warning);
+            }
+        }
         match deleted {
             // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}

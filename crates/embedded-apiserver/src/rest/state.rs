@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
+use crate::admission::policies::Policies;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
@@ -38,6 +39,7 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
+    pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
     /// Authenticates tokens.
     pub(crate) front: Front,
@@ -54,7 +56,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, admission, allocated, front }
+        let (admission, policies, allocated) = Default::default();
+        Self { options, clock, registry, store, access, admission, policies, allocated, front }
     }
 }

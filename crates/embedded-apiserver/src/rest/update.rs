@@ -158,7 +158,10 @@ async fn update<'a>(
         Ok((answer, Some(old), warnings))
     });
     right.note(&api.access);
+    let told = admission.warnings();
+    let written = written.map_err(|status| status.warned(&told));
     let (written, (answer, old, mut warnings)) = written?;
+    warnings.extend(told);
     let object = answer.resolve(&written)?;
     warnings.extend(warned(kind, &object, old.as_ref()));
     Ok(Written { object, created: old.is_none(), warnings })

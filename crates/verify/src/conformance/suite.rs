@@ -5,7 +5,7 @@ use crate::conformance::{
     access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
     discovery, entrances, events, expressions, faults, finalizers, following, found, found_typed,
     hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes,
-    patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors, services, shapes,
+    patches, paths, pods, policies, rbac_kinds, reviews, rules, schemas, selectors, services, shapes,
     statuses, storage, stored_json, verbs, verdicts, versions, watches, workloads, writes,
 };
 
@@ -55,6 +55,7 @@ pub fn cases() -> Vec<Case> {
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),

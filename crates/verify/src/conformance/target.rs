@@ -514,6 +514,14 @@ impl Target {
     }
 }
 
+/// What other cases must not see.
+impl Target {
+    /// No other case gets the namespace: something may still happen to it when the case is over.
+    pub(super) fn keep_namespace(&self) {
+        self.may_write_late.set(true);
+    }
+}
+
 /// What the tables are made of.
 impl Target {
     fn see(&self, method: &Method, path: &str, media: &str, code: u16, body: &Value) {

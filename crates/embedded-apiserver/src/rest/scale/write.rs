@@ -238,6 +238,7 @@ pub(super) async fn write(
         let answer = edited.store(transaction, parent, Owners::Known(managed), dry_run);
         Ok((answer.await.map_err(refused)?, old, warnings))
     });
+    said.extend(admission.warnings());
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
     let written = answer.resolve(&written)?;
     warnings.extend(warned(kind, &written, Some(&old)));
