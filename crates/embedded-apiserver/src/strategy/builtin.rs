@@ -4,6 +4,7 @@ mod admission_policy;
 mod admission_policy_binding;
 mod admission_rule;
 mod cells;
+mod conditions;
 mod config_data;
 mod config_map;
 mod custom_resource_definition;
@@ -23,6 +24,7 @@ mod node;
 mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 mod pod;
+mod pod_disruption_budget;
 mod pod_spec;
 mod replica_set;
 mod role;
@@ -65,6 +67,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &deployment::DEPLOYMENT,
     &replica_set::REPLICA_SET,
     &job::JOB,
+    &pod_disruption_budget::POD_DISRUPTION_BUDGET,
     &lease::LEASE,
     &lease_candidate::LEASE_CANDIDATE,
     &role::ROLE,
