@@ -14,11 +14,11 @@ macro_rules! kinds {
 
 mod cluster;
 mod core;
+mod workloads;
 
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = core::cases();
-    cases.extend(cluster::cases());
-    cases
+    let groups = [core::cases(), workloads::cases(), cluster::cases()];
+    groups.into_iter().flatten().collect()
 }

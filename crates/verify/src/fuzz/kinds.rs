@@ -1,8 +1,10 @@
 //! The kinds that calls are about: where they are, what an object of each looks like, and what may
 //! be changed of it.
 
+mod admission;
 mod cluster;
 mod plain;
+mod policies;
 mod schemas;
 mod workloads;
 
@@ -47,7 +49,13 @@ const BASE: Kind = Kind {
     dry: false,
 };
 
-pub(super) const KINDS: &[Kind] = &[
+/// All kinds that calls are drawn for.
+pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
+    [COMMON, policies::KINDS, admission::KINDS].into_iter().flatten()
+}
+
+/// The kinds that most controllers use.
+const COMMON: &[Kind] = &[
     Kind {
         collection: "/api/v1/namespaces/{ns}/configmaps",
         kind: "ConfigMap",

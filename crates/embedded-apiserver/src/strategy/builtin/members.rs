@@ -19,9 +19,19 @@ pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// A member; `None` for null.
+pub(super) fn part<'a>(value: &'a Value, member: &str) -> Option<&'a Value> {
+    value.get(member).filter(|value| !value.is_null())
+}
+
 /// The text of a member; empty by default.
 pub(super) fn said<'a>(value: &'a Value, member: &str) -> &'a str {
     value.get(member).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The texts of a list; those of another type are left out.
+pub(super) fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// The items of a list with their paths: `spec.ports[0]`.
