@@ -53,6 +53,7 @@ mod reviews;
 mod rules;
 mod schemas;
 mod pods;
+mod policies;
 mod rbac_kinds;
 mod selectors;
 mod services;

@@ -1,4 +1,5 @@
-//! Admission of a write: mutating hooks, the RBAC escalation check, then validating hooks.
+//! Admission of a write: mutating hooks, the RBAC escalation check, then policies and validating
+//! hooks.
 //!
 //! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
@@ -9,8 +10,10 @@ use k8s_merge::managed_fields::ManagedFields;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::access::{RoleWrite, check_escalation};
+use crate::access::{RoleWrite, authorizer_of, check_escalation};
 use crate::admission::configurations::Compiled;
+use crate::admission::policies::{Cluster, Verdict};
+use crate::admission::surroundings::Surroundings;
 use crate::admission::webhooks::Webhook;
 use crate::admission::{AdmissionRequest, Hook, Operation};
 use crate::api::metadata::{self, Object};
@@ -104,7 +107,13 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn validates(&self) -> bool {
-        !self.hooks.iter().all(Hook::mutates) || self.validating().next().is_some()
+        !self.hooks.iter().all(Hook::mutates)
+            || self.validating().next().is_some()
+            || self.has_policies()
+    }
+
+    fn has_policies(&self) -> bool {
+        self.webhooks.is_some() && self.api.policies.are_bound(&self.api.store)
     }
 
     fn mutating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
@@ -276,11 +285,25 @@ impl<'a> AdmissionChain<'a> {
         old: Option<Managed<'_>>,
     ) -> Result<(), Status> {
         let request = self.request(operation, new, old);
+        if self.has_policies() {
+            self.judge(&request)?;
+        }
         self.hooks.iter().try_for_each(|hook| hook.validate(&request))?;
         if self.validating().next().is_none() {
             return Ok(());
         }
         let context = self.context(&request, &self.warnings.validating);
         Box::pin(validating::validate(&context, self.validating(), &request)).await
+    }
+
+    fn judge(&self, request: &AdmissionRequest) -> Result<(), Status> {
+        let (api, Writer { user, kind, .. }) = (self.api, self.writer);
+        let surroundings = Surroundings::of(&api.store, &api.registry, kind, request);
+        let authorizer = &authorizer_of(&api.access, user);
+        let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
+        let Verdict { denied, warnings } =
+            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+        self.warnings.validating.lock().extend(warnings);
+        denied.map_or(Ok(()), Err)
     }
 }

@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
+use crate::admission::policies::Policies;
 use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
@@ -40,6 +41,7 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
+    pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
     pub(crate) registrations: Registrations,
     /// The clients of webhooks.
@@ -59,7 +61,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
+        let (admission, policies, registrations, allocated, webhooks) = Default::default();
         Self {
             options,
             clock,
@@ -67,6 +69,7 @@ impl ApiState {
             store,
             access,
             admission,
+            policies,
             registrations,
             allocated,
             webhooks,

@@ -5,9 +5,9 @@ use crate::conformance::{
     access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
     discovery, disruption_budgets, entrances, events, expressions, faults, finalizers, following,
     found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
-    namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches, webhooks,
-    workloads, writes,
+    namespaces, nodes, patches, paths, pods, policies, rbac_kinds, reviews, rules, schemas,
+    selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts, versions,
+    watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -57,6 +57,7 @@ pub fn cases() -> Vec<Case> {
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),

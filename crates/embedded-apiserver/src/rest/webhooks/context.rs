@@ -10,11 +10,10 @@ use crate::admission::AdmissionRequest;
 use crate::admission::expressions::Variables;
 use crate::admission::matcher::NoNamespace;
 use crate::admission::subject::{Matched, Subject};
+use crate::admission::surroundings::Surroundings;
 use crate::admission::webhooks::Webhook;
-use crate::api::metadata::Object;
 use crate::api::status::Status;
 use crate::rest::state::ApiState;
-use crate::store::stored::Key;
 use crate::strategy::resource::ServedResource;
 
 /// The surroundings of a write.
@@ -24,8 +23,7 @@ pub(in crate::rest) struct Context<'a> {
     pub(super) kind: &'a ServedResource,
     /// The kind of the objects that admission sees.
     pub(super) seen: &'a ServedResource,
-    namespace: Option<Object>,
-    versions: Vec<Arc<ServedResource>>,
+    surroundings: Surroundings,
     authorizer: Arc<dyn Authorizer>,
     pub(super) can_wait: bool,
     warnings: &'a Mutex<Vec<String>>,
@@ -39,15 +37,11 @@ impl<'a> Context<'a> {
         can_wait: bool,
         warnings: &'a Mutex<Vec<String>>,
     ) -> Self {
-        let is_namespace = kind.group().is_empty() && kind.plural() == "namespaces";
-        let name = if is_namespace { Some(&request.name) } else { request.namespace.as_ref() };
-        let stored = name.and_then(|name| api.store.get("/namespaces", &Key::new("", name)));
         Self {
             api,
             kind,
             seen,
-            namespace: stored.map(|stored| stored.object()),
-            versions: api.registry.read().of_storage(&kind.storage),
+            surroundings: Surroundings::of(&api.store, &api.registry, kind, request),
             authorizer: authorizer_of(&api.access, &request.user),
             can_wait,
             warnings,
@@ -60,12 +54,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn subject<'s>(&'s self, request: &'s AdmissionRequest) -> Subject<'s> {
-        Subject {
-            request,
-            kind: self.kind,
-            namespace: self.namespace.as_ref(),
-            versions: &self.versions,
-        }
+        self.surroundings.subject(request, self.kind)
     }
 
     /// The version in which a webhook is called for a write; `None` if it is not.

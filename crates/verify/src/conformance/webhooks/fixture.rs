@@ -43,7 +43,7 @@ pub(super) async fn hooks_with<'t>(
     answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
 ) -> Result<Hooks<'t>, String> {
     // A webhook may be asked for a moment after its configuration is deleted.
-    t.keep_to_itself();
+    t.keep_namespace();
     let answered = move |seen: &Seen| match is_marker(seen) {
         true => deny(seen, json!({ "message": "it is a marker" })),
         false => answer(seen),
