@@ -157,7 +157,7 @@ impl<'a> AdmissionChain<'a> {
         let seen = self.seen_kind();
         let shown =
             |object: Option<Managed<'_>>| object.map_or(Value::Null, |object| shown(seen, object));
-        let named = new.or(old).map(|(object, _)| metadata::text(object, "name").to_owned());
+        let named = new.map(|(object, _)| metadata::text(object, "name")).filter(|_| name.is_empty());
         AdmissionRequest {
             operation,
             user: user.clone(),
@@ -167,7 +167,7 @@ impl<'a> AdmissionChain<'a> {
             resource: kind.plural().to_owned(),
             subresource: subresource.map(str::to_owned),
             namespace: namespace.map(str::to_owned),
-            name: named.filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+            name: named.unwrap_or(name).to_owned(),
             object: shown(new),
             old_object: shown(old),
             dry_run,

@@ -89,7 +89,7 @@ pub(crate) async fn delete_collection(
     let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
-        let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
+        let admission = AdmissionChain::of(api, writer);
         let deleted = guaranteed_update!(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
         });
