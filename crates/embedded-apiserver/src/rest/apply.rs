@@ -9,6 +9,7 @@ use crate::api::status::{FieldError, Status};
 use crate::api::yaml;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::edited::Edited;
@@ -82,7 +83,10 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
     let written = guaranteed_update!(api, |transaction| {
-        let current = transaction.get(&kind.storage, &key);
+        let current = match transaction.get(&kind.storage, &key) {
+            Some(stored) => Some(shown_as(api, kind, stored).await?),
+            None => None,
+        };
         let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
             work_out(current.as_deref())?;
         let owners = Owners::Known(managed);
@@ -113,7 +117,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     });
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
-    let object = answer.resolve(&written)?;
+    let object = shown_as(api, kind, answer.resolve(&written)?).await?;
     warnings.extend(warned(kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })
 }

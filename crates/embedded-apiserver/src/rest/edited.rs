@@ -111,7 +111,11 @@ impl Edited<'_> {
         }
         // A change of times in managedFields alone is no write. Members that a stored version
         // leaves implicit count as a change.
-        let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
+        let changes = new != *old
+            || self.counts_floats()
+            || unsaid
+            || current.leaves_unsaid()
+            || self.changes_version();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
             self.admission.validate(&new, &managed, Some((old, current))).await?;
@@ -133,15 +137,18 @@ impl Edited<'_> {
             let managed = managed.encode();
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            let answer = if kind.has_webhook() { answer.converted() } else { answer };
             if !dry_run {
                 // The old version at the revision of the delete, as in etcd's event.
-                transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+                let stored = transaction.get(&kind.storage, &current.key);
+                let last = stored.as_ref().unwrap_or(current).at_revision(kind, NEXT);
+                transaction.remove(&kind.storage, last);
                 remove_with(self.api, transaction, kind, &current.key, self.now).await;
             }
             return Ok(Answer::Known(Arc::new(answer)));
         }
         let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
-        put(transaction, kind, version, current.revision, dry_run)
+        put(self.api, transaction, kind, version, current.revision, dry_run).await
     }
 
     /// The owners of the client's object with defaults.
@@ -165,6 +172,12 @@ impl Edited<'_> {
     fn keeps_zero_end(&self) -> bool {
         let is_custom = !self.kind.is_built_in() && self.target.subresource.is_none();
         is_custom && self.hidden.ends_at_zero
+    }
+
+    /// Whether the object is stored in another version than the storage version of now.
+    fn changes_version(&self) -> bool {
+        let definition = self.kind.definition();
+        definition.is_some_and(|served| served.stored_number != self.current.version())
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {

@@ -184,7 +184,8 @@ pub(super) async fn insert(
         // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
+    let version = Version { key, object, managed: &managed, unsaid };
+    put(api, transaction, kind, version, 0, dry_run).await
 }
 
 /// Removes the members that only the server sets.

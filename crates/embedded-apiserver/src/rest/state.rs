@@ -41,7 +41,6 @@ pub(crate) struct ApiState {
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
     /// The clients of webhooks.
-    #[allow(dead_code, reason = "its callers follow")]
     pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
