@@ -3,6 +3,7 @@
 //! Reads convert what they show, and writes what they store. Kinds without a webhook convert at
 //! once, in [`Kind`](crate::api::kind::Kind).
 
+mod objects;
 mod review;
 
 use std::sync::Arc;
@@ -18,6 +19,8 @@ use crate::rest::state::ApiState;
 use crate::store::stored::Stored;
 use crate::strategy::crd::{Conversion, Served};
 use crate::strategy::resource::ServedResource;
+
+pub(super) use crate::rest::conversion::objects::ConvertedObjects;
 
 /// How long a webhook may take.
 const TIME: Duration = Duration::from_secs(30);
@@ -106,6 +109,29 @@ pub(super) async fn stored_form(
     let by = By { kind, served, conversion };
     let converted = by.convert(api, object, managed, served.number, number).await;
     Ok((converted.map_err(Status::unknown)?, number))
+}
+
+/// An object without managedFields in another version; both are an apiVersion.
+///
+/// # Errors
+///
+/// The webhook fails.
+async fn between(
+    api: &ApiState,
+    kind: &ServedResource,
+    object: Object,
+    (from, to): (&str, &str),
+) -> Result<Object, Status> {
+    let by = kind.definition().and_then(|served| {
+        let conversion = served.conversion.as_ref()?;
+        let (from, to) = (conversion.number(from)?, conversion.number(to)?);
+        Some((By { kind, served, conversion }, from, to))
+    });
+    let Some((by, from, to)) = by else {
+        let why = format!("request to convert CR to an invalid group/version: {to}");
+        return Err(Status::unknown(why));
+    };
+    by.convert(api, object, "", from, to).await.map_err(Status::unknown)
 }
 
 /// A kind whose objects a webhook converts.

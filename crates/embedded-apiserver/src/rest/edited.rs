@@ -60,7 +60,7 @@ impl Edited<'_> {
         }
         // As upstream, changes by admission have no owner.
         let owners = match self.admission.mutates() {
-            true => Owners::Known(self.managed(&defaulted(kind, new.clone()), owners)),
+            true => Owners::Known(self.managed(&defaulted(kind, new.clone()), owners).await?),
             false => owners,
         };
         let mut new = if self.admission.has_view() {
@@ -75,7 +75,7 @@ impl Edited<'_> {
         let (of, version) = decode::said_types(kind, &new);
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
-        let managed = self.managed(&new, owners);
+        let managed = self.managed(&new, owners).await?;
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         let unlabelled = strategy.leaves_unsaid(&new, Some(old));
@@ -152,11 +152,11 @@ impl Edited<'_> {
     }
 
     /// The owners of the client's object with defaults.
-    fn managed(&self, new: &Object, owners: Owners<'_>) -> ManagedFields {
+    async fn managed(&self, new: &Object, owners: Owners<'_>) -> Result<ManagedFields, Status> {
         let Self { kind, old, owned, .. } = *self;
         // An object of another declared kind has no schema to find owners by; it is refused later.
         if decode::said_types(kind, new) != (None, None) {
-            return ManagedFields::default();
+            return Ok(ManagedFields::default());
         }
         // A zero deletionTimestamp has an owner and is stored until the next write.
         let ending = self.keeps_zero_end().then(|| {
@@ -165,7 +165,7 @@ impl Edited<'_> {
             ending
         });
         let wanted = ending.as_ref().unwrap_or(new);
-        owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
+        owners.of(self.api, kind, Some((old, owned)), wanted, self.now).await
     }
 
     /// Whether the deletionTimestamp of a custom object becomes Go's zero time.

@@ -2,6 +2,7 @@
 
 mod failures;
 mod hook;
+mod owners;
 mod reads;
 mod refusals;
 mod writes;
@@ -9,8 +10,7 @@ mod writes;
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    [reads::cases(), writes::cases(), failures::cases(), refusals::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let all =
+        [reads::cases(), writes::cases(), owners::cases(), failures::cases(), refusals::cases()];
+    all.into_iter().flatten().collect()
 }

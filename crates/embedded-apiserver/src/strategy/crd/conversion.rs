@@ -63,6 +63,12 @@ impl Conversion {
         }
     }
 
+    /// The number of an apiVersion that the definition has.
+    pub(crate) fn number(&self, version: &str) -> Option<u16> {
+        let is_it = |(name, schema): &(String, _)| name == version && Option::is_some(schema);
+        self.versions.iter().position(is_it).and_then(|at| u16::try_from(at).ok())
+    }
+
     /// Removes what the schema of a version does not have.
     pub(crate) fn prune(&self, object: &mut Object, number: u16) {
         let Some((_, Some(schema))) = self.versions.get(usize::from(number)) else { return };
