@@ -27,6 +27,7 @@ mod custom;
 mod definitions;
 mod deletes;
 mod discovery;
+mod disruption_budgets;
 mod entrances;
 mod events;
 mod expressions;

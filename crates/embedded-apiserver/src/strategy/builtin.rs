@@ -2,7 +2,9 @@
 
 mod admission_policy;
 mod admission_policy_binding;
+mod admission_rule;
 mod cells;
+mod conditions;
 mod config_data;
 mod config_map;
 mod custom_resource_definition;
@@ -14,6 +16,7 @@ pub(crate) mod job;
 pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
+mod match_conditions;
 mod match_resources;
 pub(crate) mod members;
 mod namespace;
@@ -21,6 +24,7 @@ mod node;
 mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 mod pod;
+mod pod_disruption_budget;
 mod pod_spec;
 mod replica_set;
 mod role;
@@ -30,12 +34,15 @@ pub(crate) mod scale;
 mod secret;
 pub(crate) mod service;
 mod service_account;
+mod static_suffix;
 mod storage_class;
 #[cfg(test)]
 mod tests;
 mod topology;
 mod values;
 mod volume_values;
+mod webhook;
+mod webhook_client;
 mod webhook_configuration;
 mod workload;
 
@@ -60,6 +67,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &deployment::DEPLOYMENT,
     &replica_set::REPLICA_SET,
     &job::JOB,
+    &pod_disruption_budget::POD_DISRUPTION_BUDGET,
     &lease::LEASE,
     &lease_candidate::LEASE_CANDIDATE,
     &role::ROLE,

@@ -14,11 +14,10 @@ macro_rules! kinds {
 
 mod cluster;
 mod core;
+mod workloads;
 
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = core::cases();
-    cases.extend(cluster::cases());
-    cases
+    [core::cases(), workloads::cases(), cluster::cases()].into_iter().flatten().collect()
 }

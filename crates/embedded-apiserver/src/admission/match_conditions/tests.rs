@@ -43,6 +43,7 @@ fn hold(expressions: &[&str], policy: &str) -> Result<bool, String> {
         object: json!({ "metadata": { "name": "a" }, "data": { "x": "1" } }),
         old_object: serde_json::Value::Null,
         dry_run: false,
+        options: serde_json::Value::Null,
     };
     let kind = ServedResource::new(Kind::namespaced("", "v1", "ConfigMap", "configmaps"));
     let subject = Subject { request: &request, kind: &kind, namespace: None, versions: &[] };

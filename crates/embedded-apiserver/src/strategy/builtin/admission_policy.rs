@@ -1,15 +1,24 @@
 //! ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
 
+mod validation;
+
+use k8s_value::FieldErrors;
 use serde_json::{Value, json};
 
+use crate::api::metadata;
 use crate::api::metadata::Object;
+use crate::strategy::builtin::admission_policy::validation::{
+    validate_common, validate_conditions, validate_mutations, validate_type_checking,
+    validate_validations,
+};
 use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::match_resources;
-use crate::strategy::builtin::members::fill;
+use crate::strategy::builtin::members::{at, fill};
 use crate::strategy::builtin::row::{CLUSTER, Row};
+use crate::strategy::builtin::static_suffix;
 use crate::strategy::columns::Cell::{Items, Made};
 use crate::strategy::columns::{AGE, Column, NAME, column};
-use crate::strategy::{Generation, Strategy};
+use crate::strategy::{Generation, Strategy, Write};
 
 pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     group: "admissionregistration.k8s.io",
@@ -45,6 +54,35 @@ impl Strategy for AdmissionPolicy {
         fill(object, "spec", &[("failurePolicy", json!("Fail"))]);
         let constraints = object.get_mut("spec").and_then(|it| it.get_mut("matchConstraints"));
         match_resources::default(constraints);
+    }
+
+    fn validate(&self, object: &Object, write: Write<'_>, causes: &mut FieldErrors) {
+        if write.subresource.is_some() {
+            let warnings = at(object, "status.typeChecking.expressionWarnings");
+            validate_type_checking(warnings, causes);
+            return;
+        }
+        let spec = object.get("spec").unwrap_or(&Value::Null);
+        validate_common(spec, causes);
+        if self.mutates
+            && let Some(constraints) = spec.get("matchConstraints")
+        {
+            match_resources::validate_mutable(constraints, "spec.matchConstraints", causes);
+        }
+        validate_conditions(spec, write.old.and_then(|old| old.get("spec")), causes);
+        if self.mutates {
+            validate_mutations(spec, causes);
+        } else {
+            validate_validations(metadata::text(object, "name"), spec, causes);
+        }
+    }
+
+    fn has_warnings(&self) -> bool {
+        true
+    }
+
+    fn warnings(&self, object: &Object, _: Option<&Object>) -> Vec<String> {
+        static_suffix::warnings(object)
     }
 
     fn generation(&self) -> Generation {

@@ -24,6 +24,11 @@ pub(super) fn said<'a>(value: &'a Value, member: &str) -> &'a str {
     value.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// The texts of a list; those of another type are left out.
+pub(super) fn texts(list: Option<&Value>) -> Vec<&str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 /// The items of a list with their paths: `spec.ports[0]`.
 pub(super) fn items<'a>(
     value: Option<&'a Value>,
