@@ -75,8 +75,8 @@ pub struct AdmissionRequest {
     pub old_object: Value,
     /// Whether the write is a dry run.
     pub dry_run: bool,
-    /// The options of the request: a `CreateOptions`, `UpdateOptions`, `PatchOptions` or
-    /// `DeleteOptions` of meta.k8s.io/v1.
+    /// The options of the request: a `CreateOptions`, `UpdateOptions` or `DeleteOptions` of
+    /// meta.k8s.io/v1.
     pub options: Value,
 }
 

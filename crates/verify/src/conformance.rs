@@ -11,7 +11,6 @@ mod objects;
 mod target;
 mod until;
 mod waiting;
-#[allow(dead_code, reason = "its cases follow")]
 mod webhook_server;
 mod seen;
 mod must_haves;
@@ -23,6 +22,7 @@ mod collecting;
 mod apps;
 mod collections;
 mod continuing;
+mod conversions;
 mod custom;
 mod definitions;
 mod deletes;
