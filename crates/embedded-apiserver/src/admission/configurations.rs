@@ -36,8 +36,7 @@ impl<T> Configurations<T> {
 
     /// The configurations of now. A write uses them from beginning to end.
     pub(crate) fn now(&self, store: &Store) -> Compiled<T> {
-        let (known, compiled) = &*self.newest.read();
-        let (known, compiled) = (*known, Arc::clone(compiled));
+        let (known, compiled) = self.newest.read().clone();
         let ChangesSince { anew, changes, revision } = store.changes_since(&[&self.table], known);
         if changes.is_empty() && !anew {
             return compiled;
