@@ -142,7 +142,6 @@ impl Status {
     ) -> Self {
         let (code, reason) = match reason {
             "Forbidden" => (403, reason),
-            "Unauthorized" => (401, reason),
             "RequestEntityTooLarge" => (413, reason),
             "" => (422, "Invalid"),
             _ => (422, reason),
