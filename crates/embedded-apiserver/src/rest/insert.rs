@@ -174,7 +174,7 @@ pub(super) async fn insert(
         return Err(already_exists(api, kind, &object, &found, &base));
     }
     by_update.map_or(Ok(()), CreateRight::check)?;
-    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
+    if hidden.ends_at_zero && by_update.is_some() && kind.is_stored_as_protobuf() {
         metadata::set(&mut object, "deletionTimestamp", Value::Null);
     }
     if let Some(chain) = admission {
