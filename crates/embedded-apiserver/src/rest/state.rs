@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
@@ -40,8 +41,8 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
     /// The clients of webhooks.
-    #[allow(dead_code, reason = "its callers follow")]
     pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
@@ -58,7 +59,18 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated, webhooks) = <(_, _, _)>::default();
-        Self { options, clock, registry, store, access, admission, allocated, webhooks, front }
+        let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            admission,
+            registrations,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::conformance::{
     discovery, disruption_budgets, entrances, events, expressions, faults, finalizers, following,
     found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
     namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches,
+    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches, webhooks,
     workloads, writes,
 };
 
@@ -63,6 +63,7 @@ pub fn cases() -> Vec<Case> {
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })
