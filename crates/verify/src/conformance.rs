@@ -52,6 +52,7 @@ mod paths;
 mod reviews;
 mod rules;
 mod schemas;
+mod pod_changes;
 mod pods;
 mod rbac_kinds;
 mod selectors;

@@ -223,6 +223,8 @@ fn name(
             name = next;
         }
         metadata::set(object, "name", name);
+    } else if metadata::text(object, "name").is_empty() && kind.strategy().draws_names() {
+        metadata::set(object, "name", api.store.draw(metadata::new_uid));
     }
     metadata::text(object, "name").to_owned()
 }

@@ -5,9 +5,9 @@ use crate::conformance::{
     access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
     discovery, disruption_budgets, entrances, events, expressions, faults, finalizers, following,
     found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
-    namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches, webhooks,
-    workloads, writes,
+    namespaces, nodes, patches, paths, pod_changes, pods, rbac_kinds, reviews, rules, schemas,
+    selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts, versions,
+    watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -42,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         ("events", events::cases()),
         ("workloads", workloads::cases()),
         ("pods", pods::cases()),
+        ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
         ("disruption_budgets", disruption_budgets::cases()),
