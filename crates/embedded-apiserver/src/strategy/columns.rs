@@ -14,6 +14,8 @@ pub(crate) struct Column {
     wide: bool,
     /// Its type is `string` without a format, although the cells are numbers.
     of_text: bool,
+    /// Whether its format is `name`, although it is not the first column.
+    of_name: bool,
     cell: Cell,
 }
 
@@ -36,16 +38,18 @@ pub(crate) enum Cell {
     Number(&'static str),
     /// The number of items of the list at a path.
     Items(&'static str),
+    /// The boolean at a path. Defaults to false.
+    Is(&'static str),
 }
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, of_text: false, cell }
+    Column { name, wide: false, of_text: false, of_name: false, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, of_text: false, cell }
+    Column { name, wide: true, of_text: false, of_name: false, cell }
 }
 
 /// The name of the object.
@@ -63,13 +67,19 @@ impl Column {
         Self { of_text: true, ..self }
     }
 
+    /// The column, with format `name`.
+    pub(crate) const fn of_name(self) -> Self {
+        Self { of_name: true, ..self }
+    }
+
     /// Its entry in `columnDefinitions`.
     pub(crate) fn definition(&self) -> Value {
         let (kind, format) = match self.cell {
             Cell::Created => ("date", ""),
             Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
+            Cell::Is(_) => ("boolean", ""),
             Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
-            _ if self.name == "Name" && !self.of_text => ("string", "name"),
+            _ if (self.of_name || self.name == "Name") && !self.of_text => ("string", "name"),
             _ => ("string", ""),
         };
         let priority = i32::from(self.wide);
@@ -100,6 +110,7 @@ impl Column {
             Cell::Made(make) => make(object),
             Cell::Timed(make) => make(object, now),
             Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
+            Cell::Is(path) => (object.pointer(path) == Some(&Value::Bool(true))).into(),
             Cell::Items(path) => {
                 object.pointer(path).and_then(Value::as_array).map_or(0, Vec::len).into()
             }

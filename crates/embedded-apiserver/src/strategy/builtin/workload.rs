@@ -135,7 +135,12 @@ fn of_containers(object: &Value, member: &str) -> Value {
 /// The cell of the selector.
 #[doc(alias = "FormatLabelSelector")]
 pub(super) fn selector(object: &Value) -> Value {
-    let selector = &object["spec"]["selector"];
+    formatted_selector(&object["spec"]["selector"])
+}
+
+/// The cell of a selector.
+#[doc(alias = "FormatLabelSelector")]
+pub(super) fn formatted_selector(selector: &Value) -> Value {
     let mut parts: Vec<(String, String)> = Vec::new();
     for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
         parts.push((key.clone(), format!("{key}={}", value.as_str().unwrap_or_default())));
