@@ -13,6 +13,7 @@ use crate::store::Store;
 use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
 use crate::strategy::registry::Registry;
+use crate::webhook::Webhooks;
 
 /// Switches that are fixed for the life of a server.
 #[derive(Debug, Clone)]
@@ -39,6 +40,9 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    /// The clients of webhooks.
+    #[allow(dead_code, reason = "its callers follow")]
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
 }
@@ -54,7 +58,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, admission, allocated, front }
+        let (admission, allocated, webhooks) = <(_, _, _)>::default();
+        Self { options, clock, registry, store, access, admission, allocated, webhooks, front }
     }
 }

@@ -24,7 +24,7 @@ mod ingress;
 mod ingress_class;
 mod ip_address;
 pub(crate) mod job;
-mod label_selector;
+pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
 mod match_conditions;

@@ -3,6 +3,8 @@
 
 mod admission;
 mod cluster;
+mod drivers;
+mod networking;
 mod plain;
 mod policies;
 mod schemas;
@@ -51,7 +53,7 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, policies::KINDS, admission::KINDS].into_iter().flatten()
+    [COMMON, policies::KINDS, admission::KINDS, networking::KINDS, drivers::KINDS].into_iter().flatten()
 }
 
 /// The kinds that most controllers use.

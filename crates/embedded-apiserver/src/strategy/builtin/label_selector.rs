@@ -93,7 +93,7 @@ pub(super) fn immutable(
 }
 
 /// Whether the selector is empty.
-pub(super) fn is_empty(selector: &Value) -> bool {
+pub(crate) fn is_empty(selector: &Value) -> bool {
     let length = |member: &str| match selector.get(member) {
         Some(Value::Object(members)) => members.len(),
         Some(Value::Array(items)) => items.len(),
@@ -110,7 +110,7 @@ pub(super) fn is_usable(selector: &Value) -> bool {
 }
 
 /// Whether it selects an object with these labels.
-pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
+pub(crate) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
     let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
     let fits = |expression: &Value| {
         let has = labels.get(said(expression, "key"));
