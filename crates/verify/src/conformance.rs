@@ -17,6 +17,7 @@ mod refusals;
 
 mod access;
 mod apply;
+mod bindings;
 mod collecting;
 mod apps;
 mod collections;
@@ -57,6 +58,7 @@ mod shapes;
 mod statuses;
 mod storage;
 mod stored_json;
+mod tokens;
 mod verbs;
 mod verdicts;
 mod versions;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api_front::Front;
 use parking_lot::{Mutex, RwLock};
 
-use crate::access::Authorizer;
+use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
 use crate::api::clock::Clock;
 use crate::store::Store;
@@ -37,6 +37,7 @@ pub(crate) struct ApiState {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
+    pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
     /// Authenticates tokens.
@@ -54,7 +55,8 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
+        let tokens = AccountTokens::new(Arc::clone(&store));
         let (admission, allocated) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, admission, allocated, front }
+        Self { options, clock, registry, store, access, tokens, admission, allocated, front }
     }
 }

@@ -8,6 +8,7 @@ use http::{Method, Request};
 use crate::api::media;
 use crate::api::status::Status;
 use crate::rest::route::Target;
+use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::reviews;
 
 /// Whether upstream serves the path only with GET. Then other methods get 404.
@@ -74,7 +75,7 @@ fn custom_has_method(target: &Target, method: &Method) -> bool {
 
 fn check_subresource(target: &Target) -> Result<(), Status> {
     let kind = &target.kind;
-    if reviews::is_review(kind)
+    if !reviews::is_stored(kind)
         && (target.name.is_some() || kind.is_namespaced() != target.namespace.is_some())
     {
         return Err(Status::no_such_resource());
@@ -84,7 +85,7 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
         "status" => kind.has_status(),
         "finalize" => kind.strategy().has_finalize(),
         "scale" => kind.scale_paths().is_some(),
-        _ => false,
+        other => NamedCreate::of(kind, Some(other)).is_some(),
     };
     if served {
         return Ok(());
@@ -106,7 +107,7 @@ fn has_method(target: &Target, method: &Method) -> bool {
     let kind = &target.kind;
     let one_place = kind.is_namespaced() == target.namespace.is_some();
     match (&target.name, target.subresource.as_deref()) {
-        (None, _) if reviews::is_review(kind) => method == Method::POST,
+        (None, _) if !reviews::is_stored(kind) => method == Method::POST,
         (None, _) => match *method {
             Method::GET => true,
             Method::POST => one_place,
@@ -117,6 +118,9 @@ fn has_method(target: &Target, method: &Method) -> bool {
             matches!(*method, Method::GET | Method::PUT | Method::PATCH | Method::DELETE)
         }
         (Some(_), Some("finalize")) => method == Method::PUT,
+        (Some(_), other @ Some(_)) if NamedCreate::of(kind, other).is_some() => {
+            method == Method::POST
+        }
         (Some(_), Some(_)) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn is_usable(selector: &Value) -> bool {
 }
 
 /// Whether it selects an object with these labels.
-pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
+pub(crate) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
     let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
     let fits = |expression: &Value| {
         let has = labels.get(said(expression, "key"));
