@@ -28,6 +28,7 @@ mod deletes;
 mod discovery;
 mod entrances;
 mod events;
+mod evictions;
 mod expressions;
 mod faults;
 mod finalizers;

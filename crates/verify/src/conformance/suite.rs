@@ -3,7 +3,7 @@
 use crate::conformance::case::Case;
 use crate::conformance::{
     access, apply, apps, bindings, collecting, collections, continuing, custom, definitions,
-    deletes, discovery, entrances, events, expressions, faults, finalizers, following, found,
+    deletes, discovery, entrances, events, evictions, expressions, faults, finalizers, following, found,
     found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
     namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
     services, shapes, statuses, storage, stored_json, tokens, verbs, verdicts, versions, watches,
@@ -43,6 +43,7 @@ pub fn cases() -> Vec<Case> {
         ("workloads", workloads::cases()),
         ("pods", pods::cases()),
         ("bindings", bindings::cases()),
+        ("evictions", evictions::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
         ("services", services::cases()),
