@@ -1,6 +1,7 @@
 //! The built-in kinds: a file for each kind with rules of its own, and the table of all.
 
 mod cells;
+mod conditions;
 mod config_data;
 mod config_map;
 mod custom_resource_definition;
@@ -19,6 +20,7 @@ mod node;
 mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 mod pod;
+mod pod_disruption_budget;
 mod pod_spec;
 mod replica_set;
 mod role;
@@ -57,6 +59,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &deployment::DEPLOYMENT,
     &replica_set::REPLICA_SET,
     &job::JOB,
+    &pod_disruption_budget::POD_DISRUPTION_BUDGET,
     &lease::LEASE,
     &lease_candidate::LEASE_CANDIDATE,
     &role::ROLE,

@@ -13,15 +13,11 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
     for (path, named) in [
         ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets.apps"),
         ("/apis/apps/v1/namespaces/default/statefulsets/a/scale", "statefulsets/scale.apps"),
-        (
-            "/apis/policy/v1/namespaces/default/poddisruptionbudgets/a",
-            "poddisruptionbudgets.policy",
-        ),
         ("/apis/storage.k8s.io/v1/csinodes", "csinodes.storage.k8s.io"),
         ("/api/v1/namespaces/default/replicationcontrollers", "replicationcontrollers"),
         ("/api/v1/namespaces/default/pods/a/log", "pods/log"),
         ("/apis/autoscaling", "the group autoscaling"),
-        ("/apis/policy/v1/", "the group policy"),
+        ("/apis/flowcontrol.apiserver.k8s.io/v1/", "the group flowcontrol.apiserver.k8s.io"),
     ] {
         let answer = wire::get(&server, path).await;
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);

@@ -13,9 +13,11 @@ macro_rules! kinds {
 }
 
 mod core;
+mod workloads;
 
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    core::cases()
+    let groups = [core::cases(), workloads::cases()];
+    groups.into_iter().flatten().collect()
 }

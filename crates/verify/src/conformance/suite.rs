@@ -3,11 +3,11 @@
 use crate::conformance::case::Case;
 use crate::conformance::{
     access, apply, apps, bindings, collecting, collections, continuing, custom, definitions,
-    deletes, discovery, entrances, events, evictions, expressions, faults, finalizers, following, found,
-    found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
-    namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, tokens, verbs, verdicts, versions, watches,
-    workloads, writes,
+    deletes, discovery, disruption_budgets, entrances, events, evictions, expressions, faults,
+    finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
+    media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods, rbac_kinds,
+    reviews, rules, schemas, selectors, services, shapes, statuses, storage, stored_json, tokens,
+    verbs, verdicts, versions, watches, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -44,8 +44,10 @@ pub fn cases() -> Vec<Case> {
         ("pods", pods::cases()),
         ("bindings", bindings::cases()),
         ("evictions", evictions::cases()),
+        ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
+        ("disruption_budgets", disruption_budgets::cases()),
         ("services", services::cases()),
         ("nodes", nodes::cases()),
         ("rbac_kinds", rbac_kinds::cases()),

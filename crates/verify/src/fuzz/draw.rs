@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
 use crate::fuzz::call::{Body, CLIENTS, Call, Request, What};
-use crate::fuzz::kinds::{KINDS, Kind};
+use crate::fuzz::kinds::{Kind, kinds};
 use crate::fuzz::pick::{odd, one};
 
 mod deletes;
@@ -22,18 +22,17 @@ const YAML: &str = "application/yaml";
 pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     let mut rng = Rng::with_seed(seed);
     // A few kinds at a time, so that calls meet.
-    let among: Vec<&Kind> = KINDS
-        .iter()
+    let among: Vec<&Kind> = kinds()
         .filter(|kind| only.is_empty() || only.iter().any(|name| name == kind.kind))
         .collect();
-    let kinds: Vec<&Kind> = (0..2).map(|_| kind(&mut rng, &among)).collect();
+    let kinds = (0..2).map(|_| kind(&mut rng, &among)).collect();
     let mut draw = Draw { rng, kinds, opened: Vec::new() };
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
 }
 
 /// Whether there are calls about a kind.
 pub fn draws(name: &str) -> bool {
-    KINDS.iter().any(|kind| kind.kind == name)
+    kinds().any(|kind| kind.kind == name)
 }
 
 fn kind(rng: &mut Rng, among: &[&'static Kind]) -> &'static Kind {
@@ -45,7 +44,7 @@ fn kind(rng: &mut Rng, among: &[&'static Kind]) -> &'static Kind {
             None => return kind,
         }
     }
-    &KINDS[0]
+    among[0]
 }
 
 /// Sets a member of the metadata, if those are an object at all.

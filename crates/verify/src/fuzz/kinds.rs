@@ -3,6 +3,7 @@
 
 mod cluster;
 mod plain;
+mod policies;
 mod schemas;
 mod workloads;
 
@@ -47,7 +48,13 @@ const BASE: Kind = Kind {
     dry: false,
 };
 
-pub(super) const KINDS: &[Kind] = &[
+/// All kinds that calls are drawn for.
+pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
+    [COMMON, policies::KINDS].into_iter().flatten()
+}
+
+/// The kinds that most controllers use.
+const COMMON: &[Kind] = &[
     Kind {
         collection: "/api/v1/namespaces/{ns}/configmaps",
         kind: "ConfigMap",

@@ -8,7 +8,9 @@ use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::number;
 use crate::strategy::builtin::members::{at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
-use crate::strategy::builtin::values::{int_or_percent, not_negative, percent};
+use crate::strategy::builtin::values::{
+    at_most_100_percent, int_or_percent, not_negative, percent,
+};
 use crate::strategy::builtin::{label_selector, pod_spec, workload};
 use crate::strategy::columns::Cell::{Made, Number};
 use crate::strategy::columns::{AGE, Column, NAME, column, wide};
@@ -179,13 +181,7 @@ fn validate_strategy(object: &Object, causes: &mut FieldErrors) {
                 let why = "may not be 0 when `maxSurge` is 0";
                 causes.push(FieldError::invalid_json(field.as_str(), unavailable, why));
             }
-            if unavailable.as_str().and_then(percent).is_some_and(|percent| percent > 100) {
-                causes.push(FieldError::invalid_json(
-                    field,
-                    unavailable,
-                    "must not be greater than 100%",
-                ));
-            }
+            at_most_100_percent(unavailable, &field, causes);
         }
         _ => {
             let strategy = at(object, "spec.strategy").unwrap_or(&Value::Null);

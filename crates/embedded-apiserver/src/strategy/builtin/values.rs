@@ -195,6 +195,13 @@ pub(super) fn percent(text: &str) -> Option<i64> {
         .then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
+/// A percentage is at most 100% (`IsNotMoreThan100Percent`).
+pub(super) fn at_most_100_percent(value: &Value, path: &str, causes: &mut FieldErrors) {
+    if value.as_str().and_then(percent).is_some_and(|percent| percent > 100) {
+        causes.push(FieldError::invalid_json(path, value, "must not be greater than 100%"));
+    }
+}
+
 /// Checks that a text, if present, is one of these.
 pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut FieldErrors) {
     if let Some(value) = at(object, path).and_then(Value::as_str)
