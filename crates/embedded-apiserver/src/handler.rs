@@ -115,7 +115,7 @@ impl Handler {
             });
         }
         if let Some(posted) = NamedCreate::of(&target.kind, target.subresource.as_deref()) {
-            return rest::named_create(call, posted, form);
+            return rest::named_create(call, posted, form).await;
         }
         let writes = !matches!(*request.method(), Method::GET);
         let response = match (request.method(), target.name.as_deref()) {
@@ -126,10 +126,14 @@ impl Handler {
                 watch(api, &target, &query, form, of_lists).await
             }
             (&Method::GET, None) => list(api, &target, &query, form).await,
-            (&Method::POST, _) => create(call).map(|w| w.into_response(&target.kind, form)),
-            (&Method::PUT, Some(_)) => replace(call).map(|w| w.into_response(&target.kind, form)),
-            (&Method::PATCH, Some(_)) => patch(call).map(|w| w.into_response(&target.kind, form)),
-            (&Method::DELETE, Some(_)) => delete(call, form),
+            (&Method::POST, _) => create(call).await.map(|w| w.into_response(&target.kind, form)),
+            (&Method::PUT, Some(_)) => {
+                replace(call).await.map(|w| w.into_response(&target.kind, form))
+            }
+            (&Method::PATCH, Some(_)) => {
+                patch(call).await.map(|w| w.into_response(&target.kind, form))
+            }
+            (&Method::DELETE, Some(_)) => delete(call, form).await,
             (&Method::DELETE, None) => delete_collection(call, form).await,
             _ => Err(Status::method_not_allowed()),
         };

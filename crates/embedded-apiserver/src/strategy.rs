@@ -6,6 +6,7 @@ pub(crate) mod crd;
 pub(crate) mod columns;
 mod custom;
 mod deletion;
+pub(crate) mod expressions;
 mod generation;
 mod generic;
 pub(crate) mod openapi;

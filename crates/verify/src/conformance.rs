@@ -11,6 +11,8 @@ mod objects;
 mod target;
 mod until;
 mod waiting;
+#[allow(dead_code, reason = "its cases follow")]
+mod webhook_server;
 mod seen;
 mod must_haves;
 mod refusals;

@@ -62,6 +62,10 @@ impl<'a> Call<'a> {
             name: self.name(),
             subresource: subresource.as_deref(),
             dry_run,
+            method: self.request.method(),
+            query: self.query,
+            deletion: None,
+            view: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::get::{check_path_name, key_of};
-use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::guaranteed_update::{at_once, guaranteed_update};
 use crate::rest::list;
 use crate::rest::removal::{Removal, remove, remove_object};
 use crate::rest::selector::Selector;
@@ -22,16 +22,19 @@ use crate::store::state::Place;
 use crate::store::stored::{Key, Stored};
 use crate::strategy::resource::ServedResource;
 
-pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
     let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
     let now = api.clock.now();
-    let admission = AdmissionChain::of(api, call.writer(options.is_dry_run()));
-    let deleted = guaranteed_update(api, |transaction| {
-        remove(api, transaction, kind, &key, &options, Some(&admission), now)
+    let admission = {
+        let writer = call.writer(options.is_dry_run());
+        AdmissionChain::of(api, Writer { deletion: Some(&options), ..writer })
+    };
+    let deleted = guaranteed_update!(api, |transaction| {
+        remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
     let warnings = options.warnings(kind);
     let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
@@ -81,13 +84,14 @@ pub(crate) async fn delete_collection(
     let options = DeleteOptions::parse(query, request)?;
     let warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
-    let writer = call.writer(options.is_dry_run());
+    let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
         let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
-        match guaranteed_update(api, |transaction| {
-            remove(api, transaction, kind, &object.key, &options, Some(&admission), now)
-        }) {
+        let deleted = guaranteed_update!(api, |transaction| {
+            remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
+        });
+        match deleted {
             // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
             deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
@@ -104,8 +108,10 @@ pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
         let now = api.clock.now();
         let options = DeleteOptions::default();
         // A concurrent delete is fine.
-        let _gone = guaranteed_update(api, |transaction| {
-            remove_object(transaction, kind, &object.key, &options, None, now)
+        let _gone = at_once(async {
+            guaranteed_update!(api, |transaction| {
+                remove_object(transaction, kind, &object.key, &options, None, now).await
+            })
         });
     }
 }

@@ -93,7 +93,7 @@ impl<'a> New<'a> {
 }
 
 /// Brings a new object to its canonical form, validates it and adds it to the transaction.
-pub(super) fn insert(
+pub(super) async fn insert(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
     new: &New<'_>,
@@ -108,9 +108,16 @@ pub(super) fn insert(
     if let Some(namespace) = namespace {
         check_namespace(api, transaction, kind, namespace, &object)?;
     }
-    let unmutated = admission.filter(|chain| chain.mutates()).map(|_| object.clone());
+    // As upstream, changes by admission have no owner.
+    let owners = match admission {
+        Some(chain) if chain.mutates() => {
+            let sent = defaulted(kind, object.clone());
+            Owners::Known(owners.of(api, kind, None, &sent, now))
+        }
+        _ => owners,
+    };
     let mut object = match admission {
-        Some(chain) => chain.mutate(object, None)?,
+        Some(chain) => chain.mutate(object, owners.known(), None).await?,
         None => object,
     };
     set_namespace(&mut object, namespace)?;
@@ -133,9 +140,8 @@ pub(super) fn insert(
     definitions::require_served(api, transaction, kind);
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
-    // The client owns the defaults. As upstream, later changes and those of hooks have no owner.
-    let unmutated = unmutated.map(|object| defaulted(kind, object));
-    let managed = owners.of(api, kind, None, unmutated.as_ref().unwrap_or(&object), now);
+    // The client owns the defaults. As upstream, later changes have no owner.
+    let managed = owners.of(api, kind, None, &object, now);
     if drops_status && drops_it_later {
         object.remove("status");
     }
@@ -172,7 +178,7 @@ pub(super) fn insert(
         metadata::set(&mut object, "deletionTimestamp", Value::Null);
     }
     if let Some(chain) = admission {
-        chain.validate(&object, None)?;
+        chain.validate(&object, &managed, None).await?;
     }
     if dry_run && !said_version.is_empty() {
         // A dry run keeps the sent text.

@@ -13,6 +13,7 @@ use crate::store::Store;
 use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
 use crate::strategy::registry::Registry;
+use crate::webhook::Webhooks;
 
 /// Switches that are fixed for the life of a server.
 #[derive(Debug, Clone)]
@@ -40,6 +41,9 @@ pub(crate) struct ApiState {
     pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    /// The clients of webhooks.
+    #[allow(dead_code, reason = "its callers follow")]
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
 }
@@ -56,7 +60,18 @@ impl ApiState {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
         let tokens = AccountTokens::new(Arc::clone(&store));
-        let (admission, allocated) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, tokens, admission, allocated, front }
+        let (admission, allocated, webhooks) = <(_, _, _)>::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            tokens,
+            admission,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

@@ -25,7 +25,7 @@ enum Compare {
     /// The revision of the newest change of a table.
     Table { table: Arc<str>, revision: u64 },
     /// A condition outside of the store, which changes only under the store's lock.
-    Other(Box<dyn Fn() -> bool>),
+    Other(Box<dyn Fn() -> bool + Send>),
 }
 
 struct Change {
@@ -68,7 +68,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Adds a condition of the commit. `still` runs under the lock.
-    pub(crate) fn require(&mut self, still: impl Fn() -> bool + 'static) {
+    pub(crate) fn require(&mut self, still: impl Fn() -> bool + Send + 'static) {
         self.compares.push(Compare::Other(Box::new(still)));
     }
 

@@ -1,5 +1,8 @@
 //! The built-in kinds: a file for each kind with rules of its own, and the table of all.
 
+mod admission_policy;
+mod admission_policy_binding;
+mod admission_rule;
 mod cells;
 mod conditions;
 mod config_data;
@@ -13,6 +16,8 @@ pub(crate) mod job;
 pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
+mod match_conditions;
+mod match_resources;
 pub(crate) mod members;
 pub(crate) mod named_create;
 mod namespace;
@@ -30,12 +35,16 @@ pub(crate) mod scale;
 mod secret;
 pub(crate) mod service;
 mod service_account;
+mod static_suffix;
 mod storage_class;
 #[cfg(test)]
 mod tests;
 mod topology;
 mod values;
 mod volume_values;
+mod webhook;
+mod webhook_client;
+mod webhook_configuration;
 mod workload;
 
 pub(crate) use crate::strategy::builtin::row::Row;
@@ -67,4 +76,10 @@ pub(crate) static KINDS: &[&Row] = &[
     &role::CLUSTER_ROLE,
     &role_binding::CLUSTER_ROLE_BINDING,
     &storage_class::STORAGE_CLASS,
+    &webhook_configuration::VALIDATING_WEBHOOK_CONFIGURATION,
+    &webhook_configuration::MUTATING_WEBHOOK_CONFIGURATION,
+    &admission_policy::VALIDATING_ADMISSION_POLICY,
+    &admission_policy_binding::VALIDATING_ADMISSION_POLICY_BINDING,
+    &admission_policy::MUTATING_ADMISSION_POLICY,
+    &admission_policy_binding::MUTATING_ADMISSION_POLICY_BINDING,
 ];

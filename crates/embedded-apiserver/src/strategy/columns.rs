@@ -34,6 +34,8 @@ pub(crate) enum Cell {
     Timed(fn(&Value, Timestamp) -> Value),
     /// The number at a path. Defaults to zero.
     Number(&'static str),
+    /// The number of items of the list at a path.
+    Items(&'static str),
 }
 
 /// A column that is always shown.
@@ -65,7 +67,7 @@ impl Column {
     pub(crate) fn definition(&self) -> Value {
         let (kind, format) = match self.cell {
             Cell::Created => ("date", ""),
-            Cell::Number(_) if !self.of_text => ("integer", ""),
+            Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
             Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
             _ if self.name == "Name" && !self.of_text => ("string", "name"),
             _ => ("string", ""),
@@ -98,6 +100,9 @@ impl Column {
             Cell::Made(make) => make(object),
             Cell::Timed(make) => make(object, now),
             Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
+            Cell::Items(path) => {
+                object.pointer(path).and_then(Value::as_array).map_or(0, Vec::len).into()
+            }
         }
     }
 }

@@ -206,13 +206,16 @@ fn budgets() -> Vec<Case> {
             "The cause has the budget's condition, unless too few Pods are healthy; a failed sync comes first.",
             async |t| {
                 running(t, "p", "Running", true).await?;
-                budget(t, "b", json!({}), json!({ "currentHealthy": 2, "desiredHealthy": 1 })).await?;
+                budget(t, "b", json!({}), json!({ "currentHealthy": 2, "desiredHealthy": 1 }))
+                    .await?;
                 let none = "The disruption budget b does not allow evicting pods currently";
                 forbidden(t, "p", none).await?;
-                let condition = |reason: &str| json!([{
-                    "type": "DisruptionAllowed", "status": "False", "reason": reason,
-                    "message": "because", "lastTransitionTime": "2020-01-01T00:00:00Z",
-                }]);
+                let condition = |reason: &str| {
+                    json!([{
+                        "type": "DisruptionAllowed", "status": "False", "reason": reason,
+                        "message": "because", "lastTransitionTime": "2020-01-01T00:00:00Z",
+                    }])
+                };
                 let write = async |reason: &str, healthy: u32| {
                     let status = json!({
                         "currentHealthy": healthy, "desiredHealthy": 1, "conditions": condition(reason),
@@ -325,9 +328,7 @@ fn budgets() -> Vec<Case> {
             async |t| {
                 running(t, "p", "Running", true).await?;
                 let dry = format!("{}?dryRun=All", path(t, "p"));
-                let expressions = |operator: &str| {
-                    json!({ "matchExpressions": [{ "key": "app", "operator": operator, "values": ["b"] }] })
-                };
+                let expressions = |operator: &str| json!({ "matchExpressions": [{ "key": "app", "operator": operator, "values": ["b"] }] });
                 for (name, selector, code) in [
                     ("none", Value::Null, 201),
                     ("in", expressions("In"), 201),
@@ -460,7 +461,12 @@ fn options() -> Vec<Case> {
                 let (uid, at) = (text(&made, "/metadata/uid"), version(&made));
                 for (member, what, is, so) in [
                     ("uid", "UID", uid, "The object might have been deleted and then recreated"),
-                    ("resourceVersion", "ResourceVersion", at, "The object might have been modified"),
+                    (
+                        "resourceVersion",
+                        "ResourceVersion",
+                        at,
+                        "The object might have been modified",
+                    ),
                 ] {
                     let mut stale = eviction("p");
                     stale["deleteOptions"] = json!({ "preconditions": { member: "x" } });

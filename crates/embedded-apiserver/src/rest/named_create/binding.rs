@@ -18,15 +18,16 @@ use crate::strategy::builtin::members::{at, text};
 use crate::strategy::resource::ServedResource;
 
 /// Binds the Pod that the path names, or the Binding itself where the path is `bindings`.
-pub(super) fn bind(call: Call<'_>, posted: Posted) -> Result<(), Status> {
+pub(super) async fn bind(call: Call<'_>, posted: Posted<'_>) -> Result<(), Status> {
     let Call { api, target, .. } = call;
-    let Posted { object: binding, dry_run, .. } = posted;
-    let said = metadata::text(&binding, "name");
+    let Posted { object: binding, dry_run, .. } = &posted;
+    let said = metadata::text(binding, "name");
     let name = target.name.as_deref().unwrap_or(said);
     if name != said {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
-    check(&binding)?;
+    check(binding)?;
+    posted.validate().await?;
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
@@ -36,22 +37,22 @@ pub(super) fn bind(call: Call<'_>, posted: Posted) -> Result<(), Status> {
     let namespace = target.namespace.as_deref().unwrap_or_default();
     let key = Key::new(namespace, name);
     let now = api.clock.now();
-    guaranteed_update(api, |transaction| {
+    guaranteed_update!(api, |transaction| {
         let current = transaction.get(&pods.storage, &key);
         let current = current.ok_or_else(|| Status::not_found(&pods, name))?;
-        check_preconditions(&pods, &binding, &current, dry_run)?;
+        check_preconditions(&pods, binding, &current, *dry_run)?;
         let mut pod = shown(&pods, &current);
         if let Some(why) = why_unbindable(&pod, name) {
             let of = Kind::namespaced("", "v1", "Pod", "pods/binding");
             return Err(Status::conflict(&of, name, &why));
         }
-        assign(&mut pod, &binding);
+        assign(&mut pod, binding);
         set_condition(&mut pod, pod_condition("PodScheduled", now));
         // As upstream, nobody comes to own what a binding sets.
         let managed = &ManagedFields::parse(current.managed());
         let unsaid = current.leaves_unsaid();
         let version = Version { key: key.clone(), object: pod, managed, unsaid };
-        put(transaction, &pods, version, current.revision, dry_run)
+        put(transaction, &pods, version, current.revision, *dry_run)
     })
     .map(drop)
 }

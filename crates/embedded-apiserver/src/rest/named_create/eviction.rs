@@ -34,14 +34,14 @@ const ATTEMPTS: usize = 20;
 
 /// Evicts the Pod that the path names. Each step is a write of its own, as upstream: a Pod whose
 /// preconditions do not hold has used up its budget.
-pub(super) fn evict(call: Call<'_>, posted: Posted) -> Result<(), Status> {
+pub(super) async fn evict(call: Call<'_>, posted: Posted<'_>) -> Result<(), Status> {
     let Call { api, target, .. } = call;
-    let Posted { object, dry_run, .. } = posted;
     let name = call.name();
-    if metadata::text(&object, "name") != name {
+    if metadata::text(&posted.object, "name") != name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
-    let options = options(&object, name, dry_run)?;
+    let options = options(&posted.object, name, posted.dry_run)?;
+    posted.validate().await?;
     let key = Key::new(target.namespace.as_deref().unwrap_or_default(), name);
     let eviction = Eviction { api, pods: &target.kind, key, now: api.clock.now() };
     let mut pod = eviction.pod()?;
@@ -51,7 +51,7 @@ pub(super) fn evict(call: Call<'_>, posted: Posted) -> Result<(), Status> {
         }
         let at = pod.revision.to_string();
         let of_this = options.at_version(Some(at).filter(|_| !has_ended(&pod)));
-        match eviction.delete(&of_this) {
+        match eviction.delete(&of_this).await {
             // The Pod has changed: it may need a budget now.
             Err(status) if status.code() == 409 && !options.has_version() => {
                 pod = eviction.pod()?
@@ -61,7 +61,7 @@ pub(super) fn evict(call: Call<'_>, posted: Posted) -> Result<(), Status> {
     }
     let budgets = eviction.budgets(&pod);
     let budget = match budgets.as_slice() {
-        [] => return eviction.delete(&options),
+        [] => return eviction.delete(&options).await,
         [budget] => budget,
         _ => {
             return Err(Status::unknown(
@@ -74,15 +74,15 @@ pub(super) fn evict(call: Call<'_>, posted: Posted) -> Result<(), Status> {
     if !is_ready(&pod) && frees_unready(&shown(kind, budget)) {
         // The Pod must not have become ready since.
         let of_this = options.at_version(Some(pod.revision.to_string()));
-        return match eviction.delete(&of_this) {
+        return match eviction.delete(&of_this).await {
             Err(status) if status.code() == 409 && !options.has_version() => {
                 Err(being_processed(budget.key.name()))
             }
             result => result,
         };
     }
-    eviction.use_up(kind, &budget.key, options.is_dry_run())?;
-    eviction.delete(&options)
+    eviction.use_up(kind, &budget.key, options.is_dry_run()).await?;
+    eviction.delete(&options).await
 }
 
 /// The options of the delete, with the dry run of the request.
@@ -136,8 +136,8 @@ impl Eviction<'_> {
 
     /// Takes one of the disruptions that a budget allows.
     #[doc(alias = "checkAndDecrement")]
-    fn use_up(&self, kind: &ServedResource, key: &Key, dry_run: bool) -> Result<(), Status> {
-        guaranteed_update(self.api, |transaction| {
+    async fn use_up(&self, kind: &ServedResource, key: &Key, dry_run: bool) -> Result<(), Status> {
+        guaranteed_update!(self.api, |transaction| {
             let current = transaction.get(&kind.storage, key);
             let current = current.ok_or_else(|| Status::not_found(kind, key.name()))?;
             let old = shown(kind, &current);
@@ -183,24 +183,24 @@ impl Eviction<'_> {
 
     /// Says in the Pod's status that it is evicted, and deletes it.
     #[doc(alias = "addConditionAndDeletePod")]
-    fn delete(&self, options: &DeleteOptions) -> Result<(), Status> {
+    async fn delete(&self, options: &DeleteOptions) -> Result<(), Status> {
         let Self { api, pods, key, now } = self;
         let marked = match options.is_dry_run() {
             true => None,
-            false => self.mark(options.preconditions.as_ref())?,
+            false => self.mark(options.preconditions.as_ref()).await?,
         };
         let options = &options.at_version(marked.filter(|_| options.has_version()));
         options.check()?;
-        guaranteed_update(api, |transaction| {
-            remove(api, transaction, pods, key, options, None, *now).map(drop)
+        guaranteed_update!(api, |transaction| {
+            remove(api, transaction, pods, key, options, None, *now).await.map(drop)
         })
         .map(drop)
     }
 
     /// Sets the condition. Returns the new version of the Pod.
-    fn mark(&self, wanted: Option<&Preconditions>) -> Result<Option<String>, Status> {
+    async fn mark(&self, wanted: Option<&Preconditions>) -> Result<Option<String>, Status> {
         let Self { api, pods, key, now } = self;
-        let (written, ()) = guaranteed_update(api, |transaction| {
+        let written = guaranteed_update!(api, |transaction| {
             let current = transaction.get(&pods.storage, key);
             let current = current.ok_or_else(|| Status::not_found(pods, key.name()))?;
             if let Some(wanted) = wanted {
@@ -220,7 +220,8 @@ impl Eviction<'_> {
             let unsaid = current.leaves_unsaid();
             let version = Version { key: key.clone(), object: pod, managed, unsaid };
             put(transaction, pods, version, current.revision, false).map(drop)
-        })?;
+        });
+        let (written, ()) = written?;
         Ok(written.first().map(|pod| pod.revision.to_string()))
     }
 }

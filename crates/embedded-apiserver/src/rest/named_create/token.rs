@@ -16,7 +16,6 @@ use crate::api::status::{FieldError, FieldErrors, Status, json_response};
 use crate::rest::call::Call;
 use crate::rest::get::check_path_name;
 use crate::rest::named_create::Posted;
-use crate::rest::ownership::Owners;
 use crate::rest::state::ApiState;
 use crate::rest::versions::shown;
 use crate::store::stored::{Key, Stored};
@@ -32,20 +31,17 @@ const EXTENDED: i64 = 60 * 60 + 7;
 const EXTENSION: i64 = 365 * 24 * 60 * 60;
 
 /// Issues a token for the account that the path names.
-pub(super) fn request(
+pub(super) async fn request(
     call: Call<'_>,
-    posted: Posted,
+    mut posted: Posted<'_>,
     form: Form,
 ) -> Result<Response<Body>, Status> {
     let Call { api, target, .. } = call;
     let (name, kind) = (call.name(), NamedCreate::Token.posted());
     let namespace = target.namespace.as_deref().unwrap_or_default();
-    let Posted { mut object, sent, .. } = posted;
+    let object = &mut posted.object;
     let now = api.clock.now();
-    kind.strategy().default(&mut object);
-    // As upstream, the client owns the defaults, and nothing that is set below.
-    let managed = Owners::Changes(&call.author(), sent).of(api, kind, None, &object, now);
-    let said = metadata::text(&object, "name");
+    let said = metadata::text(object, "name");
     if !said.is_empty() && said != name {
         let mut causes = FieldErrors::default();
         let why = "must match the service account name if specified";
@@ -55,7 +51,7 @@ pub(super) fn request(
     check_path_name(name)?;
     let account = api.store.get(&target.kind.storage, &Key::new(namespace, name));
     let account = account.ok_or_else(|| Status::not_found(&target.kind, name))?;
-    let (uid, said) = (account.uid(), metadata::text(&object, "uid"));
+    let (uid, said) = (account.uid(), metadata::text(object, "uid"));
     if !said.is_empty() && said != uid {
         let why = format!(
             "the UID in the token request ({said}) does not match the UID of the service account \
@@ -63,11 +59,13 @@ pub(super) fn request(
         );
         return Err(Status::precondition(kind, name, &why));
     }
-    metadata::set(&mut object, "name", name);
-    metadata::set(&mut object, "uid", uid);
-    metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
-    let audiences = audiences(&mut object);
-    let seconds = seconds(kind, &object)?;
+    metadata::set(object, "name", name);
+    metadata::set(object, "uid", uid);
+    metadata::set(object, "creationTimestamp", clock::seconds(now));
+    let audiences = audiences(object);
+    let seconds = seconds(kind, object)?;
+    posted.validate().await?;
+    let Posted { mut object, managed, .. } = posted;
     let bound = bound(api, &object, name, namespace)?;
     let extends = seconds == EXTENDED && bound.contains_key("pod") && audiences == json!([ISSUER]);
     let token = api.tokens.issue(Claims {

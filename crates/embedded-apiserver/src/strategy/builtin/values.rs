@@ -204,9 +204,20 @@ pub(super) fn at_most_100_percent(value: &Value, path: &str, causes: &mut FieldE
 
 /// Checks that a text, if present, is one of these.
 pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut FieldErrors) {
-    if let Some(value) = at(object, path).and_then(Value::as_str)
-        && !supported.contains(&value)
-    {
+    if let Some(value) = at(object, path) {
+        one_of_texts(value, path, supported, causes);
+    }
+}
+
+/// Checks that a text is one of these.
+pub(super) fn one_of_texts(
+    value: &Value,
+    path: &str,
+    supported: &[&str],
+    causes: &mut FieldErrors,
+) {
+    let value = value.as_str().unwrap_or_default();
+    if !supported.contains(&value) {
         causes.push(FieldError::unsupported(path, value, supported));
     }
 }
