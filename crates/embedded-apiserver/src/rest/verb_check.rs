@@ -10,6 +10,7 @@ use crate::api::status::Status;
 use crate::rest::route::Target;
 use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::reviews;
+use crate::strategy::unserved::instead_of;
 
 /// Whether upstream serves the path only with GET. Then other methods get 404.
 pub(crate) fn is_for_reading_only(target: &Target) -> bool {
@@ -91,7 +92,8 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
         return Ok(());
     }
     if kind.has_unserved(subresource) {
-        let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
+        let (plural, instead) = (kind.qualified_plural(), instead_of(subresource));
+        let what = format!("the subresource {plural}/{subresource}{instead}");
         return Err(Status::not_implemented(&what));
     }
     // For custom kinds, upstream's error names the object.
