@@ -10,7 +10,7 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use crate::api::media::{self, Form};
-use crate::api::metadata::Object;
+use crate::api::metadata::{self, Object};
 use crate::api::response::with_warnings;
 use crate::api::status::{Status, json_response};
 use crate::rest::admission_chain::{AdmissionChain, View, Writer};
@@ -55,8 +55,13 @@ pub(crate) async fn named_create(
     let namespace = target.namespace.as_deref().unwrap_or_default();
     let mut object = decoded.object;
     set_namespace(&mut object, Some(namespace)).map_err(refused)?;
+    // The error names the object of the path.
+    let mut named = object.clone();
+    if target.name.is_some() {
+        metadata::set(&mut named, "name", call.name());
+    }
     let mut transaction = Transaction::new(&api.store);
-    check_namespace(api, &mut transaction, &target.kind, namespace, &object).map_err(refused)?;
+    check_namespace(api, &mut transaction, &target.kind, namespace, &named).map_err(refused)?;
     kind.strategy().default(&mut object);
     let owners = Owners::Changes(&call.author(), decoded.sent);
     let managed = owners.of(api, kind, None, &object, api.clock.now());

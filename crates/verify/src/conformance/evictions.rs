@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::access::users::{by, grant, rule};
 use crate::conformance::answer::*;
+use crate::conformance::namespaces::ending;
 use crate::conformance::objects::*;
 use crate::conformance::{Case, Target, case};
 
@@ -165,6 +166,55 @@ fn without_budget() -> Vec<Case> {
                     t.send(method, &path(t, "p"), &[], "{}")
                         .await?
                         .refused(405, "MethodNotAllowed")?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "nothing_is_posted_in_a_terminating_namespace",
+            "An Eviction, a Binding and a TokenRequest in a namespace that is being deleted answer 403, with the name of the path.",
+            async |t| {
+                let namespace = ending(t).await?;
+                let why = format!(
+                    "unable to create new content in namespace {namespace} because it is being terminated"
+                );
+                for (plural, subresource) in
+                    [("pods", "eviction"), ("pods", "binding"), ("serviceaccounts", "token")]
+                {
+                    let path = format!("/api/v1/namespaces/{namespace}/{plural}/x/{subresource}");
+                    let answer = t.post(&path, &json!({})).await?;
+                    let message = format!("{plural} \"x\" is forbidden: {why}");
+                    let status = answer.says(403, "Forbidden", &message)?;
+                    has(&status["details"], json!({ "name": "x", "kind": plural }))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "what_is_posted_is_in_discovery",
+            "Discovery lists Bindings and the subresources to which another kind is posted, with that kind.",
+            async |t| {
+                let list = t.get("/api/v1").await?.is(200)?;
+                let posted = |name: &str, kind: &str, of: Value| {
+                    let mut entry = json!({
+                        "name": name, "singularName": "", "namespaced": true, "kind": kind,
+                        "verbs": ["create"],
+                    });
+                    for (member, value) in of.as_object().into_iter().flatten() {
+                        entry[member] = value.clone();
+                    }
+                    entry
+                };
+                let group = |name: &str| json!({ "group": name, "version": "v1" });
+                for expected in [
+                    posted("bindings", "Binding", json!({ "singularName": "binding" })),
+                    posted("pods/binding", "Binding", json!({})),
+                    posted("pods/eviction", "Eviction", group("policy")),
+                    posted("serviceaccounts/token", "TokenRequest", group("authentication.k8s.io")),
+                ] {
+                    let name = expected["name"].clone();
+                    let found = items(&list, "/resources").iter().find(|one| one["name"] == name);
+                    same("the entry", found, Some(&expected))?;
                 }
                 Ok(())
             },
