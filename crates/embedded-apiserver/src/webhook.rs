@@ -1,5 +1,4 @@
 //! Webhooks: HTTPS servers of the user that get a review and return it with an answer.
-#![allow(dead_code, unused_imports, reason = "its callers follow")]
 
 #[cfg(feature = "webhooks")]
 mod certificate;

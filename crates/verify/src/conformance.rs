@@ -68,6 +68,7 @@ mod verbs;
 mod verdicts;
 mod versions;
 mod watches;
+mod webhooks;
 mod workloads;
 mod writes;
 

@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::store::state::changes_since::ChangesSince;
 
 /// The configurations of one kind, by name.
-type Compiled<T> = Arc<BTreeMap<String, Arc<T>>>;
+pub(crate) type Compiled<T> = Arc<BTreeMap<String, Arc<T>>>;
 
 /// A view of a table: each of its objects as `read` compiles it.
 pub(crate) struct Configurations<T> {

@@ -129,6 +129,10 @@ impl Status {
         Self::new(code, reason, message)
     }
 
+    pub(crate) fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
+    }
+
     /// An object of a kind that need not be served.
     pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
         let mut status =
@@ -368,6 +372,14 @@ impl Status {
     pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
         if !warnings.is_empty() {
             self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
+    }
+
+    /// Adds warnings after those of the error.
+    pub(crate) fn warned_later(mut self, warnings: Vec<String>) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.extend(warnings);
         }
         self
     }

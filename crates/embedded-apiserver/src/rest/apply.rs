@@ -86,7 +86,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
         let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
             work_out(current.as_deref())?;
         let owners = Owners::Known(managed);
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status| admission.warned(status).warned(&warnings);
         let answer = if let (Some(current), Some(live)) = (&current, &live) {
             let edited = Edited {
                 api,
@@ -114,7 +114,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
     let object = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &object, live.as_ref()));
+    warnings.extend(warned(&admission, kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })
 }
 

@@ -171,11 +171,11 @@ impl DeleteOptions {
 
     /// The warnings of a delete.
     pub(super) fn warnings(&self, kind: &ServedResource) -> Vec<String> {
-        self.default_of(kind).map(str::to_owned).into_iter().collect()
+        self.default_of(kind).flatten().map(str::to_owned).into_iter().collect()
     }
 
-    /// The warning, if dependents are orphaned by default.
-    fn default_of(&self, kind: &ServedResource) -> Option<&'static str> {
+    /// If dependents are orphaned by default, the warning of it.
+    fn default_of(&self, kind: &ServedResource) -> Option<Option<&'static str>> {
         match kind.strategy().dependents() {
             Dependents::Orphan(warning) => Some(warning).filter(|_| !self.says_what_waits()),
             Dependents::Delete | Dependents::Unsupported => None,

@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
@@ -41,8 +42,8 @@ pub(crate) struct ApiState {
     pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
     /// The clients of webhooks.
-    #[allow(dead_code, reason = "its callers follow")]
     pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
@@ -60,7 +61,7 @@ impl ApiState {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
         let tokens = AccountTokens::new(Arc::clone(&store));
-        let (admission, allocated, webhooks) = <(_, _, _)>::default();
+        let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
         Self {
             options,
             clock,
@@ -69,6 +70,7 @@ impl ApiState {
             access,
             tokens,
             admission,
+            registrations,
             allocated,
             webhooks,
             front,

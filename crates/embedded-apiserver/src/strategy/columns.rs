@@ -12,8 +12,8 @@ pub(crate) struct Column {
     name: &'static str,
     /// Whether only `-o wide` shows it.
     wide: bool,
-    /// Its type is `string` without a format, although the cells are numbers.
-    of_text: bool,
+    /// Its type, if the cells do not tell it. It has no format then.
+    kind: Option<&'static str>,
     cell: Cell,
 }
 
@@ -40,12 +40,12 @@ pub(crate) enum Cell {
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, of_text: false, cell }
+    Column { name, wide: false, kind: None, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, of_text: false, cell }
+    Column { name, wide: true, kind: None, cell }
 }
 
 /// The name of the object.
@@ -60,17 +60,23 @@ pub(crate) static DEFAULT: &[Column] = &[NAME, column("Created At", Cell::Create
 impl Column {
     /// The column, with type `string`.
     pub(crate) const fn of_text(self) -> Self {
-        Self { of_text: true, ..self }
+        self.of("string")
+    }
+
+    /// The column, with this type.
+    pub(crate) const fn of(self, kind: &'static str) -> Self {
+        Self { kind: Some(kind), ..self }
     }
 
     /// Its entry in `columnDefinitions`.
     pub(crate) fn definition(&self) -> Value {
-        let (kind, format) = match self.cell {
-            Cell::Created => ("date", ""),
-            Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
-            Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
-            _ if self.name == "Name" && !self.of_text => ("string", "name"),
-            _ => ("string", ""),
+        let (kind, format) = match (self.kind, self.cell) {
+            (Some(kind), _) => (kind, ""),
+            (None, Cell::Created) => ("date", ""),
+            (None, Cell::Number(_) | Cell::Items(_)) => ("integer", ""),
+            (None, Cell::Member("/metadata/name", _)) => ("string", "name"),
+            (None, _) if self.name == "Name" => ("string", "name"),
+            (None, _) => ("string", ""),
         };
         let priority = i32::from(self.wide);
         json!({

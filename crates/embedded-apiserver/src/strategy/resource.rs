@@ -112,6 +112,12 @@ impl ServedResource {
         self.message
     }
 
+    /// Whether upstream stores its objects as protobuf, which keeps a time of zero. JSON does not.
+    pub(crate) fn is_stored_as_protobuf(&self) -> bool {
+        let message = self.message.and_then(|message| TYPES.message(message));
+        message.is_some_and(|message| !message.is_stored_as_json)
+    }
+
     /// Brings an object of a built-in kind to the canonical form. Drops unknown members and adds
     /// their names to `unknown`. Custom objects stay as they are.
     ///

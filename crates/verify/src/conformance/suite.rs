@@ -7,7 +7,7 @@ use crate::conformance::{
     finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
     media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods, rbac_kinds,
     reviews, rules, schemas, selectors, services, shapes, statuses, storage, stored_json, tokens,
-    verbs, verdicts, versions, watches, workloads, writes,
+    verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -67,6 +67,7 @@ pub fn cases() -> Vec<Case> {
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })

@@ -2,6 +2,7 @@
 //! be changed of it.
 
 mod cluster;
+mod controllers;
 mod plain;
 mod policies;
 mod schemas;
@@ -50,7 +51,7 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, policies::KINDS].into_iter().flatten()
+    [COMMON, controllers::KINDS, policies::KINDS].into_iter().flatten()
 }
 
 /// The kinds that most controllers use.

@@ -45,14 +45,14 @@ pub(super) fn pod_status(rng: &mut Rng) -> Value {
     status
 }
 
-fn template(rng: &mut Rng) -> Value {
+pub(super) fn template(rng: &mut Rng) -> Value {
     let mut template = pod(rng);
     template["metadata"] = json!({ "labels": { "app": one(rng, &["a", "a", "a", "b"]) } });
     template
 }
 
 /// What selects the pods of a template: mostly those.
-fn selector(rng: &mut Rng) -> Value {
+pub(super) fn selector(rng: &mut Rng) -> Value {
     match rng.u8(..10) {
         0 => json!({ "matchExpressions": [{ "key": "app", "operator": "Exists" }] }),
         1 => json!({}),

@@ -149,7 +149,11 @@ fn validate_host_network(spec: &Value, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-fn validate_toleration(toleration: &Value, path: &str, causes: &mut FieldErrors) {
+pub(in crate::strategy::builtin) fn validate_toleration(
+    toleration: &Value,
+    path: &str,
+    causes: &mut FieldErrors,
+) {
     let (key, operator, effect) =
         (said(toleration, "key"), said(toleration, "operator"), said(toleration, "effect"));
     for why in names::wrongs_of_qualified_name(key).filter(|_| !key.is_empty()) {
