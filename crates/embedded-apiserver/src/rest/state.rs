@@ -6,7 +6,7 @@ use std::time::Duration;
 use api_front::Front;
 use parking_lot::{Mutex, RwLock};
 
-use crate::access::Authorizer;
+use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
 use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
@@ -39,6 +39,7 @@ pub(crate) struct ApiState {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
+    pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
     pub(crate) registrations: Registrations,
@@ -59,6 +60,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
+        let tokens = AccountTokens::new(Arc::clone(&store));
         let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
         Self {
             options,
@@ -66,6 +68,7 @@ impl ApiState {
             registry,
             store,
             access,
+            tokens,
             admission,
             registrations,
             allocated,

@@ -35,6 +35,7 @@ mod match_conditions;
 mod match_resources;
 mod limit_range;
 pub(crate) mod members;
+pub(crate) mod named_create;
 mod namespace;
 mod network_policy;
 mod node;

@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::api::kind::Kind;
 use crate::api::metadata::Object;
 use crate::api::recorded::types::TYPES;
+#[cfg(feature = "client")]
+use crate::api::recorded::types::Type;
 use crate::strategy::builtin::{KINDS, Row};
 use crate::strategy::crd::Served;
 use crate::strategy::openapi;
@@ -131,6 +133,23 @@ impl ServedResource {
         match self.message {
             Some(message) => canonical(message, object, source, unknown),
             None => Ok(object),
+        }
+    }
+
+    /// Whether the status of the kind's objects has a member: by the Go type, or by the schema of
+    /// the definition.
+    #[cfg(feature = "client")]
+    pub(crate) fn has_status_member(&self, name: &str) -> bool {
+        let Some(message) = self.message else {
+            let path = format!("/properties/status/properties/{name}");
+            return self.schema().is_some_and(|schema| schema.pointer(&path).is_some());
+        };
+        let status = TYPES.message(message).and_then(|of| of.member("status"));
+        match status.map(|status| status.of) {
+            Some(Type::Message(status)) => {
+                TYPES.message(status).is_some_and(|of| of.member(name).is_some())
+            }
+            _ => false,
         }
     }
 
