@@ -83,7 +83,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let silence = Rule::new(Match::any(), Fault::NeverAnswer);
     front.faults().set_plan(FaultPlan::none().rule(silence));
     let refused = maps.create(&PostParams::default(), &config_map("b")).await;
-    println!("{}", refused.err().ok_or("a webhook is silent, and the write is made")?);
+    let Err(kube::Error::Api(status)) = refused else { return Err("it is made".into()) };
+    println!("{}", status.message);
 
     // With the failure policy `Ignore` it counts as allowed.
     let mut configured = configurations.get("teams").await?;

@@ -66,17 +66,6 @@ impl WebhookServer {
     /// # Errors
     ///
     /// Why there is no socket.
-    pub(crate) async fn start(
-        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
-    ) -> Result<Self, String> {
-        Self::with(Certificate::Good, answer).await
-    }
-
-    /// As [`start`](Self::start), with a certificate that is not good.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no socket.
     pub(crate) async fn with(
         certificate: Certificate,
         answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
