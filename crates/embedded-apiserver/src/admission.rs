@@ -5,7 +5,12 @@ pub(crate) mod expressions;
 mod hook;
 pub(crate) mod match_conditions;
 pub(crate) mod matcher;
+pub(crate) mod policies;
+pub(crate) mod reinvocation;
+pub(crate) mod review;
 pub(crate) mod subject;
+pub(crate) mod surroundings;
+pub(crate) mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;

@@ -37,6 +37,7 @@ mod version;
 mod versions;
 mod warnings;
 mod watch;
+mod webhooks;
 mod written;
 
 pub(crate) use crate::rest::call::Call;

@@ -53,6 +53,7 @@ mod reviews;
 mod rules;
 mod schemas;
 mod pods;
+mod policies;
 mod rbac_kinds;
 mod selectors;
 mod services;
@@ -64,6 +65,7 @@ mod verbs;
 mod verdicts;
 mod versions;
 mod watches;
+mod webhooks;
 mod workloads;
 mod writes;
 

@@ -91,7 +91,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
         let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
             work_out(live, owned, applied)?;
         let owners = Owners::Known(managed);
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status| admission.warned(status).warned(&warnings);
         let answer = if let (Some(current), Some(live)) = (&current, &live) {
             let edited = Edited {
                 api,
@@ -119,7 +119,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(kind, &object, live.as_ref()));
+    warnings.extend(warned(&admission, kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })
 }
 

@@ -41,9 +41,9 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Written, Status> {
         let Decoded { object, sent, .. } = first.take().map_or_else(read, Ok)?;
         insert(api, transaction, &new, object, Owners::Changes(&author, sent)).await
     });
-    let (written, answer) = written.map_err(|status| status.warned(&warnings))?;
+    let (written, answer) = written.map_err(|status| admission.warned(status).warned(&warnings))?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(kind, &object, None));
+    warnings.extend(warned(&admission, kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }
 

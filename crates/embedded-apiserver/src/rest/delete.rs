@@ -37,8 +37,10 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
     let deleted = guaranteed_update!(api, |transaction| {
         remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
-    let warnings = options.warnings(kind);
-    let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
+    let mut warnings = options.warnings(kind);
+    let (written, deleted) =
+        deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+    warnings.extend(admission.warnings().concat());
     let answers_object = kind.strategy().delete_answers_object();
     let response = match deleted {
         Removal::Gone(last) if !answers_object => {
@@ -84,7 +86,7 @@ pub(crate) async fn delete_collection(
     list.check_list()?;
     Selector::parse(kind, &list.labels, &list.fields)?;
     let options = DeleteOptions::parse(query, request)?;
-    let warnings = options.warnings(kind);
+    let mut warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
     let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
@@ -96,7 +98,10 @@ pub(crate) async fn delete_collection(
         match deleted {
             // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
-            deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
+            deleted => {
+                deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+                warnings.extend(admission.warnings().concat());
+            }
         }
     }
     Ok(with_warnings(listed.into_response(target, form), &warnings))

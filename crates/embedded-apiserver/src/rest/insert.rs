@@ -163,6 +163,14 @@ pub(super) async fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
+    by_update.map_or(Ok(()), CreateRight::check)?;
+    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
+        metadata::set(&mut object, "deletionTimestamp", Value::Null);
+    }
+    if let Some(chain) = admission {
+        let told = chain.validate(&object, &managed, None).await;
+        told.map_err(|status| status.warned(&strategy.warnings(&object, None)))?;
+    }
     // Only the store checks it, and a dry run does not reach the store. An unreadable version
     // counts as absent.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
@@ -172,13 +180,6 @@ pub(super) async fn insert(
     let key = Key::new(namespace.unwrap_or_default(), &name);
     if let Some(found) = transaction.get(&kind.storage, &key) {
         return Err(already_exists(api, kind, &object, &found, &base));
-    }
-    by_update.map_or(Ok(()), CreateRight::check)?;
-    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
-        metadata::set(&mut object, "deletionTimestamp", Value::Null);
-    }
-    if let Some(chain) = admission {
-        chain.validate(&object, &managed, None).await?;
     }
     if dry_run && !said_version.is_empty() {
         // A dry run keeps the sent text.

@@ -8,6 +8,8 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::Authorizer;
 use crate::admission::Hooks;
+use crate::admission::policies::Policies;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
@@ -39,7 +41,9 @@ pub(crate) struct ApiState {
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
     pub(crate) admission: Arc<Hooks>,
+    pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
     /// The clients of webhooks.
     pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
@@ -57,7 +61,19 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated, webhooks) = <(_, _, _)>::default();
-        Self { options, clock, registry, store, access, admission, allocated, webhooks, front }
+        let (admission, policies, registrations, allocated, webhooks) = Default::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            admission,
+            policies,
+            registrations,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

@@ -135,7 +135,8 @@ async fn update<'a>(
             }
             let owners = Owners::Changes(&author, sent);
             let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
-            let answer = insert(api, transaction, &new, object, owners).await?;
+            let answer = insert(api, transaction, &new, object, owners).await;
+            let answer = answer.map_err(|status| admission.warned(status))?;
             return Ok((answer, None, Vec::new()));
         };
         let current = shown_as(api, kind, stored).await?;
@@ -156,13 +157,13 @@ async fn update<'a>(
             admission: &admission,
         };
         let answer = edited.store(transaction, new, Owners::Changes(&author, sent), dry_run);
-        let answer = answer.await.map_err(|status| status.warned(&warnings))?;
+        let answer = answer.await.map_err(|status| admission.warned(status).warned(&warnings))?;
         Ok((answer, Some(old), warnings))
     });
     right.note(&api.access);
     let (written, (answer, old, mut warnings)) = written?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(kind, &object, old.as_ref()));
+    warnings.extend(warned(&admission, kind, &object, old.as_ref()));
     Ok(Written { object, created: old.is_none(), warnings })
 }
 

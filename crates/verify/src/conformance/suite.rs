@@ -5,9 +5,9 @@ use crate::conformance::{
     access, apply, apps, collecting, collections, continuing, conversions, custom, definitions,
     deletes, discovery, disruption_budgets, entrances, events, expressions, faults, finalizers,
     following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media,
-    metadata, names, namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas,
-    selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts, versions,
-    watches, workloads, writes,
+    metadata, names, namespaces, nodes, patches, paths, pods, policies, rbac_kinds, reviews, rules,
+    schemas, selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts,
+    versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -58,12 +58,14 @@ pub fn cases() -> Vec<Case> {
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })

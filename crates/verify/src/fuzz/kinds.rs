@@ -1,6 +1,7 @@
 //! The kinds that calls are about: where they are, what an object of each looks like, and what may
 //! be changed of it.
 
+mod admission;
 mod cluster;
 mod plain;
 mod policies;
@@ -50,7 +51,7 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, policies::KINDS].into_iter().flatten()
+    [COMMON, policies::KINDS, admission::KINDS].into_iter().flatten()
 }
 
 /// The kinds that most controllers use.

@@ -200,7 +200,7 @@ pub(super) async fn write(
         let replaces = matches!(edit, ScaleEdit::Replace(_));
         let (ApplyOutcome { object, managed }, warnings) =
             edit.clone().resolve(api, target, &author, &live, &owned)?;
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status: Status| admission.warned(status).warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
         let old_scale = live.clone();
         let new = object.unwrap_or(live);
@@ -243,7 +243,7 @@ pub(super) async fn write(
     });
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
     let written = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(kind, &written, Some(&old)));
+    warnings.extend(warned(&admission, kind, &written, Some(&old)));
     said.append(&mut warnings);
     let (scale, _) = read(paths, &shown(kind, &written))?;
     Ok(with_warnings(response(&scale, form), &said))

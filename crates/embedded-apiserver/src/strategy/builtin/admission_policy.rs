@@ -1,24 +1,27 @@
 //! ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
 
+mod compiler;
 mod validation;
 
+use k8s_cel::Expression;
 use k8s_value::FieldErrors;
 use serde_json::{Value, json};
 
 use crate::api::metadata;
 use crate::api::metadata::Object;
+use crate::strategy::builtin::admission_policy::compiler::{Compiler, sources};
 use crate::strategy::builtin::admission_policy::validation::{
     validate_common, validate_conditions, validate_mutations, validate_type_checking,
     validate_validations,
 };
 use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::match_resources;
-use crate::strategy::builtin::members::{at, fill};
+use crate::strategy::builtin::members::{at, fill, part};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::static_suffix;
 use crate::strategy::columns::Cell::{Items, Made};
 use crate::strategy::columns::{AGE, Column, NAME, column};
-use crate::strategy::{Generation, Strategy, Write};
+use crate::strategy::{Creation, Generation, Strategy, Write};
 
 pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     group: "admissionregistration.k8s.io",
@@ -50,6 +53,21 @@ struct AdmissionPolicy {
 }
 
 impl Strategy for AdmissionPolicy {
+    /// Upstream's PUT to the status creates nothing, its apply does.
+    fn creates_on_status_update(&self) -> bool {
+        !self.mutates
+    }
+
+    fn prepare_create(&self, object: &mut Object, _: Creation) {
+        self.reset_status(object);
+    }
+
+    fn reset_status(&self, object: &mut Object) {
+        if !self.mutates {
+            object.insert("status".to_owned(), json!({}));
+        }
+    }
+
     fn default(&self, object: &mut Object) {
         fill(object, "spec", &[("failurePolicy", json!("Fail"))]);
         let constraints = object.get_mut("spec").and_then(|it| it.get_mut("matchConstraints"));
@@ -65,16 +83,26 @@ impl Strategy for AdmissionPolicy {
         let spec = object.get("spec").unwrap_or(&Value::Null);
         validate_common(spec, causes);
         if self.mutates
-            && let Some(constraints) = spec.get("matchConstraints")
+            && let Some(constraints) = part(spec, "matchConstraints")
         {
             match_resources::validate_mutable(constraints, "spec.matchConstraints", causes);
         }
-        validate_conditions(spec, write.old.and_then(|old| old.get("spec")), causes);
+        let mut compiler = Compiler::of(spec);
+        let old = write.old.and_then(|old| old.get("spec"));
+        validate_conditions(spec, old, &mut compiler, causes);
         if self.mutates {
             validate_mutations(spec, causes);
         } else {
-            validate_validations(metadata::text(object, "name"), spec, causes);
+            validate_validations(metadata::text(object, "name"), spec, &compiler, causes);
         }
+    }
+
+    fn not_implemented(&self, object: &Object) -> Option<String> {
+        sources(object.get("spec")?).find_map(Expression::unsupported)
+    }
+
+    fn validates_finalizer_names(&self) -> bool {
+        false
     }
 
     fn has_warnings(&self) -> bool {

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::strategy::builtin::members::{items, objects, set_missing, texts};
+use crate::strategy::builtin::members::{items, objects, part, set_missing, texts};
 use crate::strategy::builtin::values::{one_of_texts, wrong_path_name};
 use crate::strategy::builtin::{admission_rule, label_selector};
 
@@ -33,7 +33,7 @@ pub(super) fn validate(matches: &Value, path: &str, causes: &mut FieldErrors) {
     let policy = matches.get("matchPolicy").unwrap_or(&Value::Null);
     one_of_texts(policy, &format!("{path}.matchPolicy"), MATCH_POLICIES, causes);
     for member in ["namespaceSelector", "objectSelector"] {
-        if let Some(selector) = matches.get(member) {
+        if let Some(selector) = part(matches, member) {
             label_selector::validate(selector, &format!("{path}.{member}"), causes);
         }
     }
