@@ -79,7 +79,7 @@ pub(crate) async fn watch(
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks
     });
-    let initial = all_shown_as(api, kind, objects.into()).await?;
+    let initial = all_shown_as(api, kind, objects).await?;
     let initial = initial.into_iter().filter(|object| selector.matches(object)).collect();
     let watcher = Watcher {
         api: Arc::clone(api),
