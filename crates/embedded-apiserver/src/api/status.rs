@@ -142,7 +142,6 @@ impl Status {
     ) -> Self {
         let (code, reason) = match reason {
             "Forbidden" => (403, reason),
-            "Unauthorized" => (401, reason),
             "RequestEntityTooLarge" => (413, reason),
             "" => (422, "Invalid"),
             _ => (422, reason),
@@ -284,6 +283,23 @@ impl Status {
             "RequestEntityTooLarge",
             format!("Request entity too large: limit is {limit}"),
         )
+    }
+
+    /// The server asks to try again later, in some seconds, or whenever the client likes. `cause`:
+    /// its reason and message.
+    pub(crate) fn too_many_requests(
+        message: &str,
+        (reason, why): (&str, &str),
+        seconds: u32,
+    ) -> Self {
+        let mut status = Self::new(429, "TooManyRequests", message);
+        let mut details = json!({ "causes": [{ "reason": reason, "message": why }] });
+        if seconds > 0 {
+            details["retryAfterSeconds"] = seconds.into();
+            status.retry_after = Some(seconds);
+        }
+        status.details = Some(details);
+        status
     }
 
     /// Upstream's response to an error without a reason.

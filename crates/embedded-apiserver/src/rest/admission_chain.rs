@@ -5,7 +5,6 @@
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
 
 use futures::future::BoxFuture;
-use http::Method;
 use k8s_merge::managed_fields::ManagedFields;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -38,7 +37,6 @@ pub(crate) struct Writer<'a> {
     pub(crate) name: &'a str,
     pub(crate) subresource: Option<&'a str>,
     pub(crate) dry_run: bool,
-    pub(crate) method: &'a Method,
     pub(crate) query: &'a Query,
     /// Of a delete.
     pub(crate) deletion: Option<&'a DeleteOptions>,
@@ -157,7 +155,8 @@ impl<'a> AdmissionChain<'a> {
         let seen = self.seen_kind();
         let shown =
             |object: Option<Managed<'_>>| object.map_or(Value::Null, |object| shown(seen, object));
-        let named = new.or(old).map(|(object, _)| metadata::text(object, "name").to_owned());
+        let named =
+            new.map(|(object, _)| metadata::text(object, "name")).filter(|_| name.is_empty());
         AdmissionRequest {
             operation,
             user: user.clone(),
@@ -167,7 +166,7 @@ impl<'a> AdmissionChain<'a> {
             resource: kind.plural().to_owned(),
             subresource: subresource.map(str::to_owned),
             namespace: namespace.map(str::to_owned),
-            name: named.filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+            name: named.unwrap_or(name).to_owned(),
             object: shown(new),
             old_object: shown(old),
             dry_run,
@@ -176,10 +175,10 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn options(&self, operation: Operation) -> Value {
-        let Writer { method, query, deletion, .. } = self.writer;
+        let Writer { query, deletion, .. } = self.writer;
         match deletion {
             Some(options) => of_delete(options),
-            None => of_write(query, operation == Operation::Create, *method == Method::PATCH),
+            None => of_write(query, operation == Operation::Create),
         }
     }
 

@@ -66,6 +66,7 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
 /// An empty object of a kind. A custom one has no metadata either.
 fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
+    kind.strategy().fill_empty(&mut object);
     if !kind.is_built_in() && form == Form::Full {
         return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
     }
@@ -91,7 +92,7 @@ pub(crate) async fn delete_collection(
     let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
-        let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
+        let admission = AdmissionChain::of(api, writer);
         let deleted = guaranteed_update!(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
         });

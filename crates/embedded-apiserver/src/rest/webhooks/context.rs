@@ -1,9 +1,11 @@
 //! What the webhooks of one write need of the server.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use k8s_cel::Authorizer;
 use parking_lot::Mutex;
+use serde_json::Value;
 
 use crate::access::authorizer_of;
 use crate::admission::AdmissionRequest;
@@ -12,8 +14,11 @@ use crate::admission::matcher::NoNamespace;
 use crate::admission::subject::{Matched, Subject};
 use crate::admission::surroundings::Surroundings;
 use crate::admission::webhooks::Webhook;
+use crate::api::metadata::{self, Object};
 use crate::api::status::Status;
+use crate::rest::conversion::between;
 use crate::rest::state::ApiState;
+use crate::rest::webhooks::reviewed::shown;
 use crate::strategy::resource::ServedResource;
 
 /// The surroundings of a write.
@@ -73,6 +78,45 @@ impl<'a> Context<'a> {
         let holds = webhook.conditions.hold(&variables.of_conditions(None));
         let forbidden = |why: String| Status::forbidden(self.kind, &subject.request.name, &why);
         Ok(holds.map_err(forbidden)?.then_some(matched))
+    }
+
+    /// An object of the request in the version that a webhook matched.
+    ///
+    /// # Errors
+    ///
+    /// The conversion webhook of the kind fails.
+    #[doc(alias = "NewVersionedAttributes")]
+    pub(super) async fn versioned<'v>(
+        &self,
+        subject: &Subject<'_>,
+        object: &'v Value,
+        matched: &Matched,
+    ) -> Result<Cow<'v, Value>, Status> {
+        let other = matched.0.as_ref().filter(|_| self.kind.has_webhook() && !self.has_view());
+        let (Some(other), Value::Object(members)) = (other, object) else {
+            return Ok(subject.versioned(object, matched));
+        };
+        self.converted(members.clone(), self.kind, other).await.map(Cow::Owned)
+    }
+
+    /// Converts an object from one version to another.
+    pub(super) async fn converted(
+        &self,
+        mut object: Object,
+        from: &ServedResource,
+        to: &ServedResource,
+    ) -> Result<Value, Status> {
+        let managed = metadata::of(&mut object).remove("managedFields");
+        object.retain(|member, _| !matches!(member.as_str(), "apiVersion" | "kind"));
+        let versions = (&*from.api_version(), &*to.api_version());
+        let mut object = match self.kind.has_webhook() {
+            true => between(self.api, self.kind, object, versions).await?,
+            false => to.to_version(from.to_storage(object), u64::MAX),
+        };
+        if let Some(managed) = managed {
+            metadata::set(&mut object, "managedFields", managed);
+        }
+        Ok(shown(to, (&object, "")))
     }
 
     fn no_namespace(&self, NoNamespace(name): &NoNamespace) -> Status {

@@ -3,7 +3,6 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::conformance::answer::*;
 use crate::conformance::objects::{GROUP, gadget, widget};
 use crate::conformance::policies::{
     binding, bindings, denies, enforce, map, passes, policies, policy, refused, rules,
@@ -201,7 +200,7 @@ fn versions() -> Vec<Case> {
                 let mut spec = of_v2("Equivalent");
                 spec["validations"] = json!([{
                     "expression": "false",
-                    "messageExpression": "[object.apiVersion, request.kind.version, request.requestKind.version].join('+')",
+                    "messageExpression": "[string(object.apiVersion), request.kind.version, request.requestKind.version].join('+')",
                 }]);
                 enforce(t, spec, json!({})).await?;
                 let object = widget("a", json!({}));

@@ -102,9 +102,9 @@ fn requests() -> Vec<Case> {
             "an_expression_sees_what_the_server_adds",
             "The object has the members that the server sets: namespace, uid, creation time.",
             async |t| {
-                let all = "[object.metadata.namespace, string(size(object.metadata.uid)), \
-                           string(has(object.metadata.creationTimestamp)), object.kind, \
-                           object.apiVersion].join('+')";
+                let all = "[string(object.metadata.namespace), string(size(object.metadata.uid)), \
+                           string(has(object.metadata.creationTimestamp)), \
+                           string(object.kind), string(object.apiVersion)].join('+')";
                 let wanted = format!("{}+36+true+ConfigMap+v1", t.namespace);
                 tells(t, all, &wanted).await
             },
@@ -144,17 +144,22 @@ fn requests() -> Vec<Case> {
             "an_authorizer_answers",
             "`authorizer` decides about the user and about service accounts.",
             async |t| {
-                let check = format!(
-                    "authorizer.group('').resource('secrets').namespace('{}').check('delete').allowed() \
-                     && authorizer.path('/healthz').check('get').allowed() \
-                     && authorizer.requestResource.check('create').allowed() \
-                     && !authorizer.serviceAccount('{0}', 'nobody').group('').resource('secrets')\
-                     .check('delete').allowed()",
+                let secrets = format!(
+                    ".group('').resource('secrets').namespace('{}').name('a').check('delete')",
                     t.namespace
                 );
-                let spec = json!({
-                    "validations": [{ "expression": "object.metadata.name != 'no'" }, { "expression": check }],
-                });
+                let checks = [
+                    "object.metadata.name != 'no'".to_owned(),
+                    format!("authorizer{secrets}.allowed() && authorizer{secrets}.error() == ''"),
+                    format!(
+                        "!authorizer.serviceAccount('{}', 'nobody'){secrets}.allowed()",
+                        t.namespace
+                    ),
+                    "authorizer.path('/healthz').check('get').allowed()".to_owned(),
+                    "!authorizer.requestResource.check('create').errored()".to_owned(),
+                ];
+                let checks = checks.map(|check| json!({ "expression": check }));
+                let spec = json!({ "validations": checks });
                 enforce(t, spec, json!({})).await?;
                 denies(t, "failed expression: object.metadata.name != 'no'").await?;
                 passes(t, &map("yes", &[])).await
