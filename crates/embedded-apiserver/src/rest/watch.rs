@@ -209,8 +209,8 @@ impl Watcher {
         }
     }
 
-    /// The change in the version of the watch. While the webhook fails it tries again, as upstream's
-    /// cache does, and the watch stands still. `None` if the watch ends meanwhile.
+    /// The change in the version of the watch. Tries again while the webhook fails, as upstream's
+    /// cache does. `None` if the watch ends meanwhile.
     async fn convert(&mut self, change: Change) -> Option<Change> {
         let Change { revision, before, object, removed } = change;
         let all: Vec<_> = std::iter::once(object).chain(before).collect();
