@@ -96,8 +96,10 @@ fn stateful_set(rng: &mut Rng) -> Value {
                 claim["spec"]["accessModes"] = one(rng, &[json!([]), json!(["Odd"])]);
             }
             spec["volumeClaimTemplates"] = json!([claim]);
-            spec["template"]["spec"]["containers"][0]["volumeMounts"] =
-                json!([{ "name": one(rng, &["d", "e"]), "mountPath": "/d" }]);
+            let mounts = json!([{ "name": one(rng, &["d", "e"]), "mountPath": "/d" }]);
+            if let Some(container) = spec.pointer_mut("/template/spec/containers/0") {
+                container["volumeMounts"] = mounts;
+            }
         }
         _ => {}
     }
