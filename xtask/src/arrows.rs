@@ -26,7 +26,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("k8s-schema", &["k8s-cel", "k8s-value"]),
     ("k8s-merge", &["k8s-value"]),
     ("api-front", &["k8s-value"]),
-    ("embedded-apiserver", &["api-front", "k8s-schema", "k8s-merge", "k8s-value"]),
+    ("embedded-apiserver", &["api-front", "k8s-cel", "k8s-schema", "k8s-merge", "k8s-value"]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
 ];
 

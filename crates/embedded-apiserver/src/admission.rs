@@ -1,6 +1,14 @@
 //! Admission hooks: closures that change or refuse a write, like admission webhooks.
 
+pub(crate) mod configurations;
+pub(crate) mod expressions;
 mod hook;
+pub(crate) mod match_conditions;
+pub(crate) mod matcher;
+pub(crate) mod reinvocation;
+pub(crate) mod review;
+pub(crate) mod subject;
+pub(crate) mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +31,17 @@ pub enum Operation {
     Delete,
 }
 
+impl Operation {
+    /// `CREATE`, `UPDATE` or `DELETE`, as rules and expressions have it.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
 /// The write that a [`Hook`] gets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -36,7 +55,7 @@ pub struct AdmissionRequest {
     pub group: String,
     /// API version.
     pub version: String,
-    /// The kind's name, as `Pod`.
+    /// The name of the object's kind, as `Pod`; `Scale` for a write to a scale.
     pub kind: String,
     /// The plural, as `pods`.
     pub resource: String,
@@ -53,6 +72,9 @@ pub struct AdmissionRequest {
     pub old_object: Value,
     /// Whether the write is a dry run.
     pub dry_run: bool,
+    /// The options of the request: a `CreateOptions`, `UpdateOptions`, `PatchOptions` or
+    /// `DeleteOptions` of meta.k8s.io/v1.
+    pub options: Value,
 }
 
 /// The registered hooks.

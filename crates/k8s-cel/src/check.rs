@@ -26,13 +26,12 @@ pub(super) struct Checked {
 pub(super) fn check(
     expr: &mut Expr,
     nodes: usize,
-    variables: &[(&str, Type)],
+    variables: &[(String, Type)],
 ) -> Result<Checked, Vec<Issue>> {
-    let scope = variables.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect();
     let mut checker = Checker {
         known: Known::default(),
         outer: variables.len(),
-        scope,
+        scope: variables.to_vec(),
         types: vec![Type::Error; nodes],
         variables: BTreeSet::new(),
         wrong: Vec::new(),
@@ -73,6 +72,7 @@ impl Checker {
 
     fn expr(&mut self, expr: &mut Expr) -> Type {
         let at = expr.at;
+        self.join_name(expr);
         let of = match &mut expr.kind {
             ExprKind::Literal(literal) => of_literal(literal),
             ExprKind::Name(name) => self.name(name, at),
@@ -102,6 +102,16 @@ impl Checker {
             *slot = of.clone();
         }
         of
+    }
+
+    /// `a.b` is one name, if there is a variable of it.
+    fn join_name(&self, expr: &mut Expr) {
+        if let ExprKind::Select { .. } = expr.kind
+            && let Some(whole) = qualified(expr)
+            && self.scope.iter().any(|(known, _)| *known == whole)
+        {
+            expr.kind = ExprKind::Name(whole);
+        }
     }
 
     fn name(&mut self, name: &str, at: usize) -> Type {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use crate::authorizer;
 use crate::types::{Known, Type};
 
 /// One way to call a function.
@@ -47,7 +48,7 @@ pub(super) fn is_missing(function: &str) -> bool {
     MISSING.contains(&function)
 }
 
-const MISSING: [&str; 45] = [
+const MISSING: [&str; 34] = [
     "url",
     "isURL",
     "getScheme",
@@ -82,17 +83,6 @@ const MISSING: [&str; 45] = [
     "transformMapEntry",
     "optMap",
     "optFlatMap", // macros
-    "path",
-    "group",
-    "serviceAccount",
-    "resource",
-    "subresource",
-    "check",
-    "allowed",
-    "errored",
-    "fieldSelector",
-    "labelSelector",
-    "authorizer",
 ];
 
 static FUNCTIONS: LazyLock<BTreeMap<&'static str, Vec<Overload>>> = LazyLock::new(|| {
@@ -158,6 +148,11 @@ impl Reader<'_> {
             "Quantity" => Type::Opaque(QUANTITY),
             "IP" => Type::Opaque(IP),
             "CIDR" => Type::Opaque(CIDR),
+            "Authorizer" => Type::AUTHORIZER,
+            "PathCheck" => Type::Opaque(authorizer::PATH_CHECK),
+            "GroupCheck" => Type::Opaque(authorizer::GROUP_CHECK),
+            "ResourceCheck" => Type::RESOURCE_CHECK,
+            "Decision" => Type::Opaque(authorizer::DECISION),
             "A" | "B" => {
                 let number = usize::from(name == "B");
                 self.params = self.params.max(number + 1);
@@ -295,4 +290,18 @@ const DECLARED: &str = "
     containsCIDR: CIDR.(CIDR) -> bool; CIDR.(string) -> bool
     masked: CIDR.() -> CIDR
     prefixLength: CIDR.() -> int
+    path: Authorizer.(string) -> PathCheck
+    group: Authorizer.(string) -> GroupCheck
+    serviceAccount: Authorizer.(string, string) -> Authorizer
+    resource: GroupCheck.(string) -> ResourceCheck
+    subresource: ResourceCheck.(string) -> ResourceCheck
+    namespace: ResourceCheck.(string) -> ResourceCheck
+    name: ResourceCheck.(string) -> ResourceCheck
+    fieldSelector: ResourceCheck.(string) -> ResourceCheck
+    labelSelector: ResourceCheck.(string) -> ResourceCheck
+    check: PathCheck.(string) -> Decision; ResourceCheck.(string) -> Decision
+    allowed: Decision.() -> bool
+    reason: Decision.() -> string
+    errored: Decision.() -> bool
+    error: Decision.() -> string
 ";

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::activation::Activation;
 use crate::ast::{Expr, ExprKind, Fold, FoldKind};
+use crate::environment::COMPOSED;
 use crate::eval_error::EvalError;
 use crate::functions;
 use crate::names;
@@ -13,12 +15,14 @@ use crate::value::{Key, List, Value};
 /// As much one evaluation may cost (`PerCallLimit` of k8s.io/apiserver/pkg/apis/cel).
 const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// Evaluates an expression with these variables. Also returns what it cost.
+/// Evaluates an expression with these variables and those of an activation. Also returns what it
+/// cost.
 pub(super) fn evaluate(
     expr: &Expr,
     variables: Vec<(String, Value)>,
+    activation: Option<&Activation<'_>>,
 ) -> (Result<Value, EvalError>, u64) {
-    let mut run = Run { scope: variables, spent: 0 };
+    let mut run = Run { activation, scope: variables, spent: 0 };
     let value = run.expr(expr);
     let value = if run.spent > PER_CALL_LIMIT { Err(EvalError::TooExpensive) } else { value };
     (value, run.spent)
@@ -49,14 +53,15 @@ const fn cost_of_step(kind: FoldKind) -> u64 {
 const LIST: u64 = 10;
 const MAP: u64 = 30;
 
-struct Run {
+struct Run<'a> {
+    activation: Option<&'a Activation<'a>>,
     scope: Vec<(String, Value)>,
     spent: u64,
 }
 
 type Evaluated = Result<Value, EvalError>;
 
-impl Run {
+impl Run<'_> {
     fn spend(&mut self, cost: u64) -> Result<(), EvalError> {
         self.spent = self.spent.saturating_add(cost);
         if self.spent > PER_CALL_LIMIT { Err(EvalError::TooExpensive) } else { Ok(()) }
@@ -70,11 +75,19 @@ impl Run {
                 self.name(name)
             }
             ExprKind::Select { of, member, optional } => {
+                if let Some(composed) = self.composed(of, member) {
+                    self.spend(2)?;
+                    let value = composed?;
+                    return Ok(if *optional { Value::some(value) } else { value });
+                }
                 let of = self.expr(of)?;
                 self.spend(1)?;
                 select(&of, member, *optional)
             }
             ExprKind::Has { of, member } => {
+                if let Some(composed) = self.composed(of, member) {
+                    return composed.map(|_| Value::Bool(true));
+                }
                 let of = self.expr(of)?;
                 match find(&of, member)? {
                     Some(Value::Broken(why)) => Err(EvalError::said(why.to_string())),
@@ -95,12 +108,27 @@ impl Run {
         if let Some((_, value)) = self.scope.iter().rev().find(|(known, _)| known == name) {
             return sound(value.clone());
         }
+        if let Some(value) = self.activation.and_then(|all| all.get(name)) {
+            return Ok(value.clone());
+        }
         let named =
             ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
         match named.into_iter().find(|known| *known == name) {
             Some(known) => Ok(Value::Type(known)),
             None => Err(EvalError::said(format!("no such attribute(s): {name}"))),
         }
+    }
+
+    /// A member of `variables`, unless this is a variable of a walk.
+    fn composed(&self, of: &Expr, member: &str) -> Option<Evaluated> {
+        match &of.kind {
+            ExprKind::Name(name) if name == COMPOSED => {}
+            _ => return None,
+        }
+        if self.scope.iter().any(|(known, _)| known == COMPOSED) {
+            return None;
+        }
+        self.activation?.member(member)
     }
 
     fn map(&mut self, entries: &[(Expr, Expr)]) -> Evaluated {

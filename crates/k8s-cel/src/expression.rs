@@ -1,10 +1,12 @@
 //! `Expression`: compiled, with its type and its cost, and evaluated.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::ast::{Expr, ExprKind, each};
 use crate::compile_error::{CompileError, Issue};
 use crate::declared::Declared;
+use crate::environment::Environment;
 use crate::eval_error::EvalError;
 use crate::types::Type;
 use crate::value::Value;
@@ -19,13 +21,13 @@ pub struct Evaluation {
     pub cost: u64,
 }
 
-/// A compiled expression about `self`, and perhaps `oldSelf`.
+/// A compiled expression.
 #[derive(Debug)]
 pub struct Expression {
     expr: Expr,
     result: Type,
     max_cost: u64,
-    uses_old: bool,
+    variables: BTreeSet<String>,
 }
 
 impl Expression {
@@ -41,19 +43,35 @@ impl Expression {
         of: &Arc<Declared>,
         optional_old: bool,
     ) -> Result<Self, CompileError> {
-        let failed = |issues: &[Issue]| CompileError::new(source, issues);
-        let (mut expr, nodes) = parser::parse(source).map_err(|wrong| failed(&[wrong]))?;
         let itself = of.named("selfType");
         let old = if optional_old { Type::optional(itself.clone()) } else { itself.clone() };
-        let variables = [("self", itself), ("oldSelf", old)];
-        let checked = check::check(&mut expr, nodes, &variables).map_err(|wrong| failed(&wrong))?;
+        let variables = [("self".to_owned(), itself), ("oldSelf".to_owned(), old)];
+        let (compiled, types) = Self::read(source, &variables)?;
+        Ok(Self { max_cost: cost::estimate(&compiled.expr, &types, of), ..compiled })
+    }
+
+    /// Parses an expression about the variables of an environment and checks its types. Its
+    /// [`max_cost`](Self::max_cost) is not estimated: it has no bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`compile`](Self::compile).
+    pub fn compile_in(source: &str, environment: &Environment) -> Result<Self, CompileError> {
+        Self::read(source, environment.variables()).map(|(compiled, _)| compiled)
+    }
+
+    /// Returns it with the types of its nodes.
+    fn read(source: &str, variables: &[(String, Type)]) -> Result<(Self, Vec<Type>), CompileError> {
+        let failed = |issues: &[Issue]| CompileError::new(source, issues);
+        let (mut expr, nodes) = parser::parse(source).map_err(|wrong| failed(&[wrong]))?;
+        let checked = check::check(&mut expr, nodes, variables).map_err(|wrong| failed(&wrong))?;
         let wrong = literals::wrong_values(&expr, &checked.types);
         if !wrong.is_empty() {
             return Err(failed(&wrong));
         }
-        let max_cost = cost::estimate(&expr, &checked.types, of);
         let result = checked.types.get(expr.id).cloned().unwrap_or(Type::Dyn);
-        Ok(Self { uses_old: checked.variables.contains("oldSelf"), expr, result, max_cost })
+        let variables = checked.variables;
+        Ok((Self { expr, result, max_cost: u64::MAX, variables }, checked.types))
     }
 
     /// Returns what of an expression Kubernetes has and this crate does not have: the first of its
@@ -84,15 +102,19 @@ impl Expression {
     }
 
     /// Returns whether it reads `oldSelf`.
-    pub const fn uses_old(&self) -> bool {
-        self.uses_old
+    pub fn uses_old(&self) -> bool {
+        self.variables.contains("oldSelf")
+    }
+
+    pub(crate) const fn root(&self) -> &Expr {
+        &self.expr
     }
 
     /// Evaluates it for these values of `self` and `oldSelf`.
     pub fn evaluate(&self, itself: &Value, old: Option<&Value>) -> Evaluation {
         let mut variables = vec![("self".to_owned(), itself.clone())];
         variables.extend(old.map(|old| ("oldSelf".to_owned(), old.clone())));
-        let (value, cost) = eval::evaluate(&self.expr, variables);
+        let (value, cost) = eval::evaluate(&self.expr, variables, None);
         Evaluation { value, cost }
     }
 
@@ -111,7 +133,7 @@ fn constants(expr: &Expr) -> Option<EvalError> {
             && matches!(function.as_str(), "int" | "uint" | "double" | "bool")
             && matches!(args.first().map(|arg| &arg.kind), Some(ExprKind::Literal(_)))
         {
-            let (value, _) = eval::evaluate(expr, Vec::new());
+            let (value, _) = eval::evaluate(expr, Vec::new(), None);
             failed = failed.take().or_else(|| value.err());
         }
     });

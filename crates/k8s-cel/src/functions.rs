@@ -1,6 +1,7 @@
 //! What functions and operators do, and what one call of them costs at least.
 
 mod amounts;
+mod authorization;
 mod convert;
 mod format;
 mod lists;
@@ -72,6 +73,7 @@ pub(super) fn call(function: &str, is_method: bool, args: &[Value]) -> Called {
             .or_else(|| text::call(function, args))
             .or_else(|| lists::call(function, args))
             .or_else(|| network::call(function, is_method, args))
+            .or_else(|| authorization::call(function, args))
             .unwrap_or(Err(EvalError::NoSuchOverload)),
     }
 }
@@ -105,6 +107,17 @@ fn indexed(of: &Value, index: &Value) -> Called {
 /// Part of a cost: one traversal of so much text (`StringTraversalCostFactor`, 0.1).
 const fn traversal(size: u64) -> u64 {
     size.div_ceil(10)
+}
+
+/// The cost of a check of an authorizer: an expression can afford two.
+const CHECK: u64 = 350_000;
+
+/// The cost of a selector of this length (`selectorCostEstimate`).
+const fn selector(length: u64) -> u64 {
+    const LIST: u64 = 10;
+    const STRUCT: u64 = 40;
+    let requirements = length.div_ceil(2).saturating_mul(LIST + STRUCT);
+    requirements.saturating_add(traversal(length)).saturating_add(LIST)
 }
 
 /// The cost of a call (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's
@@ -142,6 +155,8 @@ pub(super) fn cost(function: &str, args: &[Value]) -> u64 {
             _ => 1,
         },
         "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => traversal(inside(0).min(inside(1))),
+        "check" => CHECK,
+        "fieldSelector" | "labelSelector" => selector(size(1)),
         "_+_" => match args {
             [V::Text(_) | V::Bytes(_), _] => traversal(size(0).saturating_add(size(1))),
             [V::List(_), _] => size(0).saturating_add(size(1)),

@@ -1,11 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod activation;
 mod ast;
+mod authorizer;
 mod check;
 mod compile_error;
+mod composition;
 mod cost;
 mod declarations;
 mod declared;
+mod environment;
 mod eval;
 mod eval_error;
 mod expression;
@@ -23,8 +27,12 @@ mod tokens;
 mod types;
 mod value;
 
+pub use crate::activation::Activation;
+pub use crate::authorizer::{Asked, AskedResource, Authorizer, Check, Decision};
 pub use crate::compile_error::CompileError;
+pub use crate::composition::Composition;
 pub use crate::declared::Declared;
+pub use crate::environment::Environment;
 pub use crate::eval_error::EvalError;
 pub use crate::expression::{Evaluation, Expression};
 pub use crate::functions::duration;

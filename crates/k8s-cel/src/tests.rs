@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::{Declared, EvalError, Expression, Type, Value};
+use crate::{
+    Activation, Asked, AskedResource, Authorizer, Composition, Decision, Declared, Environment, EvalError,
+    Expression, Type, Value,
+};
 use proptest::prelude::*;
 
 /// `{n: integer, l: at most ten texts of at most ten characters}`.
@@ -258,3 +261,104 @@ const WORDS: &[&str] = &[
     "string(",
     "int(",
 ];
+
+#[derive(Debug)]
+struct Gets(&'static str);
+
+impl Authorizer for Gets {
+    fn authorize(&self, account: Option<(&str, &str)>, asked: &Asked<'_>) -> Decision {
+        let allowed = match asked {
+            Asked::Path { verb, .. } => *verb == "get",
+            Asked::Resource { of, verb } => *verb == "get" && of.resource == self.0,
+        };
+        let reason = account.map(|(namespace, name)| format!("{namespace}/{name}"));
+        Decision { allowed, reason: reason.unwrap_or_default(), error: String::new() }
+    }
+}
+
+/// Evaluates an expression about `object`, `authorizer` and `variables.big`.
+fn evaluated(source: &str) -> Result<Value, String> {
+    let mut environment = Environment::default()
+        .variable("object", Type::Dyn)
+        .variable("authorizer", Type::AUTHORIZER)
+        .variable("authorizer.requestResource", Type::RESOURCE_CHECK)
+        .composed();
+    let mut variables = Composition::default();
+    variables.add("big", "object.size > 5", &mut environment).unwrap();
+    variables.add("not", "!variables.big", &mut environment).unwrap();
+    variables.add("missing", "object.other", &mut environment).unwrap();
+    assert!(variables.add("wrong", "nothing", &mut environment).is_err());
+    let authorizer: Arc<dyn Authorizer> = Arc::new(Gets("pods"));
+    let asked = AskedResource { resource: "pods".to_owned(), ..AskedResource::default() };
+    let object = serde_json::json!({ "size": 7, "none": null, "list": [1, 2.5], "if": "x" });
+    let activation = Activation::default()
+        .set("object", Value::of_json(&object))
+        .set("authorizer", Value::authorizer(&authorizer))
+        .set("authorizer.requestResource", Value::request_resource(&authorizer, asked))
+        .composed(&variables);
+    let compiled = Expression::compile_in(source, &environment).map_err(|why| why.to_string())?;
+    activation.evaluate(&compiled).value.map_err(|why| why.to_string())
+}
+
+#[test]
+fn values_without_a_schema_are_maps() {
+    for source in [
+        "object.size == 7",
+        "has(object.size) && !has(object.other) && has(object.none)",
+        "object.none == null && object.list[1] == 2.5 && object.if == 'x'",
+        "object.?other.orValue(3) == 3 && object['size'] == 7",
+    ] {
+        assert!(matches!(evaluated(source), Ok(Value::Bool(true))), "{source}");
+    }
+    assert_eq!(evaluated("object.other").unwrap_err(), "no such key: other");
+}
+
+#[test]
+fn variables_are_composed_of_those_before() {
+    assert!(matches!(evaluated("variables.big && !variables.not"), Ok(Value::Bool(true))));
+    assert!(matches!(evaluated("has(variables.big)"), Ok(Value::Bool(true))));
+    assert_eq!(
+        evaluated("variables.missing").unwrap_err(),
+        "composited variable \"missing\" fails to evaluate: no such key: other"
+    );
+    assert!(evaluated("variables.wrong").unwrap_err().contains("\"wrong\" fails to compile"));
+    assert!(evaluated("variables.none").unwrap_err().contains("undefined field 'none'"));
+}
+
+#[test]
+fn variables_are_evaluated_and_paid_once() {
+    let mut environment = Environment::default().composed();
+    let mut variables = Composition::default();
+    variables.add("long", "lists.range(1000).all(x, x >= 0)", &mut environment).unwrap();
+    let source = "variables.long && variables.long";
+    let expression = Expression::compile_in(source, &environment).unwrap();
+    let activation = Activation::default().composed(&variables);
+    let costs = [(); 2].map(|()| activation.evaluate(&expression).cost);
+    assert!(costs[0] > 5_000 && costs[1] == 4, "{costs:?}");
+}
+
+#[test]
+fn an_authorizer_is_asked() {
+    for source in [
+        "authorizer.group('').resource('pods').namespace('a').name('b').check('get').allowed()",
+        "!authorizer.group('').resource('secrets').subresource('x').check('get').allowed()",
+        "authorizer.path('/healthz').check('get').allowed()",
+        "authorizer.serviceAccount('ns', 'me').path('/').check('put').reason() == 'ns/me'",
+        "authorizer.requestResource.check('get').allowed()",
+        "!authorizer.requestResource.fieldSelector('a=b').check('list').errored()",
+        "authorizer.requestResource.check('get').error() == ''",
+    ] {
+        assert!(matches!(evaluated(source), Ok(Value::Bool(true))), "{source}");
+    }
+    for (source, why) in [
+        ("authorizer.path(' ')", "path must not be empty"),
+        ("authorizer.group('').resource('')", "resource must not be empty"),
+        ("authorizer.serviceAccount('a b', 'x')", "Invalid service account namespace"),
+        ("authorizer.serviceAccount('a', 'x y')", "Invalid service account name"),
+    ] {
+        assert_eq!(evaluated(source).unwrap_err(), why, "{source}");
+    }
+    let thrice = vec!["authorizer.path('/').check('get').allowed()"; 3].join(" && ");
+    let why = "operation cancelled: actual cost limit exceeded";
+    assert_eq!(evaluated(&thrice).unwrap_err(), why);
+}

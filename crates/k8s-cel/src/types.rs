@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::authorizer;
+
 /// The type of an expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
@@ -56,6 +58,28 @@ pub struct ObjectType {
 }
 
 impl Type {
+    /// The variable `authorizer`.
+    pub const AUTHORIZER: Self = Self::Opaque(authorizer::AUTHORIZER);
+    /// The variable `authorizer.requestResource`.
+    pub const RESOURCE_CHECK: Self = Self::Opaque(authorizer::RESOURCE_CHECK);
+
+    /// The name of the type where Kubernetes says what an expression must evaluate to. Other than
+    /// in errors of compilation, types of protobuf have their whole names.
+    #[doc(alias = "DeclaredTypeName")]
+    pub fn declared_name(&self) -> String {
+        match self {
+            Self::Null => "null_type".to_owned(),
+            Self::Duration => "google.protobuf.Duration".to_owned(),
+            Self::Timestamp => "google.protobuf.Timestamp".to_owned(),
+            Self::List(of) => format!("list({})", of.declared_name()),
+            Self::Map(key, value) => {
+                format!("map({}, {})", key.declared_name(), value.declared_name())
+            }
+            Self::Optional(of) => format!("optional_type({})", of.declared_name()),
+            other => other.to_string(),
+        }
+    }
+
     pub(super) fn list(of: Self) -> Self {
         Self::List(Arc::new(of))
     }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use crate::ast::Literal;
+use crate::authorizer::Check;
 use crate::eval_error::EvalError;
 
 /// The result of a call.
@@ -51,6 +52,8 @@ pub enum Value {
     Ip(IpAddr),
     /// A network: its address and the length of its prefix.
     Cidr(IpAddr, u8),
+    /// A value of the authorization library.
+    Authorization(Check),
     /// A value that is not as its schema says. Reading it fails with this text.
     Broken(Arc<str>),
 }
@@ -133,12 +136,36 @@ impl Value {
         Self::Text(text.into())
     }
 
+    /// A value without a schema, of type `dyn`: objects are maps.
+    #[doc(alias = "NativeToValue")]
+    pub fn of_json(json: &Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(value) => Self::Bool(*value),
+            Json::Number(number) => match number.as_i64() {
+                Some(whole) => Self::Int(whole),
+                None => Self::Double(number.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) => Self::text(text.as_str()),
+            Json::Array(items) => List::of(items.iter().map(Self::of_json).collect()),
+            Json::Object(members) => Self::of_members(members),
+        }
+    }
+
+    /// As [`of_json`](Self::of_json), of an object.
+    pub fn of_members(members: &serde_json::Map<String, Json>) -> Self {
+        let entry = |(name, value): (&String, &Json)| {
+            (Key::Text(name.as_str().into()), Self::of_json(value))
+        };
+        Self::Map(Arc::new(members.iter().map(entry).collect()))
+    }
+
     pub(super) fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }
 
     /// The name of its type.
-    pub(super) const fn type_name(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
             Self::Bool(_) => "bool",
@@ -156,6 +183,7 @@ impl Value {
             Self::Quantity(_) => "kubernetes.Quantity",
             Self::Ip(_) => "net.IP",
             Self::Cidr(..) => "net.CIDR",
+            Self::Authorization(Check(of)) => of.type_name(),
             Self::Broken(_) => "error",
         }
     }

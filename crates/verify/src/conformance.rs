@@ -11,12 +11,15 @@ mod objects;
 mod target;
 mod until;
 mod waiting;
+#[allow(dead_code, reason = "its cases follow")]
+mod webhook_server;
 mod seen;
 mod must_haves;
 mod refusals;
 
 mod access;
 mod apply;
+mod bindings;
 mod collecting;
 mod apps;
 mod autoscalers;
@@ -31,6 +34,7 @@ mod discovery;
 mod disruption_budgets;
 mod entrances;
 mod events;
+mod evictions;
 mod expressions;
 mod faults;
 mod finalizers;
@@ -66,10 +70,12 @@ mod stateful_sets;
 mod statuses;
 mod storage;
 mod stored_json;
+mod tokens;
 mod verbs;
 mod verdicts;
 mod versions;
 mod watches;
+mod webhooks;
 mod workloads;
 mod writes;
 

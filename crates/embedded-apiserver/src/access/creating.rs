@@ -1,7 +1,7 @@
 //! Authorizes create-on-update: a PUT or apply to a missing object also needs `create`
 //! (`withAuthorization` of k8s.io/apiserver/pkg/endpoints/handlers).
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use api_front::User;
 
@@ -19,19 +19,19 @@ pub(crate) struct CreateRight<'a> {
     asked: Attributes<'a>,
     decision: Decision,
     /// The write would create the object.
-    needed: Cell<bool>,
+    needed: AtomicBool,
 }
 
 impl<'a> CreateRight<'a> {
     /// Decides about the create. `asked` has the verb `create` and the name.
     pub(crate) fn of(access: &Authorizer, user: &'a User, asked: Attributes<'a>) -> Self {
         let decision = access.decide(user, &asked);
-        Self { user, asked, decision, needed: Cell::new(false) }
+        Self { user, asked, decision, needed: AtomicBool::new(false) }
     }
 
     /// Returns an error if the create is not allowed.
     pub(crate) fn check(&self) -> Result<(), Status> {
-        self.needed.set(true);
+        self.needed.store(true, Ordering::Relaxed);
         match &self.decision {
             Decision::Refused { reason } => Err(forbidden(self.user, &self.asked, reason)),
             _ => Ok(()),
@@ -40,7 +40,7 @@ impl<'a> CreateRight<'a> {
 
     /// Records the decision, if the write needed it.
     pub(crate) fn note(&self, access: &Authorizer) {
-        if self.needed.get() {
+        if self.needed.load(Ordering::Relaxed) {
             access.note(self.user, &self.asked, &self.decision);
         }
     }

@@ -129,6 +129,10 @@ impl Status {
         Self::new(code, reason, message)
     }
 
+    pub(crate) fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
+    }
+
     /// An object of a kind that need not be served.
     pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
         let mut status =
@@ -259,6 +263,23 @@ impl Status {
         )
     }
 
+    /// The server asks to try again later, in some seconds, or whenever the client likes. `cause`:
+    /// its reason and message.
+    pub(crate) fn too_many_requests(
+        message: &str,
+        (reason, why): (&str, &str),
+        seconds: u32,
+    ) -> Self {
+        let mut status = Self::new(429, "TooManyRequests", message);
+        let mut details = json!({ "causes": [{ "reason": reason, "message": why }] });
+        if seconds > 0 {
+            details["retryAfterSeconds"] = seconds.into();
+            status.retry_after = Some(seconds);
+        }
+        status.details = Some(details);
+        status
+    }
+
     /// Upstream's response to an error without a reason.
     pub(crate) fn unknown(why: impl Into<String>) -> Self {
         Self::new(500, "", why)
@@ -351,6 +372,14 @@ impl Status {
     pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
         if !warnings.is_empty() {
             self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
+    }
+
+    /// Adds warnings after those of the error.
+    pub(crate) fn warned_later(mut self, warnings: Vec<String>) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.extend(warnings);
         }
         self
     }

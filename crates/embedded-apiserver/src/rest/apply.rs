@@ -24,7 +24,7 @@ use crate::rest::written::Written;
 use crate::store::stored::Stored;
 use k8s_value::go_json;
 
-pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
+pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     let Call { api, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     check_path_name(name)?;
@@ -81,12 +81,12 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     };
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
-    let written = guaranteed_update(api, |transaction| {
+    let written = guaranteed_update!(api, |transaction| {
         let current = transaction.get(&kind.storage, &key);
         let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
             work_out(current.as_deref())?;
         let owners = Owners::Known(managed);
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status| admission.warned(status).warned(&warnings);
         let answer = if let (Some(current), Some(live)) = (&current, &live) {
             let edited = Edited {
                 api,
@@ -100,21 +100,21 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
                 hidden,
                 admission: &admission,
             };
-            edited.store(transaction, object, owners, dry_run).map_err(refused)?
+            edited.store(transaction, object, owners, dry_run).await.map_err(refused)?
         } else {
             check_number(&object)?;
             if !dry_run {
                 metadata::of(&mut object).remove("resourceVersion");
             }
             let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
-            insert(api, transaction, &new, object, owners).map_err(refused)?
+            insert(api, transaction, &new, object, owners).await.map_err(refused)?
         };
         Ok((answer, live, warnings))
     });
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
     let object = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &object, live.as_ref()));
+    warnings.extend(warned(&admission, kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })
 }
 

@@ -10,7 +10,7 @@ use crate::api::status::Status;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
-use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::guaranteed_update::{at_once, guaranteed_update};
 use crate::rest::insert::{New, insert};
 use crate::rest::ownership::{Author, Owners};
 use crate::rest::state::ApiState;
@@ -19,7 +19,7 @@ use crate::rest::written::Written;
 use crate::store::stored::Stored;
 use crate::strategy::resource::ServedResource;
 
-pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
+pub(crate) async fn create(call: Call<'_>) -> Result<Written, Status> {
     let Call { api, target, query, request, .. } = call;
     let kind = call.kind();
     media::require_json(request.headers())?;
@@ -35,14 +35,14 @@ pub(crate) fn create(call: Call<'_>) -> Result<Written, Status> {
     let mut first = Some(first);
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let new = New::at(target, &admission, api.clock.now(), dry_run).hiding(hidden);
-    let written = guaranteed_update(api, |transaction| {
+    let written = guaranteed_update!(api, |transaction| {
         // A retry decodes the body again.
         let Decoded { object, sent, .. } = first.take().map_or_else(read, Ok)?;
-        insert(api, transaction, &new, object, Owners::Changes(&author, sent))
+        insert(api, transaction, &new, object, Owners::Changes(&author, sent)).await
     });
-    let (written, answer) = written.map_err(|status| status.warned(&warnings))?;
+    let (written, answer) = written.map_err(|status| admission.warned(status).warned(&warnings))?;
     let object = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &object, None));
+    warnings.extend(warned(&admission, kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }
 
@@ -59,9 +59,12 @@ pub(crate) fn create_object(
     let author = Author::server();
     let now = api.clock.now();
     let new = New::of_server(kind, namespace, now);
-    let (written, answer) = guaranteed_update(api, |transaction| {
-        let owners = Owners::Changes(&author, RequestedFields::Unset);
-        insert(api, transaction, &new, object.clone(), owners)
-    })?;
+    let written = async {
+        guaranteed_update!(api, |transaction| {
+            let owners = Owners::Changes(&author, RequestedFields::Unset);
+            insert(api, transaction, &new, object.clone(), owners).await
+        })
+    };
+    let (written, answer) = at_once(written)?;
     answer.resolve(&written)
 }

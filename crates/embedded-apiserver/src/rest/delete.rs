@@ -13,7 +13,7 @@ use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::get::{check_path_name, key_of};
-use crate::rest::guaranteed_update::guaranteed_update;
+use crate::rest::guaranteed_update::{at_once, guaranteed_update};
 use crate::rest::list;
 use crate::rest::removal::{Removal, remove, remove_object};
 use crate::rest::selector::Selector;
@@ -22,19 +22,24 @@ use crate::store::state::Place;
 use crate::store::stored::{Key, Stored};
 use crate::strategy::resource::ServedResource;
 
-pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
     let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
     let now = api.clock.now();
-    let admission = AdmissionChain::of(api, call.writer(options.is_dry_run()));
-    let deleted = guaranteed_update(api, |transaction| {
-        remove(api, transaction, kind, &key, &options, Some(&admission), now)
+    let admission = {
+        let writer = call.writer(options.is_dry_run());
+        AdmissionChain::of(api, Writer { deletion: Some(&options), ..writer })
+    };
+    let deleted = guaranteed_update!(api, |transaction| {
+        remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
-    let warnings = options.warnings(kind);
-    let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
+    let mut warnings = options.warnings(kind);
+    let (written, deleted) =
+        deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+    warnings.extend(admission.warnings().concat());
     let answers_object = kind.strategy().delete_answers_object();
     let response = match deleted {
         Removal::Gone(last) if !answers_object => {
@@ -59,6 +64,7 @@ pub(crate) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
 /// An empty object of a kind. A custom one has no metadata either.
 fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
+    kind.strategy().fill_empty(&mut object);
     if !kind.is_built_in() && form == Form::Full {
         return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
     }
@@ -79,18 +85,22 @@ pub(crate) async fn delete_collection(
     list.check_list()?;
     Selector::parse(kind, &list.labels, &list.fields)?;
     let options = DeleteOptions::parse(query, request)?;
-    let warnings = options.warnings(kind);
+    let mut warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
-    let writer = call.writer(options.is_dry_run());
+    let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
         let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
-        match guaranteed_update(api, |transaction| {
-            remove(api, transaction, kind, &object.key, &options, Some(&admission), now)
-        }) {
+        let deleted = guaranteed_update!(api, |transaction| {
+            remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
+        });
+        match deleted {
             // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
-            deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
+            deleted => {
+                deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+                warnings.extend(admission.warnings().concat());
+            }
         }
     }
     Ok(with_warnings(listed.into_response(target, form), &warnings))
@@ -104,8 +114,10 @@ pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
         let now = api.clock.now();
         let options = DeleteOptions::default();
         // A concurrent delete is fine.
-        let _gone = guaranteed_update(api, |transaction| {
-            remove_object(transaction, kind, &object.key, &options, None, now)
+        let _gone = at_once(async {
+            guaranteed_update!(api, |transaction| {
+                remove_object(transaction, kind, &object.key, &options, None, now).await
+            })
         });
     }
 }

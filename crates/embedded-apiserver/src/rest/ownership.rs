@@ -63,6 +63,14 @@ pub(super) enum Owners<'a> {
 }
 
 impl Owners<'_> {
+    /// The owners, if they are computed.
+    pub(super) const fn known(&self) -> Option<&ManagedFields> {
+        match self {
+            Self::Known(managed) => Some(managed),
+            Self::Changes(..) => None,
+        }
+    }
+
     /// The owners of a version.
     pub(super) fn of(
         self,

@@ -22,7 +22,7 @@ use crate::strategy::resource::ServedResource;
 const TRIES: usize = 1000;
 
 /// Creates an object, or replaces it.
-pub(crate) fn put(
+pub(crate) async fn put(
     api: &ApiState,
     kind: &Arc<ServedResource>,
     namespace: Option<&str>,
@@ -54,8 +54,15 @@ pub(crate) fn put(
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::CONTENT_TYPE, json);
         target.name = current.is_some().then(|| name.clone());
-        let call = Call { api, user: &user, target: &target, query: &query, request: &request };
-        let written = if current.is_some() { replace(call) } else { create(call) };
+        let call = Call {
+            api,
+            user: &user,
+            target: &target,
+            query: &query,
+            request: &request,
+            can_wait: false,
+        };
+        let written = if current.is_some() { replace(call).await } else { create(call).await };
         match written {
             // A concurrent write. A hook with such a code is no reason to retry.
             Err(status) if matches!(status.code(), 404 | 409) => {

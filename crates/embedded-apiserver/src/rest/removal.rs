@@ -31,7 +31,7 @@ pub(super) enum Removal {
 }
 
 /// Deletes an object, and the objects that go with it.
-pub(super) fn remove(
+pub(super) async fn remove(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
@@ -40,15 +40,15 @@ pub(super) fn remove(
     admission: Option<&AdmissionChain<'_>>,
     now: Timestamp,
 ) -> Result<Removal, Status> {
-    let removal = remove_object(transaction, kind, key, options, admission, now)?;
+    let removal = remove_object(transaction, kind, key, options, admission, now).await?;
     if matches!(removal, Removal::Gone(_)) && !options.is_dry_run() {
-        remove_with(api, transaction, kind, key, now);
+        remove_with(api, transaction, kind, key, now).await;
     }
     Ok(removal)
 }
 
 /// Deletes the objects that go with an object. No admission runs (`rest.ValidateAllObjectFunc`).
-pub(super) fn remove_with(
+pub(super) async fn remove_with(
     api: &ApiState,
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
@@ -59,12 +59,12 @@ pub(super) fn remove_with(
     let other = api.registry.read().find(group, version, plural);
     if let Some(other) = other {
         let options = DeleteOptions::default();
-        let _gone = remove_object(transaction, &other, key, &options, None, now);
+        let _gone = remove_object(transaction, &other, key, &options, None, now).await;
     }
 }
 
 /// Deletes only the object itself.
-pub(super) fn remove_object(
+pub(super) async fn remove_object(
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     key: &Key,
@@ -93,7 +93,7 @@ pub(super) fn remove_object(
         check_preconditions(kind, name, wanted, &current)?;
     }
     if let Some(chain) = admission {
-        chain.validate_deletion(&old)?;
+        chain.validate_deletion(&old, &current).await?;
     }
     let mut new = old.clone();
     if marks && is_first {
@@ -182,7 +182,7 @@ fn remove_at_once(
     Ok(Removal::Gone(Answer::Change(last)))
 }
 
-fn check_preconditions(
+pub(super) fn check_preconditions(
     kind: &ServedResource,
     name: &str,
     wanted: &Preconditions,

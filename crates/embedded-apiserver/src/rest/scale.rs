@@ -39,7 +39,7 @@ pub(crate) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, 
             }
             Ok(response(&scale, form))
         }
-        Method::PUT | Method::PATCH => write(call, paths, form),
+        Method::PUT | Method::PATCH => write(call, paths, form).await,
         _ => Err(Status::method_not_allowed()),
     }
 }

@@ -6,13 +6,15 @@ use std::time::Duration;
 use api_front::Front;
 use parking_lot::{Mutex, RwLock};
 
-use crate::access::Authorizer;
+use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
 use crate::strategy::registry::Registry;
+use crate::webhook::Webhooks;
 
 /// Switches that are fixed for the life of a server.
 #[derive(Debug, Clone)]
@@ -37,8 +39,12 @@ pub(crate) struct ApiState {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
+    pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
+    /// The clients of webhooks.
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
 }
@@ -54,7 +60,20 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated) = (Arc::default(), Mutex::default());
-        Self { options, clock, registry, store, access, admission, allocated, front }
+        let tokens = AccountTokens::new(Arc::clone(&store));
+        let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            tokens,
+            admission,
+            registrations,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

@@ -29,7 +29,7 @@ use k8s_merge::managed_fields::ManagedFields;
 /// Where upstream finds duplicate owner references after a patch.
 pub(super) const AFTER_HOOKS: &str = " after mutating admission happens";
 
-pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
+pub(crate) async fn replace(call: Call<'_>) -> Result<Written, Status> {
     let Call { query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
@@ -48,18 +48,19 @@ pub(crate) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let mut first = Some(first);
     // A retry decodes the body again.
     let next = || Ok(Edit::Replace(first.take().map_or_else(read, Ok)?));
-    let mut written = update(call, next, dry_run).map_err(|status| status.warned(&warnings))?;
+    let mut written =
+        update(call, next, dry_run).await.map_err(|status| status.warned(&warnings))?;
     warnings.append(&mut written.warnings);
     Ok(Written { warnings, ..written })
 }
 
-pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
+pub(crate) async fn patch(call: Call<'_>) -> Result<Written, Status> {
     let Call { api, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let patch_type = media::patch_type(request.headers(), kind.is_built_in())?;
     if patch_type == media::PatchType::Apply {
-        return apply::apply(call);
+        return apply::apply(call).await;
     }
     let forbidden = forbidden_force(query).into_iter().collect();
     let (dry_run, validation) = query.write_options("PatchOptions", forbidden)?;
@@ -74,7 +75,7 @@ pub(crate) fn patch(call: Call<'_>) -> Result<Written, Status> {
     })?;
     let duplicates = duplicates_of(&patch, request.body());
     let next = || Ok(Edit::Patch { patch: &patch, duplicates: &duplicates, validation });
-    update(call, next, dry_run)
+    update(call, next, dry_run).await
 }
 
 /// The duplicate fields of a patch.
@@ -99,7 +100,7 @@ enum Edit<'a> {
     Patch { patch: &'a Patch, duplicates: &'a [String], validation: FieldValidation },
 }
 
-fn update<'a>(
+async fn update<'a>(
     call: Call<'_>,
     mut next: impl FnMut() -> Result<Edit<'a>, Status>,
     dry_run: bool,
@@ -110,7 +111,7 @@ fn update<'a>(
     let now = api.clock.now();
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
-    let written = guaranteed_update(api, |transaction| {
+    let written = guaranteed_update!(api, |transaction| {
         let edit = next()?;
         let Some(current) = transaction.get(&kind.storage, &key) else {
             let strategy = kind.strategy();
@@ -133,7 +134,8 @@ fn update<'a>(
             }
             let owners = Owners::Changes(&author, sent);
             let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
-            let answer = insert(api, transaction, &new, object, owners)?;
+            let answer = insert(api, transaction, &new, object, owners).await;
+            let answer = answer.map_err(|status| admission.warned(status))?;
             return Ok((answer, None, Vec::new()));
         };
         let old = shown(kind, &current);
@@ -153,13 +155,13 @@ fn update<'a>(
             admission: &admission,
         };
         let answer = edited.store(transaction, new, Owners::Changes(&author, sent), dry_run);
-        let answer = answer.map_err(|status| status.warned(&warnings))?;
+        let answer = answer.await.map_err(|status| admission.warned(status).warned(&warnings))?;
         Ok((answer, Some(old), warnings))
     });
     right.note(&api.access);
     let (written, (answer, old, mut warnings)) = written?;
     let object = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &object, old.as_ref()));
+    warnings.extend(warned(&admission, kind, &object, old.as_ref()));
     Ok(Written { object, created: old.is_none(), warnings })
 }
 

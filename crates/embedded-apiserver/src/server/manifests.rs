@@ -144,7 +144,7 @@ fn put(api: &ApiState, object: Value) -> Result<(), String> {
         (true, namespace) => Some(namespace.to_owned()),
         (false, _) => None,
     };
-    rest::put(api, &kind, namespace.as_deref(), object)
+    rest::at_once(rest::put(api, &kind, namespace.as_deref(), object))
         .map_err(|status| status.message().to_owned())?;
     if *kind.storage == *crd::TABLE {
         // Serves the definition's kinds for the following objects.

@@ -25,7 +25,7 @@ enum Compare {
     /// The revision of the newest change of a table.
     Table { table: Arc<str>, revision: u64 },
     /// A condition outside of the store, which changes only under the store's lock.
-    Other(Box<dyn Fn() -> bool>),
+    Other(Box<dyn Fn() -> bool + Send>),
 }
 
 struct Change {
@@ -68,7 +68,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Adds a condition of the commit. `still` runs under the lock.
-    pub(crate) fn require(&mut self, still: impl Fn() -> bool + 'static) {
+    pub(crate) fn require(&mut self, still: impl Fn() -> bool + Send + 'static) {
         self.compares.push(Compare::Other(Box::new(still)));
     }
 
@@ -90,6 +90,11 @@ impl<'a> Transaction<'a> {
     fn change(&mut self, table: &Arc<str>, version: Stored, removes: bool) -> usize {
         self.changes.push(Change { table: Arc::clone(table), version, removes });
         self.changes.len() - 1
+    }
+
+    /// The tables that the changes are in.
+    pub(crate) fn changed_tables(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().map(|change| &*change.table)
     }
 
     /// Makes the changes. Returns the written versions.

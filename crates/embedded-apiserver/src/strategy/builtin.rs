@@ -1,25 +1,43 @@
 //! The built-in kinds: a file for each kind with rules of its own, and the table of all.
 
+mod admission_policy;
+mod admission_policy_binding;
+mod admission_rule;
+mod api_service;
 mod cells;
+mod cidr;
 mod conditions;
 mod config_data;
 mod config_map;
 mod controller_revision;
 mod cron_job;
+mod csi_driver;
+mod csi_node;
+mod csi_storage_capacity;
 mod custom_resource_definition;
 mod daemon_set;
 mod deployment;
+mod device_class;
 mod endpoint_slice;
 mod endpoints;
 pub(crate) mod event;
 mod horizontal_pod_autoscaler;
+mod flow_rules;
+mod flow_schema;
+mod ingress;
+mod ingress_class;
+mod ip_address;
 pub(crate) mod job;
-mod label_selector;
+pub(crate) mod label_selector;
 mod lease;
 mod lease_candidate;
+mod match_conditions;
+mod match_resources;
 mod limit_range;
 pub(crate) mod members;
+pub(crate) mod named_create;
 mod namespace;
+mod network_policy;
 mod node;
 mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
@@ -32,6 +50,9 @@ mod replica_set;
 mod replication_controller;
 mod resource_names;
 mod resource_quota;
+mod priority_level;
+mod resource_claim;
+mod resource_slice;
 mod role;
 mod role_binding;
 mod row;
@@ -40,13 +61,20 @@ pub(crate) mod scale;
 mod secret;
 pub(crate) mod service;
 mod service_account;
+mod service_cidr;
+mod static_suffix;
 mod stateful_set;
 mod storage_class;
 #[cfg(test)]
 mod tests;
 mod topology;
 mod values;
+mod volume_attachment;
+mod volume_attributes_class;
 mod volume_values;
+mod webhook;
+mod webhook_client;
+mod webhook_configuration;
 mod workload;
 
 pub(crate) use crate::strategy::builtin::row::Row;
@@ -89,4 +117,27 @@ pub(crate) static KINDS: &[&Row] = &[
     &role::CLUSTER_ROLE,
     &role_binding::CLUSTER_ROLE_BINDING,
     &storage_class::STORAGE_CLASS,
+    &ingress::INGRESS,
+    &ingress_class::INGRESS_CLASS,
+    &network_policy::NETWORK_POLICY,
+    &ip_address::IP_ADDRESS,
+    &service_cidr::SERVICE_CIDR,
+    &volume_attachment::VOLUME_ATTACHMENT,
+    &csi_driver::CSI_DRIVER,
+    &csi_node::CSI_NODE,
+    &csi_storage_capacity::CSI_STORAGE_CAPACITY,
+    &volume_attributes_class::VOLUME_ATTRIBUTES_CLASS,
+    &api_service::API_SERVICE,
+    &flow_schema::FLOW_SCHEMA,
+    &priority_level::PRIORITY_LEVEL_CONFIGURATION,
+    &device_class::DEVICE_CLASS,
+    &resource_claim::RESOURCE_CLAIM,
+    &resource_claim::RESOURCE_CLAIM_TEMPLATE,
+    &resource_slice::RESOURCE_SLICE,
+    &webhook_configuration::VALIDATING_WEBHOOK_CONFIGURATION,
+    &webhook_configuration::MUTATING_WEBHOOK_CONFIGURATION,
+    &admission_policy::VALIDATING_ADMISSION_POLICY,
+    &admission_policy_binding::VALIDATING_ADMISSION_POLICY_BINDING,
+    &admission_policy::MUTATING_ADMISSION_POLICY,
+    &admission_policy_binding::MUTATING_ADMISSION_POLICY_BINDING,
 ];

@@ -12,12 +12,12 @@ macro_rules! kinds {
     };
 }
 
+mod cluster;
 mod core;
 mod workloads;
 
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let groups = [core::cases(), workloads::cases()];
-    groups.into_iter().flatten().collect()
+    [core::cases(), workloads::cases(), cluster::cases()].into_iter().flatten().collect()
 }

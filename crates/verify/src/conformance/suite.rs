@@ -2,13 +2,13 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, autoscalers, collecting, collections, continuing, cron_jobs, custom,
-    daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances, events,
-    expressions, faults, finalizers, following, found, found_typed, hostile, jobs, kinds,
-    lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches, paths,
+    access, apply, apps, autoscalers, bindings, collecting, collections, continuing, cron_jobs,
+    custom, daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances, events,
+    evictions, expressions, faults, finalizers, following, found, found_typed, hostile, jobs,
+    kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches, paths,
     pod_changes, pods, quotas, rbac_kinds, replication_controllers, reviews, rules,
     scheduling_classes, schemas, selectors, services, shapes, stateful_sets, statuses, storage,
-    stored_json, verbs, verdicts, versions, watches, workloads, writes,
+    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -43,6 +43,8 @@ pub fn cases() -> Vec<Case> {
         ("events", events::cases()),
         ("workloads", workloads::cases()),
         ("pods", pods::cases()),
+        ("bindings", bindings::cases()),
+        ("evictions", evictions::cases()),
         ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
@@ -60,6 +62,7 @@ pub fn cases() -> Vec<Case> {
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),
+        ("tokens", tokens::cases()),
         ("definitions", definitions::cases()),
         ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
@@ -72,6 +75,7 @@ pub fn cases() -> Vec<Case> {
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })

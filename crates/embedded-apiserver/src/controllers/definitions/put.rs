@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::api::kind::InvalidKind;
 use crate::api::metadata;
 use crate::controllers::definitions::reconcile_crd;
-use crate::rest::{ApiState, put};
+use crate::rest::{ApiState, at_once, put};
 
 /// Creates or replaces a definition, as if a client had written it.
 ///
@@ -34,7 +34,7 @@ pub(crate) fn register(
     }
     let found = api.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     let Some(kind) = found else { return Ok(()) };
-    put(api, &kind, None, object).map_err(|status| refused(&said, status.message()))?;
+    at_once(put(api, &kind, None, object)).map_err(|status| refused(&said, status.message()))?;
     reconcile_crd(api, &said);
     Ok(())
 }

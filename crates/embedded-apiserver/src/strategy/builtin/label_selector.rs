@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Map, Value};
 
-use crate::strategy::builtin::members::{items, said};
+use crate::strategy::builtin::members::{items, said, texts};
 use crate::strategy::builtin::values::{IMMUTABLE, labels};
 
 const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
@@ -55,6 +55,27 @@ pub(super) fn shown(selector: &Value) -> String {
     format!("{{{}}}", parts.join(","))
 }
 
+/// Formats a selector as `String` of its Go type does.
+pub(super) fn go_string(selector: &Value) -> String {
+    let mut labels: Vec<(&String, &Value)> =
+        selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten().collect();
+    labels.sort_by_key(|(key, _)| *key);
+    let labels: String = labels
+        .iter()
+        .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
+        .collect();
+    let expression = |(_, expression): (String, &Value)| {
+        let values = texts(expression.get("values")).join(" ");
+        let (key, operator) = (said(expression, "key"), said(expression, "operator"));
+        format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+    };
+    let expressions: String = items(selector.get("matchExpressions"), "").map(expression).collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},\
+         MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+}
+
 /// A selector is immutable (`ValidateImmutableField`).
 pub(super) fn immutable(
     new: Option<&Value>,
@@ -72,7 +93,7 @@ pub(super) fn immutable(
 }
 
 /// Whether the selector is empty.
-pub(super) fn is_empty(selector: &Value) -> bool {
+pub(crate) fn is_empty(selector: &Value) -> bool {
     let length = |member: &str| match selector.get(member) {
         Some(Value::Object(members)) => members.len(),
         Some(Value::Array(items)) => items.len(),
@@ -89,7 +110,7 @@ pub(super) fn is_usable(selector: &Value) -> bool {
 }
 
 /// Whether it selects an object with these labels.
-pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
+pub(crate) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
     let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
     let fits = |expression: &Value| {
         let has = labels.get(said(expression, "key"));

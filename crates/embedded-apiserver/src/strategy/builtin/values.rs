@@ -99,6 +99,14 @@ pub(super) fn subdomain(value: &str, path: &str, causes: &mut FieldErrors) {
     }
 }
 
+/// A name in a path.
+#[doc(alias = "IsPathSegmentName")]
+pub(super) fn path_name(value: &str, path: &str, causes: &mut FieldErrors) {
+    if let Some(why) = wrong_path_name(value) {
+        causes.push(FieldError::invalid(path, value, why));
+    }
+}
+
 /// `IsValidIPForLegacyField`: Go allows leading zeros.
 pub(super) fn address(text: &str, path: &str, causes: &mut FieldErrors) -> Option<IpAddr> {
     let parsed = text.parse().ok().or_else(|| without_zeros(text).parse().ok());
@@ -204,9 +212,20 @@ pub(super) fn at_most_100_percent(value: &Value, path: &str, causes: &mut FieldE
 
 /// Checks that a text, if present, is one of these.
 pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut FieldErrors) {
-    if let Some(value) = at(object, path).and_then(Value::as_str)
-        && !supported.contains(&value)
-    {
+    if let Some(value) = at(object, path) {
+        one_of_texts(value, path, supported, causes);
+    }
+}
+
+/// Checks that a text is one of these.
+pub(super) fn one_of_texts(
+    value: &Value,
+    path: &str,
+    supported: &[&str],
+    causes: &mut FieldErrors,
+) {
+    let value = value.as_str().unwrap_or_default();
+    if !supported.contains(&value) {
         causes.push(FieldError::unsupported(path, value, supported));
     }
 }

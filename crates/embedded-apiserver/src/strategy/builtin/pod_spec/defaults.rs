@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::metadata::Object;
+use crate::strategy::builtin::members::objects;
 
 type Members = Map<String, Value>;
 
@@ -74,10 +75,6 @@ fn containers(spec: &mut Members) -> Vec<&mut Members> {
         matches!(name.as_str(), "containers" | "initContainers" | "ephemeralContainers")
     });
     lists.flat_map(|(_, list)| objects(Some(list))).collect()
-}
-
-fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Members> {
-    list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
 /// Requests default to the limits.
