@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::objects::pod;
+use crate::conformance::waiting::eventually;
 use crate::conformance::{Case, Target, case};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -121,6 +123,27 @@ pub(super) fn cases() -> Vec<Case> {
                     .invalid(&["FieldValueInvalid preemptionPolicy"])?;
                 let why = "Invalid value: \"Never\": field is immutable";
                 same("message", text(&status, "/details/causes/0/message"), why)?;
+                made_and_gone(t, PRIORITIES).await
+            },
+        ),
+        case(
+            "a_class_gives_its_pods_a_priority",
+            "A Pod has the value and the preemptionPolicy of the PriorityClass that it names.",
+            async |t| {
+                t.make(PRIORITIES, class(t, json!({ "value": 7, "preemptionPolicy": "Never" })))
+                    .await?;
+                let mut object = pod("a");
+                object["spec"]["priorityClassName"] = t.own("a").into();
+                let path = t.core("pods", "?dryRun=All");
+                // The real server's plugin learns of the class in its own time.
+                let made = eventually(async || Ok(t.post(&path, &object).await?.is(201))).await?;
+                has(&made, json!({ "spec": { "priority": 7, "preemptionPolicy": "Never" } }))?;
+                object["spec"]["priority"] = 8.into();
+                t.post(&path, &object).await?.says(
+                    403,
+                    "Forbidden",
+                    "the integer value of priority (8) must not be provided in pod spec; priority admission controller computed 7 from the given PriorityClass name",
+                )?;
                 made_and_gone(t, PRIORITIES).await
             },
         ),
