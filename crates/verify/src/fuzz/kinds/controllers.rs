@@ -233,11 +233,7 @@ fn replication_controller(rng: &mut Rng) -> Value {
         1 => spec["selector"] = json!({ "app": "b" }),
         2 => spec["selector"] = json!({ "app": "a" }),
         3 => spec["minReadySeconds"] = one(rng, &[1, -1]).into(),
-        4 => {
-            if rng.u8(..4) == 0 {
-                spec = json!({ "selector": { "app": "a" } });
-            }
-        }
+        4 if rng.u8(..4) == 0 => spec = json!({ "selector": { "app": "a" } }),
         _ => {}
     }
     json!({ "spec": spec })
