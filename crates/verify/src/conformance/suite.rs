@@ -2,13 +2,13 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, autoscalers, bindings, collecting, collections, continuing, cron_jobs,
-    custom, daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances, events,
-    evictions, expressions, faults, finalizers, following, found, found_typed, hostile, jobs,
-    kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches, paths,
-    pod_changes, pods, quotas, rbac_kinds, replication_controllers, reviews, rules,
-    scheduling_classes, schemas, selectors, services, shapes, stateful_sets, statuses, storage,
-    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
+    access, apply, apps, autoscalers, bindings, collecting, collections, continuing, conversions,
+    cron_jobs, custom, daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances,
+    events, evictions, expressions, faults, finalizers, following, found, found_typed, hostile,
+    jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches,
+    paths, pod_changes, pods, policies, quotas, rbac_kinds, replication_controllers, reviews,
+    rules, scheduling_classes, schemas, selectors, services, shapes, stateful_sets, statuses,
+    storage, stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -64,11 +64,13 @@ pub fn cases() -> Vec<Case> {
         ("reviews", reviews::cases()),
         ("tokens", tokens::cases()),
         ("definitions", definitions::cases()),
+        ("conversions", conversions::cases()),
         ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),
