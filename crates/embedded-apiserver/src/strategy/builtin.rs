@@ -20,6 +20,7 @@ mod endpoints;
 pub(crate) mod event;
 mod flow_rules;
 mod flow_schema;
+mod go_struct;
 mod ingress;
 mod ingress_class;
 mod ip_address;

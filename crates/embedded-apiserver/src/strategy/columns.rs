@@ -16,6 +16,8 @@ pub(crate) struct Column {
     of_text: bool,
     /// Whether its format is `name`, although it is not the first column.
     of_name: bool,
+    /// Whether upstream has forgotten its definition.
+    undefined: bool,
     cell: Cell,
 }
 
@@ -44,12 +46,12 @@ pub(crate) enum Cell {
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, of_text: false, of_name: false, cell }
+    Column { name, wide: false, of_text: false, of_name: false, undefined: false, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, of_text: false, of_name: false, cell }
+    Column { name, wide: true, of_text: false, of_name: false, undefined: false, cell }
 }
 
 /// The name of the object.
@@ -72,8 +74,16 @@ impl Column {
         Self { of_name: true, ..self }
     }
 
+    /// The column, with cells and without a definition.
+    pub(crate) const fn without_definition(self) -> Self {
+        Self { undefined: true, ..self }
+    }
+
     /// Its entry in `columnDefinitions`.
-    pub(crate) fn definition(&self) -> Value {
+    pub(crate) fn definition(&self) -> Option<Value> {
+        if self.undefined {
+            return None;
+        }
         let (kind, format) = match self.cell {
             Cell::Created => ("date", ""),
             Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
@@ -83,10 +93,10 @@ impl Column {
             _ => ("string", ""),
         };
         let priority = i32::from(self.wide);
-        json!({
+        Some(json!({
             "name": self.name, "type": kind, "format": format,
             "description": "", "priority": priority,
-        })
+        }))
     }
 
     /// Its cell in the row of an object.

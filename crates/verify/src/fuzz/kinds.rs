@@ -53,7 +53,9 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, policies::KINDS, admission::KINDS, networking::KINDS, drivers::KINDS].into_iter().flatten()
+    [COMMON, policies::KINDS, admission::KINDS, networking::KINDS, drivers::KINDS]
+        .into_iter()
+        .flatten()
 }
 
 /// The kinds that most controllers use.

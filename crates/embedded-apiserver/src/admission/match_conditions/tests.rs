@@ -77,7 +77,10 @@ fn one_that_does_not_hold_decides_and_failures_follow_the_policy() {
     let why = "expression 'object.other == '1'' resulted in error: no such key: other";
     assert_eq!(hold(&[fails, "true", fails], "Fail"), Err(why.to_owned()));
     let both = hold(&[fails, "object.more"], "Fail").unwrap_err();
-    assert!(both.starts_with(&format!("[{why}, compilation error: must evaluate to bool")), "{both}");
+    assert!(
+        both.starts_with(&format!("[{why}, compilation error: must evaluate to bool")),
+        "{both}"
+    );
     assert_eq!(hold(&["1 + 'a' == 2"], "Ignore"), Ok(false));
 }
 

@@ -62,6 +62,8 @@ fn prefixes_in_etcd_are_the_real_servers() {
             "minions",
             "services/specs",
             "services/endpoints",
+            "ingress",
+            "apiregistration.k8s.io/apiservices",
         ]
     );
 }

@@ -126,8 +126,10 @@ fn driver(rng: &mut Rng) -> Value {
         0 => spec["attachRequired"] = rng.bool().into(),
         1 => spec["fsGroupPolicy"] = one(rng, &["File", "None", "Odd"]).into(),
         2 => {
-            spec["volumeLifecycleModes"] =
-                one(rng, &[json!(["Ephemeral"]), json!(["Persistent", "Ephemeral"]), json!(["Odd"])]);
+            spec["volumeLifecycleModes"] = one(
+                rng,
+                &[json!(["Ephemeral"]), json!(["Persistent", "Ephemeral"]), json!(["Odd"])],
+            );
         }
         3 => {
             spec["tokenRequests"] = one(
@@ -161,7 +163,7 @@ fn csi_node(rng: &mut Rng) -> Value {
         driver["allocatable"] = json!({ "count": one(rng, &[0, 3, -1]) });
     }
     let other = json!({ "name": "d.example.com", "nodeID": "k" });
-    let drivers = one(rng, &[json!([driver]), json!([driver]), json!([driver, other]), json!([])]);
+    let drivers = one(rng, &[json!([driver]), json!([driver]), json!([driver, other])]);
     json!({ "spec": { "drivers": drivers } })
 }
 
@@ -173,7 +175,11 @@ fn capacity(rng: &mut Rng) -> Value {
     if rng.u8(..3) == 0 {
         object["nodeTopology"] = one(
             rng,
-            &[json!({}), json!({ "matchLabels": { "a": "b" } }), json!({ "matchLabels": { "a b": "c" } })],
+            &[
+                json!({}),
+                json!({ "matchLabels": { "a": "b" } }),
+                json!({ "matchLabels": { "a b": "c" } }),
+            ],
         );
     }
     object
@@ -181,7 +187,8 @@ fn capacity(rng: &mut Rng) -> Value {
 
 fn attributes_class(rng: &mut Rng) -> Value {
     let parameters = [json!({ "a": "b" }), json!({ "a": "b" }), json!({ "a": "c" }), json!({})];
-    let mut object = json!({ "driverName": one(rng, &["d.example.com", "d.example.com", "D", "a b", ""]) });
+    let mut object =
+        json!({ "driverName": one(rng, &["d.example.com", "d.example.com", "D", "a b", ""]) });
     if rng.u8(..8) > 0 {
         object["parameters"] = one(rng, &parameters);
     }
@@ -230,7 +237,8 @@ fn flow_schema(rng: &mut Rng) -> Value {
         spec["matchingPrecedence"] = one(rng, &[500, 500, 1, -1, 0, 20000]).into();
     }
     if rng.u8(..4) == 0 {
-        spec["distinguisherMethod"] = json!({ "type": one(rng, &["ByUser", "ByNamespace", "Odd"]) });
+        spec["distinguisherMethod"] =
+            json!({ "type": one(rng, &["ByUser", "ByNamespace", "Odd"]) });
     }
     json!({ "spec": spec })
 }

@@ -58,7 +58,8 @@ const GROUP: Kind = Kind { api_version: "networking.k8s.io/v1", cluster: true, .
 
 fn backend(rng: &mut Rng) -> Value {
     let service = |name: &str, port: Value| json!({ "service": { "name": name, "port": port } });
-    let port = one(rng, &[json!({ "number": 80 }), json!({ "number": 80 }), json!({ "name": "http" })]);
+    let port =
+        one(rng, &[json!({ "number": 80 }), json!({ "number": 80 }), json!({ "name": "http" })]);
     let odd = one(
         rng,
         &[
@@ -73,16 +74,14 @@ fn backend(rng: &mut Rng) -> Value {
         0 => service(one(rng, &["", "S", "0s", "a.b"]), port),
         1 => service("s", odd),
         2 => json!({}),
-        3 => {
-            one(
-                rng,
-                &[
-                    json!({ "resource": { "kind": "K", "name": "n" } }),
-                    json!({ "resource": { "apiGroup": "A", "kind": "", "name": "a/b" } }),
-                    json!({ "resource": { "kind": "K", "name": "n" }, "service": { "name": "s" } }),
-                ],
-            )
-        }
+        3 => one(
+            rng,
+            &[
+                json!({ "resource": { "kind": "K", "name": "n" } }),
+                json!({ "resource": { "apiGroup": "A", "kind": "", "name": "a/b" } }),
+                json!({ "resource": { "kind": "K", "name": "n" }, "service": { "name": "s" } }),
+            ],
+        ),
         _ => service("s", port),
     }
 }
@@ -144,7 +143,8 @@ fn ingress_status(rng: &mut Rng) -> Value {
 }
 
 fn ingress_class(rng: &mut Rng) -> Value {
-    let controllers = ["a.example.com/c", "a.example.com/c", "b.example.com/c", "", "x", "A/b", "a/é"];
+    let controllers =
+        ["a.example.com/c", "a.example.com/c", "b.example.com/c", "", "x", "A/b", "a/é"];
     let mut spec = json!({ "controller": one(rng, &controllers) });
     if rng.u8(..3) == 0 {
         spec["parameters"] = one(
@@ -206,7 +206,12 @@ fn network_policy(rng: &mut Rng) -> Value {
     if rng.u8(..4) == 0 {
         spec["policyTypes"] = one(
             rng,
-            &[json!(["Ingress", "Egress"]), json!(["Egress"]), json!(["Odd"]), json!(["Ingress", "Egress", "Egress"])],
+            &[
+                json!(["Ingress", "Egress"]),
+                json!(["Egress"]),
+                json!(["Odd"]),
+                json!(["Ingress", "Egress", "Egress"]),
+            ],
         );
     }
     json!({ "spec": spec })
