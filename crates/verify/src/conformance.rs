@@ -7,6 +7,7 @@
 
 mod answer;
 mod case;
+pub(crate) mod certificates;
 mod objects;
 mod target;
 mod until;
