@@ -2,12 +2,12 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
-    discovery, disruption_budgets, entrances, events, expressions, faults, finalizers, following,
-    found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
-    namespaces, nodes, patches, paths, pods, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches,
-    workloads, writes,
+    access, admission_kinds, apply, apps, collecting, collections, continuing, custom, definitions,
+    deletes, discovery, disruption_budgets, entrances, events, expressions, faults, finalizers,
+    following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media,
+    metadata, names, namespaces, network_kinds, nodes, patches, paths, pods, rbac_kinds, reviews,
+    rules, schemas, selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts,
+    versions, watches, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -48,6 +48,8 @@ pub fn cases() -> Vec<Case> {
         ("services", services::cases()),
         ("nodes", nodes::cases()),
         ("rbac_kinds", rbac_kinds::cases()),
+        ("admission_kinds", admission_kinds::cases()),
+        ("network_kinds", network_kinds::cases()),
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),
