@@ -13,9 +13,13 @@ pub(super) async fn refused(
 ) -> Outcome {
     for (pointer, value, causes) in members {
         let mut wrong = object.clone();
-        let (parent, member) = pointer.rsplit_once('/').unwrap_or_default();
-        let parent = wrong.pointer_mut(parent).ok_or_else(|| format!("no {pointer}"))?;
-        parent[member] = value.clone();
+        if let Some(member) = wrong.pointer_mut(pointer) {
+            *member = value.clone();
+        } else {
+            let (parent, member) = pointer.rsplit_once('/').unwrap_or_default();
+            let parent = wrong.pointer_mut(parent).ok_or_else(|| format!("no {pointer}"))?;
+            parent[member] = value.clone();
+        }
         let answer = t.post(path, &wrong).await?.invalid(causes);
         answer.map_err(|why| format!("{pointer} = {value}: {why}"))?;
     }

@@ -3,11 +3,11 @@
 use crate::conformance::case::Case;
 use crate::conformance::{
     access, admission_kinds, apply, apps, collecting, collections, continuing, custom, definitions,
-    deletes, discovery, disruption_budgets, entrances, events, expressions, faults, finalizers,
-    following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media,
-    metadata, names, namespaces, network_kinds, nodes, patches, paths, pods, rbac_kinds, reviews,
-    rules, schemas, selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts,
-    versions, watches, workloads, writes,
+    deletes, discovery, disruption_budgets, driver_kinds, entrances, events, expressions, faults,
+    finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
+    media, metadata, names, namespaces, network_kinds, nodes, patches, paths, pods, rbac_kinds,
+    reviews, rules, schemas, selectors, services, shapes, signing_requests, statuses, storage,
+    stored_json, verbs, verdicts, versions, watches, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -50,6 +50,8 @@ pub fn cases() -> Vec<Case> {
         ("rbac_kinds", rbac_kinds::cases()),
         ("admission_kinds", admission_kinds::cases()),
         ("network_kinds", network_kinds::cases()),
+        ("driver_kinds", driver_kinds::cases()),
+        ("signing_requests", signing_requests::cases()),
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),

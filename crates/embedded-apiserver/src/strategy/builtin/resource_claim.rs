@@ -144,7 +144,7 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
     let mut seen = Vec::new();
     for (path, request) in items(requests, path) {
         let name = said(request, "name");
-        validate_name(name, &format!("{path}.name"), causes);
+        label(name, &format!("{path}.name"), causes);
         let exactly = part(request, "exactly");
         let available = items(request.get("firstAvailable"), &format!("{path}.firstAvailable"));
         let available: Vec<_> = available.collect();
@@ -158,7 +158,7 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
             (Some(exactly), []) => validate_request(exactly, &format!("{path}.exactly"), causes),
             (None, available) => {
                 for (path, request) in available {
-                    validate_name(said(request, "name"), &format!("{path}.name"), causes);
+                    label(said(request, "name"), &format!("{path}.name"), causes);
                     validate_request(request, path, causes);
                 }
             }
@@ -167,14 +167,6 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
             causes.push(FieldError::duplicate(path, &name.into()));
         }
         seen.push(name);
-    }
-}
-
-fn validate_name(name: &str, path: &str, causes: &mut FieldErrors) {
-    if name.is_empty() {
-        causes.push(FieldError::required(path, ""));
-    } else {
-        label(name, path, causes);
     }
 }
 
