@@ -20,6 +20,7 @@ use crate::rest::{
     self, ApiState, Call, create, delete, delete_collection, get, list, patch, path_check, replace,
     reviews, scale, verb_check, watch,
 };
+use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::reviews::is_review;
 use api_front::{Body, User};
 
@@ -104,7 +105,14 @@ impl Handler {
         if is_review(&target.kind) {
             return reviews::answer(api, &target, &query, request);
         }
-        let call = Call { api, user: &user, target: &target, query: &query, request: &request };
+        let call = Call {
+            api,
+            user: &user,
+            target: &target,
+            query: &query,
+            request: &request,
+            can_wait: true,
+        };
         if target.subresource.as_deref() == Some("scale") {
             let response =
                 path_check::in_store(&target, request.method(), scale::serve(call, form).await)?;
@@ -112,6 +120,9 @@ impl Handler {
                 Some(options) => options.convert(&scale::SCALES, &api.clock, response),
                 None => response,
             });
+        }
+        if let Some(posted) = NamedCreate::of(&target.kind, target.subresource.as_deref()) {
+            return rest::named_create(call, posted, form).await;
         }
         let writes = !matches!(*request.method(), Method::GET);
         let response = match (request.method(), target.name.as_deref()) {

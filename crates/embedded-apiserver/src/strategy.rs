@@ -151,6 +151,11 @@ pub(crate) trait Strategy: Debug + Send + Sync {
         names::wrong_subdomain(name)
     }
 
+    /// Whether a new object without a name gets a uid as its name.
+    fn draws_names(&self) -> bool {
+        false
+    }
+
     /// Says all that is wrong with the `generateName` of a new object; it is not empty.
     #[doc(alias = "ValidateNameFunc")]
     fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {

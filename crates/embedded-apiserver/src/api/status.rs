@@ -129,6 +129,32 @@ impl Status {
         Self::new(code, reason, message)
     }
 
+    pub(crate) fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
+    }
+
+    /// A policy refuses the request of an object: its group, its resource and its name.
+    #[doc(alias = "reasonToCode")]
+    pub(crate) fn denied_by_policy(
+        (group, resource, name): (&str, &str, &str),
+        reason: &str,
+        why: &str,
+    ) -> Self {
+        let (code, reason) = match reason {
+            "Forbidden" => (403, reason),
+            "RequestEntityTooLarge" => (413, reason),
+            "" => (422, "Invalid"),
+            _ => (422, reason),
+        };
+        let mut status = Self::refused(group, resource, name, why);
+        status.code = code;
+        status.reason = reason.to_owned().into();
+        if let Some(details) = &mut status.details {
+            details["causes"] = json!([{ "message": why }]);
+        }
+        status
+    }
+
     /// An object of a kind that need not be served.
     pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
         let mut status =
@@ -259,6 +285,23 @@ impl Status {
         )
     }
 
+    /// The server asks to try again later, in some seconds, or whenever the client likes. `cause`:
+    /// its reason and message.
+    pub(crate) fn too_many_requests(
+        message: &str,
+        (reason, why): (&str, &str),
+        seconds: u32,
+    ) -> Self {
+        let mut status = Self::new(429, "TooManyRequests", message);
+        let mut details = json!({ "causes": [{ "reason": reason, "message": why }] });
+        if seconds > 0 {
+            details["retryAfterSeconds"] = seconds.into();
+            status.retry_after = Some(seconds);
+        }
+        status.details = Some(details);
+        status
+    }
+
     /// Upstream's response to an error without a reason.
     pub(crate) fn unknown(why: impl Into<String>) -> Self {
         Self::new(500, "", why)
@@ -351,6 +394,14 @@ impl Status {
     pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
         if !warnings.is_empty() {
             self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
+    }
+
+    /// Adds warnings after those of the error.
+    pub(crate) fn warned_later(mut self, warnings: Vec<String>) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.extend(warnings);
         }
         self
     }

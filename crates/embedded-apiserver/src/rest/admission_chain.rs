@@ -1,21 +1,28 @@
-//! Admission of a write: mutating hooks, the RBAC escalation check, then validating hooks.
+//! Admission of a write: mutating hooks, the RBAC escalation check, then policies and validating
+//! hooks.
 //!
 //! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
 
-use http::Method;
+use futures::future::BoxFuture;
 use k8s_merge::managed_fields::ManagedFields;
-use serde_json::{Map, Value};
+use parking_lot::Mutex;
+use serde_json::Value;
 
-use crate::access::{RoleWrite, check_escalation};
+use crate::access::{RoleWrite, authorizer_of, check_escalation};
+use crate::admission::configurations::Compiled;
+use crate::admission::policies::{Cluster, Verdict};
+use crate::admission::surroundings::Surroundings;
+use crate::admission::webhooks::Webhook;
 use crate::admission::{AdmissionRequest, Hook, Operation};
 use crate::api::metadata::{self, Object};
-use crate::api::query::{FieldValidation, Query};
+use crate::api::query::Query;
 use crate::api::status::Status;
-use crate::rest::decode;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::operation_options::{of_delete, of_write};
 use crate::rest::state::ApiState;
+use crate::rest::webhooks::reviewed::{Managed, decoded, shown};
+use crate::rest::webhooks::{Context, mutating, validating};
 use crate::store::stored::Stored;
 use crate::strategy::resource::ServedResource;
 use api_front::User;
@@ -30,10 +37,11 @@ pub(crate) struct Writer<'a> {
     pub(crate) name: &'a str,
     pub(crate) subresource: Option<&'a str>,
     pub(crate) dry_run: bool,
-    pub(crate) method: &'a Method,
     pub(crate) query: &'a Query,
     /// Of a delete.
     pub(crate) deletion: Option<&'a DeleteOptions>,
+    /// Whether the caller can wait for a webhook.
+    pub(crate) can_wait: bool,
     /// `None`: the objects are of the kind itself.
     pub(crate) view: Option<View<'a>>,
 }
@@ -51,15 +59,28 @@ impl std::fmt::Debug for View<'_> {
     }
 }
 
-/// An object with the JSON text of its managedFields.
-type Managed<'a> = (&'a Object, &'a str);
-
 /// The hooks of one write.
 #[derive(Debug)]
 pub(crate) struct AdmissionChain<'a> {
     api: &'a ApiState,
     writer: Writer<'a>,
     hooks: Vec<Hook>,
+    webhooks: Option<Webhooks>,
+    warnings: Warnings,
+}
+
+/// The configurations of webhooks, by name.
+#[derive(Debug)]
+struct Webhooks {
+    mutating: Compiled<Vec<Webhook>>,
+    validating: Compiled<Vec<Webhook>>,
+}
+
+/// Warnings of webhooks, in the order in which they came.
+#[derive(Debug, Default)]
+struct Warnings {
+    mutating: Mutex<Vec<String>>,
+    validating: Mutex<Vec<String>>,
 }
 
 impl<'a> AdmissionChain<'a> {
@@ -68,12 +89,50 @@ impl<'a> AdmissionChain<'a> {
         let Writer { kind, subresource, .. } = writer;
         let all = api.admission.now();
         let about = |hook: &&Hook| hook.is_about(kind.group(), kind.plural(), subresource);
-        Self { api, writer, hooks: all.iter().filter(about).cloned().collect() }
+        let hooks = all.iter().filter(about).cloned().collect();
+        let registrations = &api.registrations;
+        let is_exempt = kind.group() == "admissionregistration.k8s.io";
+        let webhooks = (registrations.are_possible() && !is_exempt).then(|| Webhooks {
+            mutating: registrations.mutating.now(&api.store),
+            validating: registrations.validating.now(&api.store),
+        });
+        Self { api, writer, hooks, webhooks, warnings: Warnings::default() }
     }
 
     /// Whether [`mutate`](Self::mutate) may change an object.
     pub(crate) fn mutates(&self) -> bool {
-        self.hooks.iter().any(Hook::mutates)
+        self.hooks.iter().any(Hook::mutates) || self.mutating().next().is_some()
+    }
+
+    fn validates(&self) -> bool {
+        !self.hooks.iter().all(Hook::mutates)
+            || self.validating().next().is_some()
+            || self.has_policies()
+    }
+
+    fn has_policies(&self) -> bool {
+        self.webhooks.is_some() && self.api.policies.are_bound(&self.api.store)
+    }
+
+    fn mutating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
+        let all = self.webhooks.iter().flat_map(|webhooks| webhooks.mutating.values());
+        all.flat_map(|webhooks| webhooks.iter())
+    }
+
+    fn validating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
+        let all = self.webhooks.iter().flat_map(|webhooks| webhooks.validating.values());
+        all.flat_map(|webhooks| webhooks.iter())
+    }
+
+    /// The error of the write, with the warnings of webhooks.
+    pub(crate) fn warned(&self, status: Status) -> Status {
+        let [mutating, validating] = self.warnings();
+        status.warned(&mutating).warned_later(validating)
+    }
+
+    /// The warnings of the mutating and of the validating webhooks.
+    pub(crate) fn warnings(&self) -> [Vec<String>; 2] {
+        [&self.warnings.mutating, &self.warnings.validating].map(|all| all.lock().clone())
     }
 
     /// Whose write it is.
@@ -101,7 +160,8 @@ impl<'a> AdmissionChain<'a> {
         let seen = self.seen_kind();
         let shown =
             |object: Option<Managed<'_>>| object.map_or(Value::Null, |object| shown(seen, object));
-        let named = new.or(old).map(|(object, _)| metadata::text(object, "name").to_owned());
+        let named =
+            new.map(|(object, _)| metadata::text(object, "name")).filter(|_| name.is_empty());
         AdmissionRequest {
             operation,
             user: user.clone(),
@@ -111,7 +171,7 @@ impl<'a> AdmissionChain<'a> {
             resource: kind.plural().to_owned(),
             subresource: subresource.map(str::to_owned),
             namespace: namespace.map(str::to_owned),
-            name: named.filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+            name: named.unwrap_or(name).to_owned(),
             object: shown(new),
             old_object: shown(old),
             dry_run,
@@ -120,10 +180,10 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn options(&self, operation: Operation) -> Value {
-        let Writer { method, query, deletion, .. } = self.writer;
+        let Writer { query, deletion, .. } = self.writer;
         match deletion {
             Some(options) => of_delete(options),
-            None => of_write(query, operation == Operation::Create, *method == Method::PATCH),
+            None => of_write(query, operation == Operation::Create),
         }
     }
 
@@ -149,12 +209,39 @@ impl<'a> AdmissionChain<'a> {
                     Status::internal(&format!("failed calling webhook {:?}: {why}", hook.name()))
                 })?;
             }
+            if self.mutating().next().is_some() {
+                // Webhooks see defaults, hooks do not.
+                self.seen_kind().strategy().default(&mut new);
+                let request = self.request(operation, Some((&new, &managed)), before);
+                new = self.call_mutating(request, &managed).await?.unwrap_or(new);
+            }
         }
         let namespace = namespace.unwrap_or_default();
         let old = old.map(|(object, _)| object);
         let write = RoleWrite { kind, namespace, name, old, new: &new };
         check_escalation(&self.api.access, user, &write)?;
         Ok(new)
+    }
+
+    /// Calls the mutating webhooks. Boxed: most writes call none, and their futures stay small.
+    fn call_mutating<'s>(
+        &'s self,
+        mut request: AdmissionRequest,
+        managed: &'s str,
+    ) -> BoxFuture<'s, Result<Option<Object>, Status>> {
+        Box::pin(async move {
+            let context = self.context(&request, &self.warnings.mutating);
+            mutating::mutate(&context, self.mutating(), &mut request, managed).await
+        })
+    }
+
+    fn context<'s>(
+        &'s self,
+        request: &AdmissionRequest,
+        warnings: &'s Mutex<Vec<String>>,
+    ) -> Context<'s> {
+        let kinds = (self.writer.kind, self.seen_kind());
+        Context::of(self.api, kinds, request, self.writer.can_wait, warnings)
     }
 
     /// Runs the validating hooks of a create or an update.
@@ -164,7 +251,7 @@ impl<'a> AdmissionChain<'a> {
         managed: &ManagedFields,
         old: Option<(&Object, &Stored)>,
     ) -> Result<(), Status> {
-        if self.hooks.iter().all(Hook::mutates) {
+        if !self.validates() {
             return Ok(());
         }
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
@@ -178,16 +265,21 @@ impl<'a> AdmissionChain<'a> {
         self.ask(operation, Some((&new, "")), old.as_ref().map(|old| (old, ""))).await
     }
 
-    /// Runs the validating hooks of a delete.
+    /// Runs the mutating webhooks and the validating hooks of a delete.
     pub(crate) async fn validate_deletion(
         &self,
         old: &Object,
         stored: &Stored,
     ) -> Result<(), Status> {
-        if self.hooks.iter().all(Hook::mutates) {
+        let old = Some((old, stored.managed()));
+        if self.mutating().next().is_some() {
+            let request = self.request(Operation::Delete, None, old);
+            self.call_mutating(request, "").await?;
+        }
+        if !self.validates() {
             return Ok(());
         }
-        self.ask(Operation::Delete, None, Some((old, stored.managed()))).await
+        self.ask(Operation::Delete, None, old).await
     }
 
     async fn ask(
@@ -197,25 +289,25 @@ impl<'a> AdmissionChain<'a> {
         old: Option<Managed<'_>>,
     ) -> Result<(), Status> {
         let request = self.request(operation, new, old);
-        self.hooks.iter().try_for_each(|hook| hook.validate(&request))
+        if self.has_policies() {
+            self.judge(&request)?;
+        }
+        self.hooks.iter().try_for_each(|hook| hook.validate(&request))?;
+        if self.validating().next().is_none() {
+            return Ok(());
+        }
+        let context = self.context(&request, &self.warnings.validating);
+        Box::pin(validating::validate(&context, self.validating(), &request)).await
     }
-}
 
-/// An object as a review has it.
-fn shown(kind: &ServedResource, (object, managed): Managed<'_>) -> Value {
-    let mut shown = Map::new();
-    shown.insert("apiVersion".to_owned(), kind.api_version().into());
-    shown.insert("kind".to_owned(), kind.kind().into());
-    shown.extend(object.clone());
-    if let Ok(managed) = serde_json::from_str::<Value>(managed) {
-        metadata::set(&mut shown, "managedFields", managed);
+    fn judge(&self, request: &AdmissionRequest) -> Result<(), Status> {
+        let (api, Writer { user, kind, .. }) = (self.api, self.writer);
+        let surroundings = Surroundings::of(&api.store, &api.registry, kind, request);
+        let authorizer = &authorizer_of(&api.access, user);
+        let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
+        let Verdict { denied, warnings } =
+            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+        self.warnings.validating.lock().extend(warnings);
+        denied.map_or(Ok(()), Err)
     }
-    Value::Object(shown)
-}
-
-/// Decodes the result of a hook with the checks of a request body.
-fn decoded(kind: &ServedResource, object: Value) -> Result<Object, Status> {
-    let origin = decode::Origin::Document;
-    decode::patched(kind, object, &[], FieldValidation::Ignore, origin)
-        .map(|decoded| decoded.object)
 }

@@ -112,7 +112,7 @@ pub(super) async fn insert(
     let owners = match admission {
         Some(chain) if chain.mutates() => {
             let sent = defaulted(kind, object.clone());
-            Owners::Known(owners.of(api, kind, None, &sent, now))
+            Owners::Known(owners.of(api, kind, None, &sent, now).await?)
         }
         _ => owners,
     };
@@ -141,7 +141,7 @@ pub(super) async fn insert(
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
     // The client owns the defaults. As upstream, later changes have no owner.
-    let managed = owners.of(api, kind, None, &object, now);
+    let managed = owners.of(api, kind, None, &object, now).await?;
     if drops_status && drops_it_later {
         object.remove("status");
     }
@@ -166,6 +166,14 @@ pub(super) async fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
+    by_update.map_or(Ok(()), CreateRight::check)?;
+    if hidden.ends_at_zero && by_update.is_some() && kind.is_stored_as_protobuf() {
+        metadata::set(&mut object, "deletionTimestamp", Value::Null);
+    }
+    if let Some(chain) = admission {
+        let told = chain.validate(&object, &managed, None).await;
+        told.map_err(|status| status.warned(&strategy.warnings(&object, None)))?;
+    }
     // Only the store checks it, and a dry run does not reach the store. An unreadable version
     // counts as absent.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
@@ -176,18 +184,12 @@ pub(super) async fn insert(
     if let Some(found) = transaction.get(&kind.storage, &key) {
         return Err(already_exists(api, kind, &object, &found, &base));
     }
-    by_update.map_or(Ok(()), CreateRight::check)?;
-    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
-        metadata::set(&mut object, "deletionTimestamp", Value::Null);
-    }
-    if let Some(chain) = admission {
-        chain.validate(&object, &managed, None).await?;
-    }
     if dry_run && !said_version.is_empty() {
         // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
+    let version = Version { key, object, managed: &managed, unsaid };
+    put(api, transaction, kind, version, 0, dry_run).await
 }
 
 /// Removes the members that only the server sets.
@@ -225,6 +227,8 @@ fn name(
             name = next;
         }
         metadata::set(object, "name", name);
+    } else if metadata::text(object, "name").is_empty() && kind.strategy().draws_names() {
+        metadata::set(object, "name", api.store.draw(metadata::new_uid));
     }
     metadata::text(object, "name").to_owned()
 }

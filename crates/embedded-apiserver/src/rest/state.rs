@@ -6,8 +6,10 @@ use std::time::Duration;
 use api_front::Front;
 use parking_lot::{Mutex, RwLock};
 
-use crate::access::Authorizer;
+use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
+use crate::admission::policies::Policies;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
@@ -38,10 +40,12 @@ pub(crate) struct ApiState {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
+    pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
+    pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
     /// The clients of webhooks.
-    #[allow(dead_code, reason = "its callers follow")]
     pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
@@ -58,7 +62,21 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, allocated, webhooks) = <(_, _, _)>::default();
-        Self { options, clock, registry, store, access, admission, allocated, webhooks, front }
+        let tokens = AccountTokens::new(Arc::clone(&store));
+        let (admission, policies, registrations, allocated, webhooks) = Default::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            tokens,
+            admission,
+            policies,
+            registrations,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

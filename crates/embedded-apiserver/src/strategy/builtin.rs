@@ -10,15 +10,19 @@ mod cidr;
 mod conditions;
 mod config_data;
 mod config_map;
+mod controller_revision;
+mod cron_job;
 mod csi_driver;
 mod csi_node;
 mod csi_storage_capacity;
 mod custom_resource_definition;
+mod daemon_set;
 mod deployment;
 mod device_class;
 mod endpoint_slice;
 mod endpoints;
 pub(crate) mod event;
+mod horizontal_pod_autoscaler;
 mod flow_rules;
 mod flow_schema;
 mod go_struct;
@@ -31,7 +35,9 @@ mod lease;
 mod lease_candidate;
 mod match_conditions;
 mod match_resources;
+mod limit_range;
 pub(crate) mod members;
+pub(crate) mod named_create;
 mod namespace;
 mod network_policy;
 mod node;
@@ -40,19 +46,26 @@ pub(crate) mod persistent_volume_claim;
 mod pod;
 mod pod_disruption_budget;
 mod pod_spec;
-mod priority_level;
+mod pod_template;
+mod priority_class;
 mod replica_set;
+mod replication_controller;
+mod resource_names;
+mod resource_quota;
+mod priority_level;
 mod resource_claim;
 mod resource_slice;
 mod role;
 mod role_binding;
 mod row;
+mod runtime_class;
 pub(crate) mod scale;
 mod secret;
 pub(crate) mod service;
 mod service_account;
 mod service_cidr;
 mod static_suffix;
+mod stateful_set;
 mod storage_class;
 #[cfg(test)]
 mod tests;
@@ -87,7 +100,18 @@ pub(crate) static KINDS: &[&Row] = &[
     &deployment::DEPLOYMENT,
     &replica_set::REPLICA_SET,
     &job::JOB,
+    &replication_controller::REPLICATION_CONTROLLER,
+    &pod_template::POD_TEMPLATE,
+    &limit_range::LIMIT_RANGE,
+    &resource_quota::RESOURCE_QUOTA,
+    &stateful_set::STATEFUL_SET,
+    &daemon_set::DAEMON_SET,
+    &controller_revision::CONTROLLER_REVISION,
+    &cron_job::CRON_JOB,
     &pod_disruption_budget::POD_DISRUPTION_BUDGET,
+    &horizontal_pod_autoscaler::HORIZONTAL_POD_AUTOSCALER,
+    &priority_class::PRIORITY_CLASS,
+    &runtime_class::RUNTIME_CLASS,
     &lease::LEASE,
     &lease_candidate::LEASE_CANDIDATE,
     &role::ROLE,

@@ -12,10 +12,8 @@ pub(crate) struct Column {
     name: &'static str,
     /// Whether only `-o wide` shows it.
     wide: bool,
-    /// Its type is `string` without a format, although the cells are numbers.
-    of_text: bool,
-    /// Whether its format is `name`, although it is not the first column.
-    of_name: bool,
+    /// Its type and format, if the cells do not tell them.
+    declared: Option<(&'static str, &'static str)>,
     /// Whether upstream has forgotten its definition.
     undefined: bool,
     cell: Cell,
@@ -46,12 +44,12 @@ pub(crate) enum Cell {
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, of_text: false, of_name: false, undefined: false, cell }
+    Column { name, wide: false, declared: None, undefined: false, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, of_text: false, of_name: false, undefined: false, cell }
+    Column { name, wide: true, declared: None, undefined: false, cell }
 }
 
 /// The name of the object.
@@ -66,12 +64,17 @@ pub(crate) static DEFAULT: &[Column] = &[NAME, column("Created At", Cell::Create
 impl Column {
     /// The column, with type `string`.
     pub(crate) const fn of_text(self) -> Self {
-        Self { of_text: true, ..self }
+        self.of("string")
+    }
+
+    /// The column, with this type and no format.
+    pub(crate) const fn of(self, kind: &'static str) -> Self {
+        Self { declared: Some((kind, "")), ..self }
     }
 
     /// The column, with format `name`.
     pub(crate) const fn of_name(self) -> Self {
-        Self { of_name: true, ..self }
+        Self { declared: Some(("string", "name")), ..self }
     }
 
     /// The column, with cells and without a definition.
@@ -84,13 +87,14 @@ impl Column {
         if self.undefined {
             return None;
         }
-        let (kind, format) = match self.cell {
-            Cell::Created => ("date", ""),
-            Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
-            Cell::Is(_) => ("boolean", ""),
-            Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
-            _ if (self.of_name || self.name == "Name") && !self.of_text => ("string", "name"),
-            _ => ("string", ""),
+        let (kind, format) = match (self.declared, self.cell) {
+            (Some(declared), _) => declared,
+            (None, Cell::Created) => ("date", ""),
+            (None, Cell::Number(_) | Cell::Items(_)) => ("integer", ""),
+            (None, Cell::Is(_)) => ("boolean", ""),
+            (None, Cell::Member("/metadata/name", _)) => ("string", "name"),
+            (None, _) if self.name == "Name" => ("string", "name"),
+            (None, _) => ("string", ""),
         };
         let priority = i32::from(self.wide);
         Some(json!({

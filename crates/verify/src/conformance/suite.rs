@@ -2,12 +2,13 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, admission_kinds, apply, apps, collecting, collections, continuing, custom, definitions,
-    deletes, discovery, disruption_budgets, driver_kinds, entrances, events, expressions, faults,
-    finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
-    media, metadata, names, namespaces, network_kinds, nodes, patches, paths, pods, rbac_kinds,
-    reviews, rules, schemas, selectors, services, shapes, signing_requests, statuses, storage,
-    stored_json, verbs, verdicts, versions, watches, workloads, writes,
+    access, admission_kinds, apply, apps, bindings, collecting, collections, continuing,
+    conversions, custom, definitions, deletes, discovery, disruption_budgets, driver_kinds,
+    entrances, events, evictions, expressions, faults, finalizers, following, found, found_typed,
+    hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces,
+    network_kinds, nodes, patches, paths, pod_changes, pods, policies, rbac_kinds, reviews, rules,
+    schemas, selectors, services, shapes, signing_requests, statuses, storage, stored_json, tokens,
+    verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -42,6 +43,9 @@ pub fn cases() -> Vec<Case> {
         ("events", events::cases()),
         ("workloads", workloads::cases()),
         ("pods", pods::cases()),
+        ("bindings", bindings::cases()),
+        ("evictions", evictions::cases()),
+        ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
         ("disruption_budgets", disruption_budgets::cases()),
@@ -55,18 +59,22 @@ pub fn cases() -> Vec<Case> {
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),
+        ("tokens", tokens::cases()),
         ("definitions", definitions::cases()),
+        ("conversions", conversions::cases()),
         ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })

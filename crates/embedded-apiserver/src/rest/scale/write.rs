@@ -19,6 +19,7 @@ use crate::api::status::{FieldError, FieldErrors, Status};
 use crate::rest::admission_chain::{AdmissionChain, View, Writer};
 use crate::rest::apply;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::edited::Edited;
 use crate::rest::get::key_of;
@@ -186,6 +187,7 @@ pub(super) async fn write(
     let written = guaranteed_update!(api, |transaction| {
         let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
+        let current = shown_as(api, kind, current).await?;
         let old = shown(kind, &current);
         let owned = ManagedFields::parse(current.managed());
         let (live, has_replicas) = read(paths, &old)?;
@@ -198,7 +200,7 @@ pub(super) async fn write(
         let replaces = matches!(edit, ScaleEdit::Replace(_));
         let (ApplyOutcome { object, managed }, warnings) =
             edit.clone().resolve(api, target, &author, &live, &owned)?;
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status: Status| admission.warned(status).warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
         let old_scale = live.clone();
         let new = object.unwrap_or(live);
@@ -240,8 +242,8 @@ pub(super) async fn write(
         Ok((answer.await.map_err(refused)?, old, warnings))
     });
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
-    let written = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &written, Some(&old)));
+    let written = shown_as(api, kind, answer.resolve(&written)?).await?;
+    warnings.extend(warned(&admission, kind, &written, Some(&old)));
     said.append(&mut warnings);
     let (scale, _) = read(paths, &shown(kind, &written))?;
     Ok(with_warnings(response(&scale, form), &said))

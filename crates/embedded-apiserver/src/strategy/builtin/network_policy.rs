@@ -9,7 +9,7 @@ use crate::strategy::builtin::label_selector;
 use crate::strategy::builtin::members::{at, items, objects, part, said, set_missing, texts};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{one_of_texts, port_or_name};
-use crate::strategy::builtin::workload::formatted_selector;
+use crate::strategy::builtin::workload::selector_cell;
 use crate::strategy::columns::Cell::Made;
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Generation, Strategy, Write};
@@ -25,7 +25,7 @@ pub(super) static NETWORK_POLICY: Row = Row {
 
 const COLUMNS: &[Column] = &[
     NAME,
-    column("Pod-Selector", Made(|policy| formatted_selector(&policy["spec"]["podSelector"]))),
+    column("Pod-Selector", Made(|policy| selector_cell(&policy["spec"]["podSelector"]))),
     AGE,
 ];
 /// A direction, and the member of its rules that lists peers.

@@ -230,6 +230,13 @@ pub(super) fn one_of_texts(
     }
 }
 
+/// All that is wrong with a name in a path.
+#[doc(alias = "IsPathSegmentName")]
+pub(super) fn wrongs_of_path_name(name: &str) -> Vec<&'static str> {
+    let dots = wrong_path_name(name).filter(|_| matches!(name, "." | ".."));
+    dots.into_iter().chain(names::wrongs_of_path_prefix(name)).collect()
+}
+
 /// `IsValidPathSegmentName`.
 pub(super) fn wrong_path_name(name: &str) -> Option<&'static str> {
     match name {

@@ -1,6 +1,6 @@
 //! Rules that claims and volumes share.
 
-use k8s_value::{FieldError, FieldErrors, names, quantity};
+use k8s_value::{FieldError, FieldErrors, Quantity, names, quantity};
 use serde_json::Value;
 
 use crate::api::metadata::Object;
@@ -23,6 +23,34 @@ pub(super) fn validate_access_modes(object: &Object, why_required: &str, causes:
     if modes.len() > 1 && modes.contains(&"ReadWriteOncePod") {
         let why = "may not use ReadWriteOncePod with other access modes";
         causes.push(FieldError::forbidden("spec.accessModes", why));
+    }
+}
+
+/// Checks the spec of a claim; `path` is that of the spec.
+#[doc(alias = "ValidatePersistentVolumeClaimSpec")]
+pub(super) fn validate_claim_spec(claim: &Object, path: &str, causes: &mut FieldErrors) {
+    let mut own = FieldErrors::default();
+    validate_access_modes(claim, "at least 1 access mode is required", &mut own);
+    let size = at(claim, "spec.resources.requests.storage");
+    validate_size(size, "spec.resources[storage]", &mut own);
+    validate_class_and_mode(claim, &mut own);
+    match path.strip_suffix(".spec") {
+        Some(place) => causes.append_below(place, own),
+        None => causes.append(own),
+    }
+}
+
+/// Warns of amounts of bytes that are no whole numbers; `path` is that of the spec.
+#[doc(alias = "GetWarningsForPersistentVolumeClaimSpec")]
+pub(super) fn warn_of_claim(claim: &Value, path: &str, warnings: &mut Vec<String>) {
+    for list in ["requests", "limits"] {
+        let amount = text_at(claim, &format!("/spec/resources/{list}/storage"));
+        if Quantity::parse(amount).is_ok_and(|amount| !amount.is_whole()) {
+            warnings.push(format!(
+                "{path}.resources.{list}[storage]: fractional byte value {amount:?} is invalid, \
+                 must be an integer"
+            ));
+        }
     }
 }
 
