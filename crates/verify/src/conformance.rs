@@ -88,6 +88,7 @@ pub(crate) use crate::conformance::target::{APPLY, JSON_PATCH, MERGE, STRATEGIC}
 
 pub use crate::conformance::answer::{Answer, Outcome};
 pub use crate::conformance::case::{Case, case};
+pub use crate::conformance::kinds::walked;
 pub use crate::conformance::must_haves::{MUST_HAVES, MustHave};
 pub use crate::conformance::page::{page, support};
 pub use crate::conformance::refusals::{REFUSALS, Refusal};

@@ -30,6 +30,11 @@ pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
 }
 
+/// Whether there are calls about a kind of this version.
+pub fn draws_of(version: &str, name: &str) -> bool {
+    kinds().any(|kind| kind.api_version == version && kind.kind == name)
+}
+
 /// Whether there are calls about a kind.
 pub fn draws(name: &str) -> bool {
     kinds().any(|kind| kind.kind == name)

@@ -238,7 +238,7 @@ fn webhook() -> Value {
     })
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<(&'static Sample, Case)> {
     kinds! {
         "validating_webhooks" VALIDATING_WEBHOOKS "a ValidatingWebhookConfiguration is answered; it has no subresource";
         "mutating_webhooks" MUTATING_WEBHOOKS "a MutatingWebhookConfiguration is answered; it has no subresource";
