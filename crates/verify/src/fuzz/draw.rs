@@ -52,6 +52,12 @@ fn kind(rng: &mut Rng, among: &[&'static Kind]) -> &'static Kind {
     among[0]
 }
 
+/// Whether upstream has tables of what is at a path: of some subresources it has none.
+fn has_tables(kind: &Kind, rest: &str) -> bool {
+    let without = ["APIService", "ResourceClaim"].contains(&kind.kind);
+    !((without && rest.ends_with("/status")) || rest.ends_with("/approval"))
+}
+
 /// Sets a member of the metadata, if those are an object at all.
 fn set(object: &mut Value, member: &str, value: impl Into<Value>) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -120,8 +126,7 @@ impl Draw {
         // Metadata of what the answer is: of an object, or of a list.
         let accept = match (self.rng.u32(..40), &method, rest.as_str()) {
             (0..2, &Method::DELETE, _) => Some(JSON),
-            // Upstream has no tables of approvals.
-            (0, ..) if !rest.ends_with("/approval") => {
+            (0, ..) if has_tables(kind, &rest) => {
                 Some("application/json;as=Table;v=v1;g=meta.k8s.io")
             }
             (1, &Method::GET, "") => {

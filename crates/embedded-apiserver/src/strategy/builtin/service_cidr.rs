@@ -57,7 +57,8 @@ impl Strategy for ServiceCidr {
                 causes.push(FieldError::invalid(field, new, IMMUTABLE));
             }
         } else {
-            causes.push(FieldError::invalid_json(PATH, &json!(new), IMMUTABLE));
+            let shown = at(object, PATH).unwrap_or(&Value::Null);
+            causes.push(FieldError::invalid_json(PATH, shown, IMMUTABLE));
         }
     }
 
