@@ -32,8 +32,8 @@ pub(super) fn shown(value: &Value, fields: &[Field]) -> String {
     let members = fields.iter().map(|(name, member, shape)| {
         let value = part(value, member);
         let shown = match shape {
-            Shape::Text => go_json(value.unwrap_or(&"".into())),
-            Shape::Number => go_json(value.unwrap_or(&0.into())),
+            Shape::Text => value.map_or_else(|| "\"\"".to_owned(), go_json),
+            Shape::Number => value.map_or_else(|| "0".to_owned(), go_json),
             Shape::Plain => go_json(value.unwrap_or(&Value::Null)),
             Shape::Null => "null".to_owned(),
             Shape::Struct(fields) => shown(value.unwrap_or(&Value::Null), fields),
