@@ -158,6 +158,9 @@ pub(super) async fn insert(
         // A create through a subresource allocates nothing.
         strategy.reset_status(&mut object);
     } else {
+        if let Some(chain) = admission {
+            strategy.set_creator(&mut object, chain.user());
+        }
         let creation = Creation { now, protects_volumes: api.options.protect_volumes };
         strategy.prepare_create(&mut object, creation);
         allocate(api, transaction, kind, &name, (&mut object, None), dry_run)?;

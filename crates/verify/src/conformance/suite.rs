@@ -2,13 +2,14 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, autoscalers, bindings, collecting, collections, continuing, conversions,
-    cron_jobs, custom, daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances,
-    events, evictions, expressions, faults, finalizers, following, found, found_typed, hostile,
-    jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches,
-    paths, pod_changes, pods, policies, quotas, rbac_kinds, replication_controllers, reviews,
-    rules, scheduling_classes, schemas, selectors, services, shapes, stateful_sets, statuses,
-    storage, stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
+    access, admission_kinds, apply, apps, autoscalers, bindings, collecting, collections,
+    continuing, conversions, cron_jobs, custom, daemon_sets, definitions, deletes, discovery,
+    disruption_budgets, driver_kinds, entrances, events, evictions, expressions, faults,
+    finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
+    media, metadata, names, namespaces, network_kinds, nodes, patches, paths, pod_changes, pods,
+    policies, quotas, rbac_kinds, replication_controllers, reviews, rules, scheduling_classes,
+    schemas, selectors, services, shapes, signing_requests, stateful_sets, statuses, storage,
+    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -59,6 +60,10 @@ pub fn cases() -> Vec<Case> {
         ("services", services::cases()),
         ("nodes", nodes::cases()),
         ("rbac_kinds", rbac_kinds::cases()),
+        ("admission_kinds", admission_kinds::cases()),
+        ("network_kinds", network_kinds::cases()),
+        ("driver_kinds", driver_kinds::cases()),
+        ("signing_requests", signing_requests::cases()),
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),

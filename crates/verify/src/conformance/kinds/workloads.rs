@@ -108,7 +108,7 @@ static RUNTIME: Sample = Sample {
     ..KIND
 };
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<(&'static Sample, Case)> {
     kinds! {
         "stateful_sets" STATEFUL_SET "a StatefulSet is answered, its status and its scale included";
         "daemon_sets" DAEMON_SET "a DaemonSet is answered, its status included";
