@@ -49,7 +49,7 @@ pub(crate) struct WebhookServer {
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// What is wrong with a webhook's certificate.
+/// The certificate of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certificate {
     /// Nothing: it is for `127.0.0.1` and `localhost`.
@@ -61,7 +61,7 @@ pub(crate) enum Certificate {
 }
 
 impl WebhookServer {
-    /// A webhook whose reviews get these answers.
+    /// A webhook with this certificate, whose reviews get these answers.
     ///
     /// # Errors
     ///
