@@ -6,8 +6,11 @@ mod hook;
 pub(crate) mod match_conditions;
 pub(crate) mod matcher;
 pub(crate) mod policies;
+pub(crate) mod reinvocation;
+pub(crate) mod review;
 pub(crate) mod subject;
 pub(crate) mod surroundings;
+pub(crate) mod webhooks;
 
 use std::fmt;
 use std::sync::Arc;
@@ -54,7 +57,7 @@ pub struct AdmissionRequest {
     pub group: String,
     /// API version.
     pub version: String,
-    /// The kind's name, as `Pod`.
+    /// The name of the object's kind, as `Pod`; `Scale` for a write to a scale.
     pub kind: String,
     /// The plural, as `pods`.
     pub resource: String,
@@ -62,7 +65,8 @@ pub struct AdmissionRequest {
     pub subresource: Option<String>,
     /// `None` in cluster scope.
     pub namespace: Option<String>,
-    /// The object's name. Empty before `generateName` is applied.
+    /// The object's name. Empty before `generateName` is applied, and for the delete of a
+    /// collection, whose objects are in [`old_object`](Self::old_object).
     pub name: String,
     /// The new object; null for a delete. A mutating hook gets it before defaults and validation, a
     /// validating hook as it will be stored.
@@ -71,6 +75,9 @@ pub struct AdmissionRequest {
     pub old_object: Value,
     /// Whether the write is a dry run.
     pub dry_run: bool,
+    /// The options of the request: a `CreateOptions`, `UpdateOptions` or `DeleteOptions` of
+    /// meta.k8s.io/v1.
+    pub options: Value,
 }
 
 /// The registered hooks.

@@ -104,7 +104,14 @@ impl Handler {
         if is_review(&target.kind) {
             return reviews::answer(api, &target, &query, request);
         }
-        let call = Call { api, user: &user, target: &target, query: &query, request: &request };
+        let call = Call {
+            api,
+            user: &user,
+            target: &target,
+            query: &query,
+            request: &request,
+            can_wait: true,
+        };
         if target.subresource.as_deref() == Some("scale") {
             let response =
                 path_check::in_store(&target, request.method(), scale::serve(call, form).await)?;

@@ -10,6 +10,7 @@ mod access;
 mod admission;
 mod strategy;
 mod store;
+mod webhook;
 mod api;
 
 pub use crate::access::{Access, Account, Grant, Refusal};

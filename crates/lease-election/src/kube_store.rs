@@ -114,7 +114,7 @@ impl KubeLeaseStore {
     /// with its last owner. Owners of a Lease that is there already are left alone.
     ///
     /// Name what outlives all candidates, a Deployment, and never a Pod: a Lease that is deleted
-    /// ends the term of its leader (A7 of the crate's page).
+    /// ends the term of its leader (A7 of docs/safety.md).
     #[must_use]
     pub fn with_owner(mut self, owner: OwnerReference) -> Self {
         self.object.adorn(|adornment| adornment.owners.push(owner));

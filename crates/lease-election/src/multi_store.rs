@@ -42,7 +42,7 @@ use half::{Attempt, Half, Halves};
 /// A half that is deleted is waited for, as a Lease is, whatever the other says
 /// ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this process saw,
 /// or that was in the way of its own, or that may have been there and gone since it last looked, if
-/// that is longer ago than a lease. What the crate's page says of the deletion of a Lease (A7)
+/// that is longer ago than a lease. What docs/safety.md says of the deletion of a Lease (A7)
 /// counts for each half.
 ///
 /// To take the lease or to keep it the primary half is written first, as client-go does. Whoever

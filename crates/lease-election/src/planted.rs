@@ -21,7 +21,7 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and
+/// The bugs that can be planted: the name of each, the guarantee that it breaks, and
 /// what it does.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
@@ -32,7 +32,7 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     ),
     (
         "guard-without-clock",
-        "a term that is over stays over",
+        "an ended term never becomes valid again",
         "the guard is a flag and asks no clock",
     ),
     (
@@ -42,7 +42,7 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     ),
     (
         "release-before-stop",
-        "stop, join, release, in this order",
+        "stop, join, release",
         "a stop gives the lease back while the work goes on",
     ),
     (
@@ -52,22 +52,22 @@ pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     ),
     (
         "failure-extends",
-        "no request is trusted to have happened",
+        "an unanswered write is unknown",
         "a failed renewal moves the end of the term out",
     ),
     (
         "wall-clocks-unasked",
-        "others' clocks do not matter",
+        "no wall clocks are compared",
         "a candidate that starts judges the Lease by its wall clock",
     ),
     (
         "seconds-repeat",
-        "records are client-go's",
+        "client-go's candidates and these exclude each other",
         "a renewal may repeat the second of the last one, which client-go does not see",
     ),
     (
         "hint-for-ever",
-        "a hand-over makes the others wait for a bounded time",
+        "hand-over to a named candidate: the others wait no longer than 2.8 s",
         "they leave the lease to the named one for ever",
     ),
     (

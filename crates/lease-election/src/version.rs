@@ -73,8 +73,8 @@ impl<'a> Numbers<'a> {
 ///
 /// **Not after the store was restored from a backup**: its revisions start again from there, and a
 /// receiver that keeps the greatest token refuses everybody until they have caught up. Restore etcd
-/// with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (the
-/// crate's page says how).
+/// with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (see
+/// docs/safety.md).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FenceToken {
     /// `metadata.uid` of the Lease.

@@ -1,40 +1,26 @@
-//! How long the binder waits before it watches again: kube's own default, but for the jitter, which
-//! would make every run another one. The binder is alone with its server, so there is no herd to
-//! disperse.
+//! The waits of the binder before it watches again: kube's default without jitter, which would
+//! make every run another one.
 
-use kube::runtime::utils::{Backoff, ResetTimerBackoff};
 use std::time::Duration;
+
+use backon::ExponentialBuilder;
+use kube::runtime::utils::ResetTimerBackoff;
+use kube::runtime::watcher::ExponentialBackoff;
 
 const FIRST: Duration = Duration::from_millis(800);
 const MOST: Duration = Duration::from_secs(30);
-/// So long after its last failure a watch counts as well.
+/// A watch that lasted so long begins with the first wait again.
 const WELL: Duration = Duration::from_secs(120);
 
-/// The back-off of one watch (`DefaultBackoff` of kube's watcher, without jitter).
-pub(crate) fn backoff() -> ResetTimerBackoff<Doubling> {
-    ResetTimerBackoff::new(Doubling { next: FIRST }, WELL)
-}
-
-/// Each time twice as long, up to a limit.
-#[derive(Debug)]
-pub(crate) struct Doubling {
-    next: Duration,
-}
-
-impl Iterator for Doubling {
-    type Item = Duration;
-
-    fn next(&mut self) -> Option<Duration> {
-        let now = self.next;
-        self.next = now.saturating_mul(2).min(MOST);
-        Some(now)
-    }
-}
-
-impl Backoff for Doubling {
-    fn reset(&mut self) {
-        self.next = FIRST;
-    }
+/// The back-off of one watch.
+#[doc(alias = "DefaultBackoff")]
+pub(crate) fn backoff() -> ResetTimerBackoff<ExponentialBackoff> {
+    let doubling = ExponentialBuilder::new()
+        .with_min_delay(FIRST)
+        .with_max_delay(MOST)
+        .with_factor(2.0)
+        .without_max_times();
+    ResetTimerBackoff::new(doubling.into(), WELL)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::store::state::changes_since::ChangesSince;
 
 /// The configurations of one kind, by name.
-type Compiled<T> = Arc<BTreeMap<String, Arc<T>>>;
+pub(crate) type Compiled<T> = Arc<BTreeMap<String, Arc<T>>>;
 
 /// A view of a table: each of its objects as `read` compiles it.
 pub(crate) struct Configurations<T> {
@@ -36,6 +36,7 @@ impl<T> Configurations<T> {
 
     /// The configurations of now. A write uses them from beginning to end.
     pub(crate) fn now(&self, store: &Store) -> Compiled<T> {
+        // By value: a reference would hold the lock.
         let (known, compiled) = self.newest.read().clone();
         let ChangesSince { anew, changes, revision } = store.changes_since(&[&self.table], known);
         if changes.is_empty() && !anew {

@@ -140,7 +140,8 @@ impl Matcher {
 impl Rule {
     /// Whether it matches the write, as one of a version of its kind.
     fn matches(&self, subject: &Subject<'_>, version: &ServedResource) -> bool {
-        let any = |known: &[String], said: &str| known.iter().any(|known| known == "*" || known == said);
+        let any =
+            |known: &[String], said: &str| known.iter().any(|known| known == "*" || known == said);
         self.matches_scope(subject)
             && any(&self.operations, subject.request.operation.as_str())
             && any(&self.api_groups, version.group())

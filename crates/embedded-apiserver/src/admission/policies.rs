@@ -48,7 +48,11 @@ impl Default for Policies {
         let group = "admissionregistration.k8s.io";
         Self {
             policies: Configurations::new(group, "validatingadmissionpolicies", Policy::read),
-            bindings: Configurations::new(group, "validatingadmissionpolicybindings", Binding::read),
+            bindings: Configurations::new(
+                group,
+                "validatingadmissionpolicybindings",
+                Binding::read,
+            ),
         }
     }
 }
@@ -171,8 +175,7 @@ impl Judge<'_> {
         }
         let with = binding.map(|binding| format!(" with binding '{binding}'")).unwrap_or_default();
         let (name, why) = (self.name, &denial.message);
-        let message =
-            format!("ValidatingAdmissionPolicy '{name}'{with} denied request: {why}");
+        let message = format!("ValidatingAdmissionPolicy '{name}'{with} denied request: {why}");
         let request = self.subject.request;
         let place = (&*request.group, &*request.resource, &*request.name);
         self.verdict.denied = Some(Status::denied_by_policy(place, &denial.reason, &message));

@@ -8,20 +8,37 @@ use api_front::Body;
 /// The most warnings of a response. HTTP clients refuse more than 100 header fields (hyper's
 /// default), after the write was applied.
 const MAX_WARNINGS: usize = 64;
-/// The longest warning in characters, as in kube-apiserver (`truncateItemRunes` in
+/// The longest warnings together, in characters, as in kube-apiserver (`truncateAtTotalRunes` in
 /// pkg/endpoints/filters/warning.go).
+const MAX_TOTAL: usize = 4096;
+/// The longest warning in characters, if all are longer together (`truncateItemRunes`).
 const MAX_WARNING: usize = 256;
 
+/// Adds `Warning` headers. A warning that comes twice is one.
+#[doc(alias = "WithWarningRecorder")]
 pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
-    for warning in warnings.iter().take(MAX_WARNINGS) {
-        warn(&mut response, warning);
+    let mut known: Vec<&str> = Vec::new();
+    for warning in warnings.iter().filter(|warning| !warning.is_empty()) {
+        if known.len() < MAX_WARNINGS && !known.contains(&warning.as_str()) {
+            known.push(warning);
+        }
+    }
+    let total: usize = known.iter().map(|warning| warning.chars().count()).sum();
+    let longest = if total > MAX_TOTAL { MAX_WARNING } else { MAX_TOTAL };
+    let mut written = 0;
+    for warning in known {
+        if written >= MAX_TOTAL {
+            break;
+        }
+        let warning: String = warning.chars().take(longest).collect();
+        written += warning.chars().count();
+        warn(&mut response, &warning);
     }
     response
 }
 
 /// Adds a `Warning` header.
 pub(crate) fn warn(response: &mut Response<Body>, warning: &str) {
-    let warning: String = warning.chars().take(MAX_WARNING).collect();
     // A member's name may contain characters that a header cannot.
     if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
         response.headers_mut().append(header::WARNING, value);

@@ -129,6 +129,10 @@ impl Status {
         Self::new(code, reason, message)
     }
 
+    pub(crate) fn with_details(self, details: Option<Value>) -> Self {
+        Self { details, ..self }
+    }
+
     /// A policy refuses the request of an object: its group, its resource and its name.
     #[doc(alias = "reasonToCode")]
     pub(crate) fn denied_by_policy(
@@ -373,6 +377,14 @@ impl Status {
     pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
         if !warnings.is_empty() {
             self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
+    }
+
+    /// Adds warnings after those of the error.
+    pub(crate) fn warned_later(mut self, warnings: Vec<String>) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.extend(warnings);
         }
         self
     }

@@ -21,6 +21,8 @@ pub(crate) struct Call<'a> {
     pub(crate) target: &'a Target,
     pub(crate) query: &'a Query,
     pub(crate) request: &'a Request<Bytes>,
+    /// Whether the caller can wait for a webhook.
+    pub(crate) can_wait: bool,
 }
 
 impl<'a> Call<'a> {
@@ -62,6 +64,10 @@ impl<'a> Call<'a> {
             name: self.name(),
             subresource: subresource.as_deref(),
             dry_run,
+            query: self.query,
+            deletion: None,
+            can_wait: self.can_wait,
+            view: None,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::api::response::with_warnings;
 use crate::api::status::{self, Status, json_response};
 use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::guaranteed_update::{at_once, guaranteed_update};
@@ -29,13 +30,17 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
     let options = DeleteOptions::parse(query, request)?;
     let key = key_of(target, name);
     let now = api.clock.now();
-    let admission = AdmissionChain::of(api, call.writer(options.is_dry_run()));
+    let admission = {
+        let writer = call.writer(options.is_dry_run());
+        AdmissionChain::of(api, Writer { deletion: Some(&options), ..writer })
+    };
     let deleted = guaranteed_update!(api, |transaction| {
         remove(api, transaction, kind, &key, &options, Some(&admission), now).await
     });
     let mut warnings = options.warnings(kind);
-    warnings.extend(admission.warnings());
-    let (written, deleted) = deleted.map_err(|status| status.warned(&warnings))?;
+    let (written, deleted) =
+        deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+    warnings.extend(admission.warnings().concat());
     let answers_object = kind.strategy().delete_answers_object();
     let response = match deleted {
         Removal::Gone(last) if !answers_object => {
@@ -43,10 +48,11 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
         Removal::Gone(object) => {
-            json_response(StatusCode::OK, object.resolve(&written)?.to_bytes(kind, form))
+            let object = shown_as(api, kind, object.resolve(&written)?).await?;
+            json_response(StatusCode::OK, object.to_bytes(kind, form))
         }
         Removal::Held(object) => {
-            let object = object.resolve(&written)?;
+            let object = shown_as(api, kind, object.resolve(&written)?).await?;
             // 202 is only for the deprecated `orphanDependents=false`.
             let cascades = options.orphan_dependents == Some(false);
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -82,22 +88,20 @@ pub(crate) async fn delete_collection(
     let options = DeleteOptions::parse(query, request)?;
     let mut warnings = options.warnings(kind);
     let listed = list::select(api, target, &list).await?;
-    let writer = call.writer(options.is_dry_run());
+    let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
-        let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
+        let admission = AdmissionChain::of(api, writer);
         let deleted = guaranteed_update!(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
         });
-        for warning in admission.warnings() {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
-        }
         match deleted {
             // Deleted concurrently.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
-            deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
+            deleted => {
+                deleted.map_err(|status| admission.warned(status).warned(&warnings))?;
+                warnings.extend(admission.warnings().concat());
+            }
         }
     }
     Ok(with_warnings(listed.into_response(target, form), &warnings))
@@ -113,7 +117,7 @@ pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
         // A concurrent delete is fine.
         let _gone = at_once(async {
             guaranteed_update!(api, |transaction| {
-                remove_object(transaction, kind, &object.key, &options, None, now).await
+                remove_object(None, transaction, kind, &object.key, &options, None, now).await
             })
         });
     }

@@ -58,38 +58,28 @@ impl Edited<'_> {
         if let Some(namespace) = &self.target.namespace {
             check_namespace_of_update(self.api, transaction, namespace)?;
         }
-        let unmutated = self.admission.mutates().then(|| new.clone());
-        let mut new = self.admission.mutate(new, Some(old)).await?;
+        // As upstream, changes by admission have no owner.
+        let owners = match self.admission.mutates() {
+            true => Owners::Known(self.managed(&defaulted(kind, new.clone()), owners).await?),
+            false => owners,
+        };
+        let mut new = if self.admission.has_view() {
+            new
+        } else {
+            self.admission.mutate(new, owners.known(), Some((old, current))).await?
+        };
         self.check_version(&new)?;
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         strategy.default(&mut new);
         metadata::normalize(&mut new);
-        // Compares the client's object with defaults, without what this write cannot change. As
-        // upstream, changes by hooks have no owner.
-        let unmutated = unmutated.map(|object| defaulted(kind, object));
-        let wanted = unmutated.as_ref().unwrap_or(&new);
-        // A zero deletionTimestamp has an owner and is stored until the next write.
-        let is_custom = !kind.is_built_in() && subresource.is_none();
-        let ending = (is_custom && self.hidden.ends_at_zero).then(|| {
-            let mut ending = wanted.clone();
-            metadata::set(&mut ending, "deletionTimestamp", Value::Null);
-            ending
-        });
-        let wanted = ending.as_ref().unwrap_or(wanted);
-        // An object of another declared kind has no schema to find owners by; it is refused later.
-        // A write to the status takes only the status.
         let (of, version) = decode::said_types(kind, &new);
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
-        let managed = if says_other {
-            ManagedFields::default()
-        } else {
-            owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
-        };
+        let managed = self.managed(&new, owners).await?;
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         let unlabelled = strategy.leaves_unsaid(&new, Some(old));
-        let ending = ending.is_some() && !metadata::is_being_deleted(old);
+        let ending = self.keeps_zero_end() && !metadata::is_being_deleted(old);
         let unsaid = unlabelled || self.hidden.is_stored(kind, subresource) || ending;
         strategy.default(&mut new);
         if subresource.is_none() {
@@ -121,10 +111,14 @@ impl Edited<'_> {
         }
         // A change of times in managedFields alone is no write. Members that a stored version
         // leaves implicit count as a change.
-        let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
+        let changes = new != *old
+            || self.counts_floats()
+            || unsaid
+            || current.leaves_unsaid()
+            || self.changes_version();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
-            self.admission.validate(&new, Some(old)).await?;
+            self.admission.validate(&new, &managed, Some((old, current))).await?;
             return Ok(Answer::Known(Arc::clone(current)));
         }
         if subresource.is_none() {
@@ -133,7 +127,7 @@ impl Edited<'_> {
         if self.bumps_generation(&new) {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
-        self.admission.validate(&new, Some(old)).await?;
+        self.admission.validate(&new, &managed, Some((old, current))).await?;
         if is_released {
             if unlabelled {
                 // The version is final: no read fills in labels.
@@ -143,15 +137,47 @@ impl Edited<'_> {
             let managed = managed.encode();
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            let answer = if kind.has_webhook() { answer.converted() } else { answer };
             if !dry_run {
                 // The old version at the revision of the delete, as in etcd's event.
-                transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+                let stored = transaction.get(&kind.storage, &current.key);
+                let last = stored.as_ref().unwrap_or(current).at_revision(kind, NEXT);
+                transaction.remove(&kind.storage, last);
                 remove_with(self.api, transaction, kind, &current.key, self.now).await;
             }
             return Ok(Answer::Known(Arc::new(answer)));
         }
         let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
-        put(transaction, kind, version, current.revision, dry_run)
+        put(self.api, transaction, kind, version, current.revision, dry_run).await
+    }
+
+    /// The owners of the client's object with defaults.
+    async fn managed(&self, new: &Object, owners: Owners<'_>) -> Result<ManagedFields, Status> {
+        let Self { kind, old, owned, .. } = *self;
+        // An object of another declared kind has no schema to find owners by; it is refused later.
+        if decode::said_types(kind, new) != (None, None) {
+            return Ok(ManagedFields::default());
+        }
+        // A zero deletionTimestamp has an owner and is stored until the next write.
+        let ending = self.keeps_zero_end().then(|| {
+            let mut ending = new.clone();
+            metadata::set(&mut ending, "deletionTimestamp", Value::Null);
+            ending
+        });
+        let wanted = ending.as_ref().unwrap_or(new);
+        owners.of(self.api, kind, Some((old, owned)), wanted, self.now).await
+    }
+
+    /// Whether the deletionTimestamp of a custom object becomes Go's zero time.
+    fn keeps_zero_end(&self) -> bool {
+        let is_custom = !self.kind.is_built_in() && self.target.subresource.is_none();
+        is_custom && self.hidden.ends_at_zero
+    }
+
+    /// Whether the object is stored in another version than the storage version of now.
+    fn changes_version(&self) -> bool {
+        let definition = self.kind.definition();
+        definition.is_some_and(|served| served.stored_number != self.current.version())
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {

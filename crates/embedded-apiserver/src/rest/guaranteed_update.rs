@@ -55,7 +55,7 @@ macro_rules! guaranteed_update {
                 let $transaction = &mut attempt;
                 async { $work }.await
             };
-            if let Some(outcome) = $crate::rest::guaranteed_update::finish(attempt, worked) {
+            if let Some(outcome) = $crate::rest::guaranteed_update::finish($api, attempt, worked) {
                 break outcome;
             }
         }
@@ -88,7 +88,12 @@ impl<'a> Attempts<'a> {
 }
 
 /// Makes the changes of an attempt. `None` if something that it has read has changed.
-pub(super) fn finish<T>(attempt: Transaction<'_>, worked: Result<T, Status>) -> Option<Outcome<T>> {
+pub(super) fn finish<T>(
+    api: &ApiState,
+    attempt: Transaction<'_>,
+    worked: Result<T, Status>,
+) -> Option<Outcome<T>> {
+    attempt.changed_tables().for_each(|table| api.registrations.note(table));
     match worked {
         Ok(value) => attempt.commit().ok().map(|written| Ok((written, value))),
         Err(refused) => attempt.is_current().then_some(Err(refused)),

@@ -108,9 +108,16 @@ pub(super) async fn insert(
     if let Some(namespace) = namespace {
         check_namespace(api, transaction, kind, namespace, &object)?;
     }
-    let unmutated = admission.filter(|chain| chain.mutates()).map(|_| object.clone());
+    // As upstream, changes by admission have no owner.
+    let owners = match admission {
+        Some(chain) if chain.mutates() => {
+            let sent = defaulted(kind, object.clone());
+            Owners::Known(owners.of(api, kind, None, &sent, now).await?)
+        }
+        _ => owners,
+    };
     let mut object = match admission {
-        Some(chain) => chain.mutate(object, None).await?,
+        Some(chain) => chain.mutate(object, owners.known(), None).await?,
         None => object,
     };
     set_namespace(&mut object, namespace)?;
@@ -133,9 +140,8 @@ pub(super) async fn insert(
     definitions::require_served(api, transaction, kind);
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
-    // The client owns the defaults. As upstream, later changes and those of hooks have no owner.
-    let unmutated = unmutated.map(|object| defaulted(kind, object));
-    let managed = owners.of(api, kind, None, unmutated.as_ref().unwrap_or(&object), now);
+    // The client owns the defaults. As upstream, later changes have no owner.
+    let managed = owners.of(api, kind, None, &object, now).await?;
     if drops_status && drops_it_later {
         object.remove("status");
     }
@@ -157,6 +163,14 @@ pub(super) async fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
+    by_update.map_or(Ok(()), CreateRight::check)?;
+    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
+        metadata::set(&mut object, "deletionTimestamp", Value::Null);
+    }
+    if let Some(chain) = admission {
+        let told = chain.validate(&object, &managed, None).await;
+        told.map_err(|status| status.warned(&strategy.warnings(&object, None)))?;
+    }
     // Only the store checks it, and a dry run does not reach the store. An unreadable version
     // counts as absent.
     if parse_version(&said_version).unwrap_or(0) != 0 && !dry_run {
@@ -167,18 +181,12 @@ pub(super) async fn insert(
     if let Some(found) = transaction.get(&kind.storage, &key) {
         return Err(already_exists(api, kind, &object, &found, &base));
     }
-    by_update.map_or(Ok(()), CreateRight::check)?;
-    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
-        metadata::set(&mut object, "deletionTimestamp", Value::Null);
-    }
-    if let Some(chain) = admission {
-        chain.validate(&object, None).await?;
-    }
     if dry_run && !said_version.is_empty() {
         // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
+    let version = Version { key, object, managed: &managed, unsaid };
+    put(api, transaction, kind, version, 0, dry_run).await
 }
 
 /// Removes the members that only the server sets.

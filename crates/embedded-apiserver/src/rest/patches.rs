@@ -27,7 +27,7 @@ fn refusal(error: PatchError) -> Status {
     match error {
         PatchError::Malformed(why) => Status::bad_request(why),
         PatchError::TooManyOperations(limit) => Status::too_large(limit),
-        PatchError::Unprocessable => Status::unprocessable(),
+        PatchError::Unprocessable(_) => Status::unprocessable(),
         PatchError::Panic => Status::panicked(),
         PatchError::Unmergeable(why) => Status::unknown(why),
         PatchError::TooDeep => Status::too_deep(),

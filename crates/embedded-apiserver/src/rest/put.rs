@@ -54,7 +54,14 @@ pub(crate) async fn put(
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(header::CONTENT_TYPE, json);
         target.name = current.is_some().then(|| name.clone());
-        let call = Call { api, user: &user, target: &target, query: &query, request: &request };
+        let call = Call {
+            api,
+            user: &user,
+            target: &target,
+            query: &query,
+            request: &request,
+            can_wait: false,
+        };
         let written = if current.is_some() { replace(call).await } else { create(call).await };
         match written {
             // A concurrent write. A hook with such a code is no reason to retry.

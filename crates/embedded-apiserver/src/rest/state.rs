@@ -9,11 +9,13 @@ use parking_lot::{Mutex, RwLock};
 use crate::access::Authorizer;
 use crate::admission::Hooks;
 use crate::admission::policies::Policies;
+use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
 use crate::store::state::Window;
 use crate::strategy::AllocationCounts;
 use crate::strategy::registry::Registry;
+use crate::webhook::Webhooks;
 
 /// Switches that are fixed for the life of a server.
 #[derive(Debug, Clone)]
@@ -41,6 +43,9 @@ pub(crate) struct ApiState {
     pub(crate) admission: Arc<Hooks>,
     pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
+    pub(crate) registrations: Registrations,
+    /// The clients of webhooks.
+    pub(crate) webhooks: Arc<Webhooks>,
     /// Authenticates tokens.
     pub(crate) front: Front,
 }
@@ -56,7 +61,19 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
-        let (admission, policies, allocated) = Default::default();
-        Self { options, clock, registry, store, access, admission, policies, allocated, front }
+        let (admission, policies, registrations, allocated, webhooks) = Default::default();
+        Self {
+            options,
+            clock,
+            registry,
+            store,
+            access,
+            admission,
+            policies,
+            registrations,
+            allocated,
+            webhooks,
+            front,
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::api::status::{FieldError, Status};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::apply;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Origin};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::edited::Edited;
@@ -113,7 +114,7 @@ async fn update<'a>(
     let right = call.create_right();
     let written = guaranteed_update!(api, |transaction| {
         let edit = next()?;
-        let Some(current) = transaction.get(&kind.storage, &key) else {
+        let Some(stored) = transaction.get(&kind.storage, &key) else {
             let strategy = kind.strategy();
             let creates = strategy.creates_on_update()
                 && (target.subresource.is_none() || strategy.creates_on_status_update());
@@ -134,9 +135,11 @@ async fn update<'a>(
             }
             let owners = Owners::Changes(&author, sent);
             let new = New::by_update(target, &admission, &right, now, dry_run).hiding(hidden);
-            let answer = insert(api, transaction, &new, object, owners).await?;
+            let answer = insert(api, transaction, &new, object, owners).await;
+            let answer = answer.map_err(|status| admission.warned(status))?;
             return Ok((answer, None, Vec::new()));
         };
+        let current = shown_as(api, kind, stored).await?;
         let old = shown(kind, &current);
         let decoded = edited(target, name, edit, &current, &old, dry_run)?;
         let Decoded { object: new, warnings, sent, hidden } = decoded;
@@ -154,16 +157,13 @@ async fn update<'a>(
             admission: &admission,
         };
         let answer = edited.store(transaction, new, Owners::Changes(&author, sent), dry_run);
-        let answer = answer.await.map_err(|status| status.warned(&warnings))?;
+        let answer = answer.await.map_err(|status| admission.warned(status).warned(&warnings))?;
         Ok((answer, Some(old), warnings))
     });
     right.note(&api.access);
-    let told = admission.warnings();
-    let written = written.map_err(|status| status.warned(&told));
     let (written, (answer, old, mut warnings)) = written?;
-    warnings.extend(told);
-    let object = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &object, old.as_ref()));
+    let object = shown_as(api, kind, answer.resolve(&written)?).await?;
+    warnings.extend(warned(&admission, kind, &object, old.as_ref()));
     Ok(Written { object, created: old.is_none(), warnings })
 }
 

@@ -1,12 +1,23 @@
 //! Warnings of a write.
 
 use crate::api::metadata::Object;
+use crate::rest::admission_chain::AdmissionChain;
 use crate::store::stored::Stored;
 use crate::strategy::resource::ServedResource;
 
-/// The warnings of a kind's strategy.
-pub(super) fn warned(kind: &ServedResource, stored: &Stored, old: Option<&Object>) -> Vec<String> {
+/// The warnings of mutating webhooks, of a kind's strategy, and of validating webhooks.
+pub(super) fn warned(
+    admission: &AdmissionChain<'_>,
+    kind: &ServedResource,
+    stored: &Stored,
+    old: Option<&Object>,
+) -> Vec<String> {
+    let [mut warnings, validating] = admission.warnings();
     // Decoding the object is slow, so ask first.
     let strategy = kind.strategy();
-    if strategy.has_warnings() { strategy.warnings(&stored.object(), old) } else { Vec::new() }
+    if strategy.has_warnings() {
+        warnings.extend(strategy.warnings(&stored.object(), old));
+    }
+    warnings.extend(validating);
+    warnings
 }

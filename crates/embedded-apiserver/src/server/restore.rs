@@ -63,6 +63,7 @@ impl EmbeddedApiServer {
         let managed = metadata::of(&mut object).remove("managedFields");
         let managed = managed.map(|managed| managed.to_string()).unwrap_or_default();
         let stored = Stored::new(&kind, key, revision, &mut object, &managed);
+        api.registrations.note(&kind.storage);
         api.store.write(|state| state.restore(&kind.storage, Arc::new(stored)));
         Ok(())
     }

@@ -92,6 +92,11 @@ impl<'a> Transaction<'a> {
         self.changes.len() - 1
     }
 
+    /// The tables that the changes are in.
+    pub(crate) fn changed_tables(&self) -> impl Iterator<Item = &str> {
+        self.changes.iter().map(|change| &*change.table)
+    }
+
     /// Makes the changes. Returns the written versions.
     ///
     /// # Errors

@@ -114,10 +114,8 @@ fn map(of: Type) -> Type {
 #[doc(alias = "BuildRequestType")]
 static REQUEST: LazyLock<Type> = LazyLock::new(|| {
     let text = || Type::String;
-    let kind = object(
-        "GroupVersionKind",
-        [("group", text()), ("version", text()), ("kind", text())],
-    );
+    let kind =
+        object("GroupVersionKind", [("group", text()), ("version", text()), ("kind", text())]);
     let resource = object(
         "GroupVersionResource",
         [("group", text()), ("version", text()), ("resource", text())],

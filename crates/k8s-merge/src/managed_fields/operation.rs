@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::Object;
 use crate::managed_fields::compare::{Difference, Mismatch};
 use crate::managed_fields::conflict::Conflict;
+use crate::managed_fields::converter::Converter;
 use crate::managed_fields::entries::{Entry, ManagedFields};
 use crate::managed_fields::manager::Manager;
 use crate::managed_fields::set::Set;
@@ -26,6 +27,7 @@ pub struct Operation<'a> {
     pub(super) now: Timestamp,
     pub(super) subresource: &'a str,
     pub(super) other_versions: &'a BTreeMap<String, &'a Types>,
+    pub(super) converter: Option<&'a dyn Converter>,
     pub(super) reset: &'a Set,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Operation<'a> {
             now,
             subresource: "",
             other_versions: &NO_VERSIONS,
+            converter: None,
             reset: &NO_FIELDS,
         }
     }
@@ -60,10 +63,16 @@ impl<'a> Operation<'a> {
     }
 
     /// The other versions of the kind, by apiVersion. Entries of unknown versions are dropped.
-    /// All versions must have the same members.
+    /// All versions must have the same members, unless there is a [`converter`](Self::converter).
     #[must_use]
     pub const fn other_versions(self, versions: &'a BTreeMap<String, &'a Types>) -> Self {
         Self { other_versions: versions, ..self }
+    }
+
+    /// Converts objects to the other versions, where the entries of those are compared.
+    #[must_use]
+    pub const fn converter(self, converter: &'a dyn Converter) -> Self {
+        Self { converter: Some(converter), ..self }
     }
 
     /// Fields that such a write leaves as they are, as `status` for a write to an object with a
@@ -103,7 +112,10 @@ impl<'a> Comparisons<'a> {
             let difference = match self.operation.other_versions.get(version) {
                 None => None,
                 Some(types) => {
-                    let difference = types.compare(self.old, self.new)?;
+                    let own = self.operation.version;
+                    let old = self.operation.in_version(self.old, own, version)?;
+                    let new = self.operation.in_version(self.new, own, version)?;
+                    let difference = types.compare(&old, &new)?;
                     // Of a write to the object itself, the API server knows the reset fields of
                     // the written version alone.
                     let knows_all = !self.operation.subresource.is_empty();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use k8s_value::go_json;
+use k8s_value::go_value::quoted;
 use k8s_value::json_text::{READABLE_DEPTH, compact, depth};
 use serde_json::value::RawValue;
 
@@ -101,7 +102,7 @@ impl Node {
             let next = match node {
                 Self::Object(members) => members.get_mut(&part)?.as_mut()?,
                 Self::List(items) => {
-                    let at = index(&part, items.len())?;
+                    let at = index(&part, items.len()).ok()?;
                     items.get_mut(at)?.as_mut()?
                 }
                 Self::Text(_) | Self::Null => return None,
@@ -235,7 +236,7 @@ impl Place<'_> {
         match self {
             Self::Member(members, name) => Ok(members.get_mut(name).and_then(Option::as_mut)),
             Self::Item(items, at) => {
-                let at = index(at, items.len()).ok_or(PatchError::Unprocessable)?;
+                let at = index(at, items.len())?;
                 Ok(items.get_mut(at).and_then(Option::as_mut))
             }
         }
@@ -246,8 +247,8 @@ impl Place<'_> {
         match self {
             Self::Member(members, name) => drop(members.insert(name, value)),
             Self::Item(items, at) => {
-                let at = index(&at, items.len()).ok_or(PatchError::Unprocessable)?;
-                *items.get_mut(at).ok_or(PatchError::Unprocessable)? = value;
+                let at = index(&at, items.len())?;
+                *items.get_mut(at).ok_or_else(|| missing(&at.to_string()))? = value;
             }
         }
         Ok(())
@@ -260,8 +261,12 @@ impl Place<'_> {
             Self::Item(items, at) if at == "-" => items.push(value),
             Self::Item(items, at) => {
                 // The end of the list is one place more.
-                let at =
-                    index(&at, items.len().saturating_add(1)).ok_or(PatchError::Unprocessable)?;
+                let at = index(&at, items.len().saturating_add(1)).map_err(|error| {
+                    match at.parse::<i64>() {
+                        Ok(_) => error,
+                        Err(_) => error.of(&format!("value was not a proper array index: '{at}'")),
+                    }
+                })?;
                 items.insert(at, value);
             }
         }
@@ -270,24 +275,36 @@ impl Place<'_> {
 
     pub(super) fn remove(self) -> Result<Option<Node>, PatchError> {
         match self {
-            Self::Member(members, name) => members.remove(&name).ok_or(PatchError::Unprocessable),
+            Self::Member(members, name) => members.remove(&name).ok_or_else(|| missing(&name)),
             Self::Item(items, at) => {
-                let at = index(&at, items.len()).ok_or(PatchError::Unprocessable)?;
+                let at = index(&at, items.len())?;
                 Ok(items.remove(at))
             }
         }
     }
 }
 
+/// The error about a member that is absent.
+fn missing(name: &str) -> PatchError {
+    PatchError::Unprocessable(format!("Unable to remove nonexistent key: {name}: missing value"))
+}
+
 /// An index as Go's `strconv.Atoi` reads it: with a sign and with zeros before it; one below zero
 /// counts from the end.
-fn index(text: &str, len: usize) -> Option<usize> {
-    let at: i64 = text.parse().ok()?;
-    let at = match usize::try_from(at) {
-        Ok(at) => at,
-        Err(_) => len.checked_sub(usize::try_from(at.unsigned_abs()).ok()?)?,
+fn index(text: &str, len: usize) -> Result<usize, PatchError> {
+    let Ok(said) = text.parse::<i64>() else {
+        let text = quoted(text);
+        let why = format!("strconv.Atoi: parsing {text}: invalid syntax");
+        return Err(PatchError::Unprocessable(why));
     };
-    (at < len).then_some(at)
+    let at = match usize::try_from(said) {
+        Ok(at) => Some(at),
+        Err(_) => usize::try_from(said.unsigned_abs()).ok().and_then(|back| len.checked_sub(back)),
+    };
+    at.filter(|at| *at < len).ok_or_else(|| {
+        let why = format!("Unable to access invalid index: {said}: invalid index referenced");
+        PatchError::Unprocessable(why)
+    })
 }
 
 /// A part of a path: `~1` is a slash, `~0` a tilde.

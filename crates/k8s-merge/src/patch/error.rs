@@ -9,8 +9,9 @@ pub enum PatchError {
     Malformed(String),
     /// The patch has more operations than this limit. 413.
     TooManyOperations(usize),
-    /// A path of the patch leads to no value, or a test fails. 422.
-    Unprocessable,
+    /// A path of the patch leads to no value, or a test fails. 422. The text is the one of the API
+    /// server's library, which shows it for the patch of a webhook.
+    Unprocessable(String),
     /// The API server's library panics over an operation. 500.
     Panic,
     /// A list of the object, or of the patch, cannot be merged. 500, without a reason.
@@ -28,18 +29,26 @@ pub enum PatchError {
 impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) | Self::Unmergeable(why) | Self::OutOfBounds(why) => {
-                f.write_str(why)
-            }
+            Self::Malformed(why)
+            | Self::Unprocessable(why)
+            | Self::Unmergeable(why)
+            | Self::OutOfBounds(why) => f.write_str(why),
             Self::TooManyOperations(limit) => {
                 write!(f, "the patch has too many operations: the limit is {limit}")
-            }
-            Self::Unprocessable => {
-                f.write_str("a path of the patch leads to no value, or a test failed")
             }
             Self::Panic => f.write_str("the API server panics over an operation of the patch"),
             Self::TooDeep => f.write_str("JSON is nested too deep: the limit is 127 levels"),
             Self::NotAnObject => f.write_str("the document is not an object"),
+        }
+    }
+}
+
+impl PatchError {
+    /// The same error of an operation, with what the operation was doing.
+    pub(super) fn of(self, doing: &str) -> Self {
+        match self {
+            Self::Unprocessable(why) => Self::Unprocessable(format!("{doing}: {why}")),
+            other => other,
         }
     }
 }

@@ -34,7 +34,8 @@ const MAX_MEASURED: usize = 64 * 1024 * 1024;
 /// )?;
 /// let patched = patch.apply(r#"{"ports":[80],"replicas":1}"#)?;
 /// assert_eq!(patched, r#"{"ports":[80,443],"replicas":2}"#);
-/// assert_eq!(patch.apply(patched), Err(PatchError::Unprocessable)); // the test fails
+/// let why = "testing value /replicas failed: test failed".to_owned();
+/// assert_eq!(patch.apply(patched), Err(PatchError::Unprocessable(why)));
 /// # Ok::<(), PatchError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -69,6 +70,12 @@ impl JsonPatch {
     /// It is no list of operations, has too many of them, or is nested too deep.
     pub fn parse_unchecked(patch: impl Into<Bytes>) -> Result<Self, PatchError> {
         Self::read(&patch.into(), false)
+    }
+
+    /// Whether it has no operation.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn read(patch: &Bytes, checks_members: bool) -> Result<Self, PatchError> {
@@ -147,43 +154,73 @@ struct Cost {
 
 impl Operation {
     fn apply(&self, document: &mut Node, cost: &mut Cost) -> Result<(), PatchError> {
-        let refused = PatchError::Unprocessable;
-        let (Some(op), Some(path)) = (&self.op, &self.path) else { return Err(refused) };
-        let from = || self.from.as_deref().ok_or(PatchError::Unprocessable);
-        match &**op {
+        let refused = |why: String| PatchError::Unprocessable(why);
+        let op = self.op.as_deref().unwrap_or("unknown");
+        let lacks = |what: &str, path: &str| {
+            refused(format!(
+                "{op} operation does not apply: doc is missing {what}: {path}: missing value"
+            ))
+        };
+        let at = |path: &str| format!("error in {op} for path: '{path}'");
+        let Some(path) = &self.path else {
+            return Err(refused(format!("{op} operation failed to decode path: missing value")));
+        };
+        let from = || {
+            let none = || refused(format!("{op} operation failed to decode from: missing value"));
+            self.from.as_deref().ok_or_else(none)
+        };
+        match op {
             "add" => {
                 cost.place(path, self.value.as_ref())?;
-                document.place(path).ok_or(refused)?.add(self.value.clone())?;
+                let place = document.place(path);
+                let place = place.ok_or_else(|| lacks("path", &format!("\"{path}\"")))?;
+                place.add(self.value.clone()).map_err(|error| error.of(&at(path)))?;
             }
             "replace" if path.is_empty() => {
                 let mut value = self.value.clone().ok_or(PatchError::Panic)?;
-                value.open().ok_or(refused)?;
+                let why = "replace operation value must be object or array: %!w(<nil>)";
+                value.open().ok_or_else(|| refused(why.to_owned()))?;
                 *document = value;
             }
             "replace" => {
                 cost.place(path, self.value.as_ref())?;
-                document.place(path).ok_or(refused)?.set(self.value.clone())?;
+                let place = document.place(path).ok_or_else(|| lacks("path", path))?;
+                place.set(self.value.clone()).map_err(|_| lacks("key", path))?;
             }
-            "remove" => drop(document.place(path).ok_or(refused)?.remove()?),
+            "remove" => {
+                let place = document.place(path);
+                let place = place.ok_or_else(|| lacks("path", &format!("\"{path}\"")))?;
+                drop(place.remove().map_err(|error| error.of(&at(path)))?);
+            }
             "move" => {
                 let from = from()?;
-                let value = document.place(from).ok_or(PatchError::Unprocessable)?.remove()?;
+                let place = document.place(from).ok_or_else(|| lacks("from path", from))?;
+                let key = from.rsplit('/').next().unwrap_or_default();
+                let value = place.remove().map_err(|error| error.of(&at(key)))?;
                 // A move to the same depth or less cannot nest deeper.
                 if levels(path) > levels(from) {
                     cost.place(path, value.as_ref())?;
                 }
-                document.place(path).ok_or(refused)?.add(value)?;
+                let place = document.place(path).ok_or_else(|| lacks("destination path", path))?;
+                place.add(value).map_err(|error| error.of(&at(path)))?;
             }
             "copy" => {
-                let mut source = document.place(from()?).ok_or(PatchError::Unprocessable)?;
-                let value = source.get()?.map(|value| Node::Text(value.text().into()));
-                document.place(path).ok_or(PatchError::Unprocessable)?;
+                let from = from()?;
+                let mut place = document.place(from).ok_or_else(|| lacks("from path", from))?;
+                let found = place.get();
+                let found = found
+                    .map_err(|error| error.of(&format!("error in copy for from: '{from}'")))?;
+                let value = found.map(|value| Node::Text(value.text().into()));
+                document.place(path).ok_or_else(|| lacks("destination path", path))?;
                 cost.copy(value.as_ref())?;
                 cost.place(path, value.as_ref())?;
-                document.place(path).ok_or(refused)?.add(value)?;
+                let place = document.place(path).ok_or_else(|| lacks("destination path", path))?;
+                place
+                    .add(value)
+                    .map_err(|error| error.of("error while adding value during copy"))?;
             }
             "test" => self.test(document, path)?,
-            _ => return Err(refused),
+            _ => return Err(refused(format!("Unexpected kind: {op}"))),
         }
         Ok(())
     }
@@ -193,14 +230,20 @@ impl Operation {
         let equal = if path.is_empty() {
             document.equals(wanted.as_mut().ok_or(PatchError::Panic)?)?
         } else {
-            let mut place = document.place(path).ok_or(PatchError::Unprocessable)?;
-            match (place.get()?, &mut wanted) {
+            let mut place = document.place(path).ok_or_else(|| {
+                let why = "test operation does not apply: is missing path";
+                PatchError::Unprocessable(format!("{why}: {path}: missing value"))
+            })?;
+            let found =
+                place.get().map_err(|e| e.of(&format!("error in test for path: '{path}'")))?;
+            match (found, &mut wanted) {
                 (None, None | Some(Node::Null)) => true,
                 (None, Some(_)) | (Some(_), None) => false,
                 (Some(value), Some(wanted)) => value.equals(wanted)?,
             }
         };
-        if equal { Ok(()) } else { Err(PatchError::Unprocessable) }
+        let why = || format!("testing value {path} failed: test failed");
+        if equal { Ok(()) } else { Err(PatchError::Unprocessable(why())) }
     }
 }
 

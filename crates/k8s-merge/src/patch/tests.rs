@@ -113,7 +113,48 @@ fn what_is_no_document_and_no_patch_is_refused() {
         assert!(matches!(wrong, Err(PatchError::Malformed(_))), "{operations}: {wrong:?}");
     }
     let unchecked = JsonPatch::parse_unchecked(r#"[{"op":1}]"#).expect("a list of objects");
-    assert_eq!(unchecked.apply("{}"), Err(PatchError::Unprocessable));
+    let why = "unknown operation failed to decode path: missing value".to_owned();
+    assert_eq!(unchecked.apply("{}"), Err(PatchError::Unprocessable(why)));
+}
+
+#[test]
+fn the_texts_are_those_of_the_api_servers_library() {
+    for (operation, why) in [
+        (
+            json!({ "op": "add", "path": "/x/y", "value": 1 }),
+            r#"add operation does not apply: doc is missing path: "/x/y": missing value"#,
+        ),
+        (
+            json!({ "op": "replace", "path": "/x/y", "value": 1 }),
+            "replace operation does not apply: doc is missing path: /x/y: missing value",
+        ),
+        (
+            json!({ "op": "replace", "path": "/l/3", "value": 1 }),
+            "replace operation does not apply: doc is missing key: /l/3: missing value",
+        ),
+        (
+            json!({ "op": "remove", "path": "/x" }),
+            "error in remove for path: '/x': Unable to remove nonexistent key: x: missing value",
+        ),
+        (
+            json!({ "op": "add", "path": "/l/7", "value": 1 }),
+            "error in add for path: '/l/7': Unable to access invalid index: 7: invalid index \
+             referenced",
+        ),
+        (
+            json!({ "op": "add", "path": "/l/x", "value": 1 }),
+            "error in add for path: '/l/x': value was not a proper array index: 'x': strconv.Atoi: \
+             parsing \"x\": invalid syntax",
+        ),
+        (
+            json!({ "op": "move", "from": "/x", "path": "/y" }),
+            "error in move for path: 'x': Unable to remove nonexistent key: x: missing value",
+        ),
+        (json!({ "op": "twist", "path": "/x" }), "Unexpected kind: twist"),
+    ] {
+        let failed = error(&json!([operation]).to_string(), r#"{"l":[1]}"#);
+        assert_eq!(failed, Some(PatchError::Unprocessable(why.to_owned())), "{operation}");
+    }
 }
 
 /// Why operations fail. `None` if they do not.
@@ -146,18 +187,20 @@ fn indices_are_read_as_go_reads_numbers() {
 
 #[test]
 fn a_test_compares_texts_where_nobody_went() {
-    let differs = Some(PatchError::Unprocessable);
+    let differs = |path: &str| {
+        Some(PatchError::Unprocessable(format!("testing value {path} failed: test failed")))
+    };
     let document = r#"{"html":"a\u003cb","n":1.5,"o":{"x":1,"y":[1,{"z":"\u0026"}]},"e":"é"}"#;
     for (path, value, expected) in [
-        ("/html", r#""a<b""#, differs.clone()),
+        ("/html", r#""a<b""#, differs("/html")),
         ("/html", r#""a\u003cb""#, None),
-        ("/e", r#""\u00e9""#, differs.clone()),
+        ("/e", r#""\u00e9""#, differs("/e")),
         ("/e", r#""é""#, None),
-        ("/n", "1.50", differs.clone()),
+        ("/n", "1.50", differs("/n")),
         ("/n", "1.5", None),
         ("/o", r#"{ "y": [ 1, { "z": "\u0026" } ], "x": 1 }"#, None),
-        ("/o", r#"{"y":[1,{"z":"&"}],"x":1}"#, differs.clone()),
-        ("/o/y/0", "1.0", differs.clone()),
+        ("/o", r#"{"y":[1,{"z":"&"}],"x":1}"#, differs("/o")),
+        ("/o/y/0", "1.0", differs("/o/y/0")),
     ] {
         let operations = format!(r#"[{{"op":"test","path":"{path}","value":{value}}}]"#);
         assert_eq!(error(&operations, document), expected, "{operations}");
@@ -169,7 +212,7 @@ fn a_test_compares_texts_where_nobody_went() {
         error(&format!(r#"[{before},{{"op":"test",{test}}}]"#), "{}")
     };
     assert_eq!(added(r#""path":"/a","value":"<""#), None);
-    assert_eq!(added(r#""path":"/b","value":"<""#), differs);
+    assert_eq!(added(r#""path":"/b","value":"<""#), differs("/b"));
     assert_eq!(added(r#""path":"/b","value":"\u003c""#), None);
 }
 

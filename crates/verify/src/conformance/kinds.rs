@@ -19,6 +19,5 @@ mod workloads;
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let groups = [core::cases(), workloads::cases(), cluster::cases()];
-    groups.into_iter().flatten().collect()
+    [core::cases(), workloads::cases(), cluster::cases()].into_iter().flatten().collect()
 }

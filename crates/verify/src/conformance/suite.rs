@@ -2,12 +2,12 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, collecting, collections, continuing, custom, definitions, deletes,
-    discovery, disruption_budgets, entrances, events, expressions, faults, finalizers, following,
-    found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media, metadata, names,
-    namespaces, nodes, patches, paths, pods, policies, rbac_kinds, reviews, rules, schemas, selectors,
-    services, shapes, statuses, storage, stored_json, verbs, verdicts, versions, watches,
-    workloads, writes,
+    access, apply, apps, collecting, collections, continuing, conversions, custom, definitions,
+    deletes, discovery, disruption_budgets, entrances, events, expressions, faults, finalizers,
+    following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media,
+    metadata, names, namespaces, nodes, patches, paths, pods, policies, rbac_kinds, reviews, rules,
+    schemas, selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts,
+    versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -52,6 +52,7 @@ pub fn cases() -> Vec<Case> {
         ("access", access::cases()),
         ("reviews", reviews::cases()),
         ("definitions", definitions::cases()),
+        ("conversions", conversions::cases()),
         ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
         ("rules", rules::cases()),
@@ -64,6 +65,7 @@ pub fn cases() -> Vec<Case> {
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
         ("stored_json", stored_json::cases()),
+        ("webhooks", webhooks::cases()),
     ];
     let named = |(group, cases): (&'static str, Vec<Case>)| {
         cases.into_iter().map(move |case| Case { group, ..case })

@@ -307,7 +307,8 @@ pub struct Target {
     made: Rc<RefCell<Vec<String>>>,
     /// What was seen so far.
     sights: Rc<RefCell<BTreeSet<Sight>>>,
-    /// A request that met a fault may be applied when the case is over.
+    /// A request that met a fault may be applied when the case is over, or a webhook of the case
+    /// called.
     may_write_late: Rc<Cell<bool>>,
 }
 
@@ -514,11 +515,19 @@ impl Target {
     }
 }
 
-/// What other cases must not see.
 impl Target {
     /// No other case gets the namespace: something may still happen to it when the case is over.
     pub(super) fn keep_namespace(&self) {
         self.may_write_late.set(true);
+    }
+
+    /// Creates a ConfigMap as soon as the server lets it.
+    pub(super) async fn until_made(&self, name: &str) -> Outcome {
+        eventually(async || {
+            let answer = self.post(&self.maps(""), &objects::map(name, "v")).await?;
+            Ok(if answer.code == 201 { Ok(()) } else { Err(answer.text) })
+        })
+        .await
     }
 }
 

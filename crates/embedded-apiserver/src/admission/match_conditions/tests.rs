@@ -43,6 +43,7 @@ fn hold(expressions: &[&str], policy: &str) -> Result<bool, String> {
         object: json!({ "metadata": { "name": "a" }, "data": { "x": "1" } }),
         old_object: serde_json::Value::Null,
         dry_run: false,
+        options: serde_json::Value::Null,
     };
     let kind = ServedResource::new(Kind::namespaced("", "v1", "ConfigMap", "configmaps"));
     let subject = Subject { request: &request, kind: &kind, namespace: None, versions: &[] };
@@ -76,7 +77,10 @@ fn one_that_does_not_hold_decides_and_failures_follow_the_policy() {
     let why = "expression 'object.other == '1'' resulted in error: no such key: other";
     assert_eq!(hold(&[fails, "true", fails], "Fail"), Err(why.to_owned()));
     let both = hold(&[fails, "object.more"], "Fail").unwrap_err();
-    assert!(both.starts_with(&format!("[{why}, compilation error: must evaluate to bool")), "{both}");
+    assert!(
+        both.starts_with(&format!("[{why}, compilation error: must evaluate to bool")),
+        "{both}"
+    );
     assert_eq!(hold(&["1 + 'a' == 2"], "Ignore"), Ok(false));
 }
 

@@ -36,6 +36,7 @@ fn request() -> AdmissionRequest {
         object: json!({ "metadata": { "labels": { "tier": "new" } } }),
         old_object: json!({ "metadata": { "labels": { "tier": "old" } } }),
         dry_run: false,
+        options: Value::Null,
     }
 }
 

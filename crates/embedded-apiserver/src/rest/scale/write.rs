@@ -16,9 +16,10 @@ use crate::api::metadata::{self, Object};
 use crate::api::query::{FieldValidation, Query};
 use crate::api::response::with_warnings;
 use crate::api::status::{FieldError, FieldErrors, Status};
-use crate::rest::admission_chain::AdmissionChain;
+use crate::rest::admission_chain::{AdmissionChain, View, Writer};
 use crate::rest::apply;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::edited::Edited;
 use crate::rest::get::key_of;
@@ -180,10 +181,13 @@ pub(super) async fn write(
         ScaleEdit::Patch { .. } | ScaleEdit::Apply(..) => Vec::new(),
     };
     let main = Target { subresource: None, ..target.clone() };
-    let admission = AdmissionChain::of(api, call.writer(dry_run));
+    let scale_of = |object: &Object| read(paths, object).map(|(scale, _)| of_json(scale));
+    let view = View { kind: &SCALES, of: &scale_of };
+    let admission = AdmissionChain::of(api, Writer { view: Some(view), ..call.writer(dry_run) });
     let written = guaranteed_update!(api, |transaction| {
         let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
+        let current = shown_as(api, kind, current).await?;
         let old = shown(kind, &current);
         let owned = ManagedFields::parse(current.managed());
         let (live, has_replicas) = read(paths, &old)?;
@@ -192,23 +196,22 @@ pub(super) async fn write(
                 format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
             return Err(Status::internal(&why));
         }
-        let mut live = match live {
-            Value::Object(live) => live,
-            _ => Object::new(),
-        };
-        live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
+        let live = of_json(live);
         let replaces = matches!(edit, ScaleEdit::Replace(_));
         let (ApplyOutcome { object, managed }, warnings) =
             edit.clone().resolve(api, target, &author, &live, &owned)?;
-        let refused = |status: Status| status.warned(&warnings);
+        let refused = |status: Status| admission.warned(status).warned(&warnings);
         let uid = metadata::text(&live, "uid").to_owned();
+        let old_scale = live.clone();
         let new = object.unwrap_or(live);
-        let said = metadata::text(&new, "uid");
+        let said = metadata::text(&new, "uid").to_owned();
         let is_other = !said.is_empty() && said != uid;
         if is_other && replaces {
-            return Err(refused(other_uid(target, name, (said, &uid), dry_run)));
+            return Err(refused(other_uid(target, name, (&said, &uid), dry_run)));
         }
         check_said_name(&new, name).map_err(refused)?;
+        let new = admission.mutate(new, None, Some((&old_scale, &current))).await;
+        let new = new.map_err(refused)?;
         check(&new, name).map_err(refused)?;
         if is_other {
             let why = format!(
@@ -238,13 +241,22 @@ pub(super) async fn write(
         let answer = edited.store(transaction, parent, Owners::Known(managed), dry_run);
         Ok((answer.await.map_err(refused)?, old, warnings))
     });
-    said.extend(admission.warnings());
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
-    let written = answer.resolve(&written)?;
-    warnings.extend(warned(kind, &written, Some(&old)));
+    let written = shown_as(api, kind, answer.resolve(&written)?).await?;
+    warnings.extend(warned(&admission, kind, &written, Some(&old)));
     said.append(&mut warnings);
     let (scale, _) = read(paths, &shown(kind, &written))?;
     Ok(with_warnings(response(&scale, form), &said))
+}
+
+/// A Scale without apiVersion and kind.
+fn of_json(scale: Value) -> Object {
+    let mut scale = match scale {
+        Value::Object(scale) => scale,
+        _ => Object::new(),
+    };
+    scale.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
+    scale
 }
 
 /// `ValidateScale` of pkg/apis/autoscaling/validation.

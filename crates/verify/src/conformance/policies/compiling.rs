@@ -64,9 +64,8 @@ fn validations() -> Vec<Case> {
                     ("null", "null_type"),
                     ("optional.of(1)", "optional_type(int)"),
                 ] {
-                    let why = format!(
-                        "Invalid value: {source:?}: must evaluate to bool but got {of}"
-                    );
+                    let why =
+                        format!("Invalid value: {source:?}: must evaluate to bool but got {of}");
                     let spec = validation(json!({ "expression": source }));
                     wrong(t, spec, &[("spec.validations[0].expression", &why)]).await?;
                 }
@@ -115,20 +114,16 @@ fn validations() -> Vec<Case> {
                 wrong(t, message(source), &[(place, &why)]).await
             },
         ),
-        case(
-            "params_need_a_kind",
-            "`params` is declared only with a paramKind.",
-            async |t| {
-                let spec = validation(json!({ "expression": "params.a == 1" }));
-                let why = "Invalid value: \"params.a == 1\": compilation failed: ERROR: <input>:1:1: \
+        case("params_need_a_kind", "`params` is declared only with a paramKind.", async |t| {
+            let spec = validation(json!({ "expression": "params.a == 1" }));
+            let why = "Invalid value: \"params.a == 1\": compilation failed: ERROR: <input>:1:1: \
                            undeclared reference to 'params' (in container '')";
-                wrong(t, spec.clone(), &[("spec.validations[0].expression", why)]).await?;
-                let mut spec = spec;
-                spec["paramKind"] = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-                t.post(&policies("?dryRun=All"), &policy(t, spec)).await?.is(201)?;
-                Ok(())
-            },
-        ),
+            wrong(t, spec.clone(), &[("spec.validations[0].expression", why)]).await?;
+            let mut spec = spec;
+            spec["paramKind"] = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
+            t.post(&policies("?dryRun=All"), &policy(t, spec)).await?.is(201)?;
+            Ok(())
+        }),
         case(
             "a_literal_that_cannot_be_converted_is_an_internal_error",
             "A conversion of a literal that fails is answered as an error of the server's own.",
@@ -210,7 +205,8 @@ fn others() -> Vec<Case> {
                     { "key": "b", "valueExpression": "null" },
                     { "key": "c", "valueExpression": "'c'" },
                 ] });
-                let why = "Invalid value: \"1\": must evaluate to one of [string null_type] but got int";
+                let why =
+                    "Invalid value: \"1\": must evaluate to one of [string null_type] but got int";
                 wrong(t, spec, &[("spec.auditAnnotations[0].valueExpression", why)]).await
             },
         ),
@@ -225,9 +221,9 @@ fn others() -> Vec<Case> {
                 let mut made = t.make(&policies(""), policy(t, spec)).await?;
                 let path = policies(&format!("/{}", t.own("policy")));
                 made["spec"]["matchConditions"][0]["expression"] = "1".into();
-                t.put(&path, &made).await?.invalid(&[
-                    "FieldValueInvalid spec.matchConditions[0].expression",
-                ])?;
+                t.put(&path, &made)
+                    .await?
+                    .invalid(&["FieldValueInvalid spec.matchConditions[0].expression"])?;
                 Ok(())
             },
         ),

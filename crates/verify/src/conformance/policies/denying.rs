@@ -148,8 +148,7 @@ fn answers() -> Vec<Case> {
             "A second binding of a policy warns of what the first refuses, in the refusal.",
             async |t| {
                 enforce(t, valid("object.metadata.name != 'no'"), json!({})).await?;
-                let spec =
-                    json!({ "policyName": t.own("policy"), "validationActions": ["Warn"] });
+                let spec = json!({ "policyName": t.own("policy"), "validationActions": ["Warn"] });
                 let second = json!({ "metadata": { "name": t.own("second") }, "spec": spec });
                 t.make(&bindings(""), second).await?;
                 let refusal = eventually(async || {
@@ -178,8 +177,7 @@ fn failures() -> Vec<Case> {
             async move |t| {
                 let fails = "object.data.k != 'v' || object.data.missing == 'x'";
                 enforce(t, with("Fail", fails), json!({})).await?;
-                let why =
-                    format!("expression '{fails}' resulted in error: no such key: missing");
+                let why = format!("expression '{fails}' resulted in error: no such key: missing");
                 denies(t, &why).await
             },
         ),
@@ -223,7 +221,8 @@ fn failures() -> Vec<Case> {
             "An audit annotation without a value refuses, whatever the actions of the binding.",
             async move |t| {
                 let fails = "object.data.missing";
-                let annotation = json!({ "key": "a", "valueExpression": format!("string({fails})") });
+                let annotation =
+                    json!({ "key": "a", "valueExpression": format!("string({fails})") });
                 let warn = json!({ "validationActions": ["Warn"] });
                 enforce(t, json!({ "auditAnnotations": [annotation] }), warn).await?;
                 let why =

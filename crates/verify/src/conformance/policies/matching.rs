@@ -128,7 +128,8 @@ fn selecting() -> Vec<Case> {
             "A rule for an object does not match its status; one for the status only that.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
-                let mut spec = valid("has(request.subResource) ? false : object.metadata.name == ''");
+                let mut spec =
+                    valid("has(request.subResource) ? false : object.metadata.name == ''");
                 spec["matchConstraints"] =
                     json!({ "resourceRules": of_widgets("v1", "widgets/status") });
                 enforce(t, spec, json!({})).await?;
@@ -234,7 +235,11 @@ fn versions() -> Vec<Case> {
                 enforce(t, spec, json!({})).await?;
                 let object = gadget(&name, json!({}));
                 let refusal = until_refused(t, Method::POST, &t.gadgets(""), &object).await?;
-                refusal.says(422, "Invalid", &format!("gadgets.{GROUP} \"{name}\" is forbidden"))?;
+                refusal.says(
+                    422,
+                    "Invalid",
+                    &format!("gadgets.{GROUP} \"{name}\" is forbidden"),
+                )?;
                 Ok(())
             },
         ),

@@ -103,16 +103,12 @@ fn named() -> Vec<Case> {
                 passes(t, &map("no", &[])).await
             },
         ),
-        case(
-            "a_parameter_may_be_left_out",
-            "Without a paramRef `params` is null.",
-            async |t| {
-                let mut spec = by_map();
-                spec["validations"] = json!([{ "expression": "params != null" }]);
-                enforce(t, spec, json!({})).await?;
-                denies(t, "failed expression: params != null").await
-            },
-        ),
+        case("a_parameter_may_be_left_out", "Without a paramRef `params` is null.", async |t| {
+            let mut spec = by_map();
+            spec["validations"] = json!([{ "expression": "params != null" }]);
+            enforce(t, spec, json!({})).await?;
+            denies(t, "failed expression: params != null").await
+        }),
         case(
             "a_parameter_may_be_of_a_custom_kind",
             "Parameters may be objects of a definition, also of cluster scope.",

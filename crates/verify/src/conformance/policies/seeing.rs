@@ -131,9 +131,11 @@ fn requests() -> Vec<Case> {
                     "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "no" },
                 });
                 let path = t.maps("/no?fieldManager=a");
-                t.patch(&path, crate::conformance::target::APPLY, &apply)
-                    .await?
-                    .says(422, "Invalid", "request.operation != 'CREATE'")?;
+                t.patch(&path, crate::conformance::target::APPLY, &apply).await?.says(
+                    422,
+                    "Invalid",
+                    "request.operation != 'CREATE'",
+                )?;
                 t.get(&t.maps("/no")).await?.is(404)?;
                 Ok(())
             },

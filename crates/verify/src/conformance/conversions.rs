@@ -1,0 +1,16 @@
+//! Conversion webhooks of definitions: what a version shows of objects that are stored in another.
+
+mod failures;
+mod hook;
+mod owners;
+mod reads;
+mod refusals;
+mod writes;
+
+use crate::conformance::Case;
+
+pub(super) fn cases() -> Vec<Case> {
+    let all =
+        [reads::cases(), writes::cases(), owners::cases(), failures::cases(), refusals::cases()];
+    all.into_iter().flatten().collect()
+}
