@@ -33,6 +33,10 @@ impl MatchConditions {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Whether all are fulfilled. One that is not decides, though others fail.
     ///
     /// # Errors
