@@ -61,7 +61,7 @@ impl Subject<'_> {
     }
 
     /// The labels of the namespace for a `namespaceSelector`. A write of a Namespace has its own
-    /// labels; its delete has those that are stored.
+    /// labels; its delete has the stored ones.
     pub(super) fn namespace_labels(&self) -> Option<&Map<String, Value>> {
         let writes = matches!(self.request.operation, Operation::Create | Operation::Update);
         if self.is_namespace() && self.subresource().is_empty() && writes {
@@ -73,7 +73,7 @@ impl Subject<'_> {
     /// Converts an object of the request to the matched version.
     #[doc(alias = "NewVersionedAttributes")]
     pub(crate) fn versioned<'v>(&self, object: &'v Value, matched: &Matched) -> Cow<'v, Value> {
-        // A Scale is the same in all versions of what it scales.
+        // All versions of a kind have the same Scale.
         let other = matched.0.as_ref().filter(|_| !self.has_view());
         let (Some(other), Value::Object(members)) = (other, object) else {
             return Cow::Borrowed(object);
