@@ -3,6 +3,7 @@
 
 mod admission;
 mod cluster;
+mod expressions;
 mod plain;
 mod policies;
 mod schemas;
