@@ -301,7 +301,7 @@ impl<'a> AdmissionChain<'a> {
         let authorizer = &authorizer_of(&api.access, user);
         let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
         let Verdict { denied, warnings } =
-            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+            api.policies.judge(&surroundings.subject(request, (kind, self.seen_kind())), &cluster);
         self.warnings.validating.lock().extend(warnings);
         denied.map_or(Ok(()), Err)
     }
