@@ -5,6 +5,7 @@ mod admission;
 mod cluster;
 mod controllers;
 mod drivers;
+mod expressions;
 mod networking;
 mod plain;
 mod policies;
