@@ -78,13 +78,17 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     fn default(&self, _object: &mut Object) {}
 
     /// Runs the admission plugins that every server has on. Only for a new object, before
-    /// [`prepare_create`](Self::prepare_create).
+    /// [`prepare_create`](Self::prepare_create). `classes` reads all PriorityClasses.
     ///
     /// # Errors
     ///
     /// Says why a plugin refuses the object (403).
     #[doc(alias = "MutatingAdmissionPlugin")]
-    fn admit(&self, _object: &mut Object) -> Result<(), String> {
+    fn admit(
+        &self,
+        _object: &mut Object,
+        _classes: &mut dyn FnMut() -> Vec<Object>,
+    ) -> Result<(), String> {
         Ok(())
     }
 

@@ -2,12 +2,13 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, bindings, collecting, collections, continuing, conversions, custom,
-    definitions, deletes, discovery, disruption_budgets, entrances, events, evictions, expressions,
-    faults, finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists,
-    managed, media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods,
-    policies, rbac_kinds, reviews, rules, schemas, selectors, services, shapes, statuses, storage,
-    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
+    access, apply, apps, autoscalers, bindings, collecting, collections, continuing, conversions,
+    cron_jobs, custom, daemon_sets, definitions, deletes, discovery, disruption_budgets, entrances,
+    events, evictions, expressions, faults, finalizers, following, found, found_typed, hostile,
+    jobs, kinds, lifecycles, lists, managed, media, metadata, names, namespaces, nodes, patches,
+    paths, pod_changes, pods, policies, quotas, rbac_kinds, replication_controllers, reviews,
+    rules, scheduling_classes, schemas, selectors, services, shapes, stateful_sets, statuses,
+    storage, stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -47,7 +48,14 @@ pub fn cases() -> Vec<Case> {
         ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
+        ("stateful_sets", stateful_sets::cases()),
+        ("daemon_sets", daemon_sets::cases()),
+        ("cron_jobs", cron_jobs::cases()),
+        ("replication_controllers", replication_controllers::cases()),
+        ("autoscalers", autoscalers::cases()),
         ("disruption_budgets", disruption_budgets::cases()),
+        ("quotas", quotas::cases()),
+        ("scheduling_classes", scheduling_classes::cases()),
         ("services", services::cases()),
         ("nodes", nodes::cases()),
         ("rbac_kinds", rbac_kinds::cases()),
