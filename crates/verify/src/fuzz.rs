@@ -10,6 +10,7 @@
 mod call;
 pub mod compare;
 mod draw;
+mod kind;
 mod kinds;
 mod pick;
 mod play;
@@ -21,7 +22,7 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
 
-pub use crate::fuzz::draw::draws;
+pub use crate::fuzz::draw::{draws, draws_of};
 pub use crate::fuzz::play::Pair;
 
 /// Calls in one sequence.

@@ -9,6 +9,7 @@ use k8s_cel::{
 use serde_json::{Map, Value as Json, json};
 
 use crate::admission::subject::{Matched, Subject};
+use crate::api::kind::Kind;
 use crate::strategy::expressions::{Wanted, Wrong, compile};
 
 /// A compiled expression with its source.
@@ -139,14 +140,10 @@ impl Variables {
 #[doc(alias = "CreateAdmissionRequest")]
 fn request(subject: &Subject<'_>, matched: &Matched) -> Map<String, Json> {
     let request = subject.request;
-    let (mut group, mut version, mut resource, mut kind) =
-        (&*request.group, &*request.version, &*request.resource, &*request.kind);
-    let asked_kind = json!({ "group": group, "version": version, "kind": kind });
-    let asked_resource = json!({ "group": group, "version": version, "resource": resource });
-    if let Some(other) = &matched.0 {
-        (group, version, resource, kind) =
-            (other.group(), other.version(), other.plural(), other.kind());
-    }
+    let kind =
+        |of: &Kind| json!({ "group": of.group(), "version": of.version(), "kind": of.kind() });
+    let resource = |of: &Kind| json!({ "group": of.group(), "version": of.version(), "resource": of.plural() });
+    let version = matched.0.as_deref().unwrap_or(subject.kind);
     let user = &request.user;
     let mut told = Map::new();
     let mut tell = |name: &str, value: Json| {
@@ -177,13 +174,13 @@ fn request(subject: &Subject<'_>, matched: &Matched) -> Map<String, Json> {
     tell("namespace", subject.namespace_name());
     tell("operation", request.operation.as_str());
     let others = [
-        ("kind", json!({ "group": group, "version": version, "kind": kind })),
-        ("resource", json!({ "group": group, "version": version, "resource": resource })),
-        ("requestKind", asked_kind),
-        ("requestResource", asked_resource),
+        ("kind", kind(if subject.has_view() { subject.seen } else { version })),
+        ("resource", resource(version)),
+        ("requestKind", kind(subject.seen)),
+        ("requestResource", resource(subject.kind)),
         ("userInfo", Json::Object(user)),
         ("dryRun", request.dry_run.into()),
-        ("options", Json::Null),
+        ("options", request.options.clone()),
     ];
     told.extend(others.map(|(name, value)| (name.to_owned(), value)));
     told

@@ -37,7 +37,7 @@ impl MatchConditions {
         self.conditions.is_empty()
     }
 
-    /// Whether all are fulfilled. One that is not decides, though others fail.
+    /// Whether all are fulfilled. A condition that is false decides, though others fail.
     ///
     /// # Errors
     ///

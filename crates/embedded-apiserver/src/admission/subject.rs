@@ -16,6 +16,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) request: &'a AdmissionRequest,
     /// The version of the request.
     pub(crate) kind: &'a ServedResource,
+    /// The kind of the objects: another one for a subresource with objects of its own.
+    pub(crate) seen: &'a ServedResource,
     /// The stored Namespace of the object, or the stored object itself if it is a Namespace.
     pub(crate) namespace: Option<&'a Object>,
     /// All served versions of the kind, the request's among them.
@@ -45,6 +47,11 @@ impl Subject<'_> {
         self.request.subresource.as_deref().unwrap_or_default()
     }
 
+    /// Whether the objects are of another kind than the resource has.
+    pub(crate) fn has_view(&self) -> bool {
+        !std::ptr::eq(self.kind, self.seen)
+    }
+
     /// Whether the object configures admission: no webhook and no policy applies to it.
     #[doc(alias = "IsExemptAdmissionConfigurationResource")]
     pub(crate) fn is_exempt(&self) -> bool {
@@ -54,7 +61,7 @@ impl Subject<'_> {
     }
 
     /// The labels of the namespace for a `namespaceSelector`. A write of a Namespace has its own
-    /// labels; its delete has those that are stored.
+    /// labels; its delete has the stored ones.
     pub(super) fn namespace_labels(&self) -> Option<&Map<String, Value>> {
         let writes = matches!(self.request.operation, Operation::Create | Operation::Update);
         if self.is_namespace() && self.subresource().is_empty() && writes {
@@ -66,8 +73,8 @@ impl Subject<'_> {
     /// Converts an object of the request to the matched version.
     #[doc(alias = "NewVersionedAttributes")]
     pub(crate) fn versioned<'v>(&self, object: &'v Value, matched: &Matched) -> Cow<'v, Value> {
-        // A Scale is the same in all versions of what it scales.
-        let other = matched.0.as_ref().filter(|_| self.subresource() != "scale");
+        // All versions of a kind have the same Scale.
+        let other = matched.0.as_ref().filter(|_| !self.has_view());
         let (Some(other), Value::Object(members)) = (other, object) else {
             return Cow::Borrowed(object);
         };

@@ -30,7 +30,7 @@ impl Surroundings {
         kind: &ServedResource,
         request: &AdmissionRequest,
     ) -> Self {
-        let bare = Subject { request, kind, namespace: None, versions: &[] };
+        let bare = Subject { request, kind, seen: kind, namespace: None, versions: &[] };
         let found = store.get(NAMESPACES, &Key::new("", bare.namespace_name()));
         Self {
             namespace: found.map(|namespace| namespace.object()),
@@ -38,12 +38,13 @@ impl Surroundings {
         }
     }
 
-    /// The write within them.
+    /// The write within them: of a kind, with objects of a kind.
     pub(crate) fn subject<'a>(
         &'a self,
         request: &'a AdmissionRequest,
-        kind: &'a ServedResource,
+        (kind, seen): (&'a ServedResource, &'a ServedResource),
     ) -> Subject<'a> {
-        Subject { request, kind, namespace: self.namespace.as_ref(), versions: &self.versions }
+        let namespace = self.namespace.as_ref();
+        Subject { request, kind, seen, namespace, versions: &self.versions }
     }
 }

@@ -1,5 +1,5 @@
-//! Admission of a write: mutating hooks, the RBAC escalation check, then policies and validating
-//! hooks.
+//! Admission of a write: mutating hooks and webhooks, the RBAC escalation check, then policies,
+//! validating hooks and webhooks.
 //!
 //! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
@@ -65,6 +65,7 @@ pub(crate) struct AdmissionChain<'a> {
     api: &'a ApiState,
     writer: Writer<'a>,
     hooks: Vec<Hook>,
+    /// `None`: nothing was ever configured, or the write is of a configuration.
     webhooks: Option<Webhooks>,
     warnings: Warnings,
 }
@@ -133,6 +134,11 @@ impl<'a> AdmissionChain<'a> {
     /// The warnings of the mutating and of the validating webhooks.
     pub(crate) fn warnings(&self) -> [Vec<String>; 2] {
         [&self.warnings.mutating, &self.warnings.validating].map(|all| all.lock().clone())
+    }
+
+    /// Whose write it is.
+    pub(crate) const fn user(&self) -> &'a User {
+        self.writer.user
     }
 
     /// Whether the write is of a view of the object.
@@ -301,7 +307,7 @@ impl<'a> AdmissionChain<'a> {
         let authorizer = &authorizer_of(&api.access, user);
         let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
         let Verdict { denied, warnings } =
-            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+            api.policies.judge(&surroundings.subject(request, (kind, self.seen_kind())), &cluster);
         self.warnings.validating.lock().extend(warnings);
         denied.map_or(Ok(()), Err)
     }

@@ -30,7 +30,7 @@ impl Wrong {
         }
     }
 
-    /// The cause of an invalid object. `value`: what it shows of the field.
+    /// The cause of an invalid object. `value` is the shown value of the field.
     #[doc(alias = "convertCELErrorToValidationError")]
     pub(crate) fn cause(&self, field: String, value: &str) -> FieldError {
         match self {

@@ -35,7 +35,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
                 "subresource" => of.subresource = said,
                 "namespace" => of.namespace = said,
                 "name" => of.name = said,
-                // Roles know no selectors: whoever may do it at all may do it to a part.
+                // Roles know no selectors: a right to all objects is a right to a part.
                 "fieldSelector" | "labelSelector" => {}
                 _ => return None,
             }

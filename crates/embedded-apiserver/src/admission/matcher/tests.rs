@@ -54,7 +54,8 @@ fn found(matcher: &Matcher, request: &AdmissionRequest) -> Result<Option<Matched
     });
     let namespace = object(json!({ "metadata": { "labels": { "team": "blue" } } }));
     let namespace = Some(&namespace).filter(|_| request.namespace.as_deref() != Some("gone"));
-    matcher.matches(&Subject { request, kind: &kinds[0], namespace, versions: &kinds })
+    let kind = &kinds[0];
+    matcher.matches(&Subject { request, kind, seen: kind, namespace, versions: &kinds })
 }
 
 fn matches(matcher: &Matcher, request: &AdmissionRequest) -> bool {
@@ -108,7 +109,7 @@ fn a_namespace_is_of_cluster_scope_and_selected_by_its_own_labels() {
         }));
         let request = AdmissionRequest { operation, ..request.clone() };
         let (kind, namespace) = (&*namespaces, Some(&stored));
-        let subject = Subject { request: &request, kind, namespace, versions: &[] };
+        let subject = Subject { request: &request, kind, seen: kind, namespace, versions: &[] };
         matcher.matches(&subject).unwrap().is_some()
     };
     assert!(matches("new", "*", Operation::Update));

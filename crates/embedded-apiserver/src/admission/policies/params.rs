@@ -80,7 +80,7 @@ impl ParamRef {
 ///
 /// # Errors
 ///
-/// There must be one and is none, or the reference does not fit the scope.
+/// No parameter is found where one is required, or the reference does not fit the scope.
 pub(super) fn collect(
     kind: Option<&ParamKind>,
     reference: Option<&ParamRef>,

@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     }
 
     pub(super) fn subject<'s>(&'s self, request: &'s AdmissionRequest) -> Subject<'s> {
-        self.surroundings.subject(request, self.kind)
+        self.surroundings.subject(request, (self.kind, self.seen))
     }
 
     /// The version in which a webhook is called for a write; `None` if it is not.

@@ -47,6 +47,53 @@ fn requests() -> Vec<Case> {
             },
         ),
         case(
+            "an_expression_sees_the_options",
+            "`request.options` has the options of the request: its kind and its dry run.",
+            async |t| {
+                let all = "[string(request.options.kind), string(request.options.apiVersion), \
+                           string(request.options.dryRun[0])].join('+')";
+                tells(t, all, "CreateOptions+meta.k8s.io/v1+All").await
+            },
+        ),
+        case(
+            "a_policy_of_a_scale_sees_scales",
+            "A rule of `deployments/scale` gets the Scale, and `request.kind` is its kind.",
+            async |t| {
+                let labels = json!({ "a": "b" });
+                let template = json!({
+                    "metadata": { "labels": labels },
+                    "spec": { "containers": [{ "name": "c", "image": "i" }] },
+                });
+                let spec = json!({ "paused": true, "replicas": 1, "selector": { "matchLabels": labels }, "template": template });
+                let path = |rest: &str| t.of_group("apps/v1", "deployments", rest);
+                t.make(&path(""), json!({ "metadata": { "name": "x" }, "spec": spec })).await?;
+                let validation = json!({
+                    "expression": "object.spec.replicas <= 5",
+                    "messageExpression": "[string(object.kind), request.kind.group, request.kind.kind, \
+                        request.requestKind.kind, request.resource.resource, request.subResource, \
+                        string(oldObject.spec.replicas)].join('+')",
+                });
+                let rules = json!([{
+                    "operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"],
+                    "resources": ["deployments/scale"],
+                }]);
+                let spec = json!({
+                    "matchConstraints": { "resourceRules": rules }, "validations": [validation],
+                });
+                enforce(t, spec, json!({})).await?;
+                let many = json!({ "spec": { "replicas": 6 } });
+                let refusal = until_refused(t, Method::PATCH, &path("/x/scale"), &many).await?;
+                let why = "denied request: Scale+autoscaling+Scale+Scale+deployments+scale+1";
+                let status = refusal.says(422, "Invalid", why)?;
+                let named =
+                    json!({ "details": { "name": "x", "kind": "deployments", "group": "apps" } });
+                has(&status, named)?;
+                t.merge(&path("/x/scale"), json!({ "spec": { "replicas": 5 } })).await?.is(200)?;
+                t.merge(&path("/x"), many).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
             "an_expression_sees_the_user",
             "`request.userInfo` has the name and the groups of the user.",
             async |t| {

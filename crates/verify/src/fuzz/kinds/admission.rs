@@ -4,7 +4,8 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::fuzz::kinds::{BASE, Kind};
+use crate::fuzz::kind::{BASE, Kind};
+use crate::fuzz::kinds::expressions::expression;
 use crate::fuzz::pick::one;
 
 pub(super) const KINDS: &[Kind] = &[
@@ -95,6 +96,7 @@ fn selector(rng: &mut Rng) -> Value {
 }
 
 fn conditions(rng: &mut Rng) -> Value {
+    let drawn = expression(rng, 2);
     one(
         rng,
         &[
@@ -102,6 +104,7 @@ fn conditions(rng: &mut Rng) -> Value {
             json!([{ "name": "a", "expression": "true" }, { "name": "a", "expression": " " }]),
             json!([{ "name": "a b", "expression": "true" }]),
             json!([{ "expression": "true" }]),
+            json!([{ "name": "a", "expression": drawn }]),
         ],
     )
 }
@@ -210,6 +213,7 @@ fn common(rng: &mut Rng) -> Value {
         }
         3 => spec["matchConditions"] = conditions(rng),
         4 => {
+            let (first, second) = (expression(rng, 1), expression(rng, 2));
             spec["variables"] = one(
                 rng,
                 &[
@@ -217,6 +221,10 @@ fn common(rng: &mut Rng) -> Value {
                     json!([{ "name": "in", "expression": "1" }]),
                     json!([{ "name": "a-b", "expression": " " }]),
                     json!([{ "name": " ", "expression": "1" }]),
+                    json!([
+                        { "name": "a", "expression": first },
+                        { "name": "b", "expression": second },
+                    ]),
                 ],
             );
         }
@@ -228,8 +236,14 @@ fn common(rng: &mut Rng) -> Value {
 fn policy(rng: &mut Rng) -> Value {
     let mut spec = common(rng);
     spec["validations"] = json!([{ "expression": one(rng, &["true", "false", "true", ""]) }]);
-    match rng.u8(..10) {
+    match rng.u8(..16) {
         0 => spec["validations"] = json!([]),
+        10..13 => spec["validations"][0]["expression"] = expression(rng, 3).into(),
+        13 => spec["validations"][0]["messageExpression"] = expression(rng, 2).into(),
+        14 => {
+            let value = expression(rng, 2);
+            spec["auditAnnotations"] = json!([{ "key": "a", "valueExpression": value }]);
+        }
         1 => spec["validations"][0]["message"] = one(rng, &["m", " ", "a\nb"]).into(),
         2 => spec["validations"][0]["reason"] = one(rng, &["Forbidden", "Odd", ""]).into(),
         3 => spec["validations"][0]["messageExpression"] = one(rng, &["'m'", " "]).into(),

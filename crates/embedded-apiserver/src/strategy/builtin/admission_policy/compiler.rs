@@ -63,7 +63,7 @@ impl Compiler {
     }
 }
 
-/// All expressions of a policy, for those that this server cannot evaluate.
+/// All expressions of a policy that validates.
 pub(super) fn sources(spec: &Value) -> impl Iterator<Item = &str> {
     let lists = [
         ("matchConditions", "expression"),
