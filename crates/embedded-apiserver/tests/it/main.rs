@@ -9,6 +9,8 @@ mod sizes;
 mod manifests;
 mod broken;
 mod apply;
+#[cfg(all(feature = "webhooks", feature = "tls"))]
+mod conversions;
 mod faults;
 mod trace;
 mod trace_many;

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::managed_fields::{
-    ApplyError, ApplyOutcome, Element, ManagedFields, Operation, RequestedFields, Set, Types,
-    apply, scale, update,
+    ApplyError, ApplyOutcome, Converter, Element, ManagedFields, Operation, RequestedFields, Set,
+    Types, apply, scale, update,
 };
 use crate::{Object, Schema};
 
@@ -516,3 +516,42 @@ fn replicas_go_to_the_scale_and_back() {
 }
 
 mod fuzz;
+
+/// `v1` has `color`, `v2` has `colour`.
+#[derive(Debug)]
+struct Colors;
+
+impl Converter for Colors {
+    fn convert(&self, object: &Object, _from: &str, to: &str) -> Option<Object> {
+        let mut object = object.clone();
+        let color = object.remove("color").or_else(|| object.remove("colour"));
+        let name = if to == "v1" { "color" } else { "colour" };
+        object.extend(color.map(|color| (name.to_owned(), color)));
+        Some(object)
+    }
+}
+
+#[test]
+fn owners_are_compared_in_their_own_version() {
+    let types = Types::deduced();
+    let now = Timestamp::UNIX_EPOCH;
+    let others = |version: &str| BTreeMap::from([(version.to_owned(), &types)]);
+    let (v1, v2) = (others("v1"), others("v2"));
+    let one = Operation::new(&types, "v1", "Thing", "one", now).other_versions(&v2);
+    let two = Operation::new(&types, "v2", "Thing", "two", now).other_versions(&v1);
+    let (one, two) = (one.converter(&Colors), two.converter(&Colors));
+    let red = object(json!({ "color": "red" }));
+    let made = apply(&one, None, &ManagedFields::default(), &red, false).unwrap();
+    let live = object(json!({ "colour": "red" }));
+    let blue = object(json!({ "colour": "blue" }));
+    let refused = apply(&two, Some(&live), &made.managed, &blue, false).unwrap_err();
+    assert_eq!(refused.to_string(), "Apply failed with 1 conflict: conflict with \"one\": .color");
+    let taken = update(&two, Some(&live), &made.managed, RequestedFields::Unset, &blue).unwrap();
+    let owners: Vec<_> = taken.entries().map(|entry| encoded(&entry.fields)).collect();
+    assert_eq!(owners, [r#"{"f:colour":{}}"#]);
+    // The same manager drops the field in another version.
+    let one = Operation::new(&types, "v2", "Thing", "one", now).other_versions(&v1);
+    let one = one.converter(&Colors);
+    let dropped = apply(&one, Some(&live), &made.managed, &object(json!({})), false).unwrap();
+    assert_eq!(dropped.object, Some(object(json!({}))));
+}

@@ -86,34 +86,45 @@ impl Conversion {
     }
 }
 
-/// What a webhook has converted to one version, for lists and watches: the newest, by revision.
+/// The objects that a webhook has converted to one version, for lists and watches: the newest, by
+/// revision.
 #[derive(Default)]
 #[doc(alias = "watch cache")]
-pub(crate) struct Converted(Mutex<BTreeMap<u64, Arc<Stored>>>);
+pub(crate) struct Converted(Mutex<Kept>);
 
-/// The most objects that are kept.
-const MOST: usize = 16_384;
+#[derive(Debug, Default)]
+struct Kept {
+    objects: BTreeMap<u64, Arc<Stored>>,
+    bytes: usize,
+}
+
+/// The most bytes of objects that are kept.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 impl fmt::Debug for Converted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Converted").field("objects", &self.0.lock().len()).finish()
+        f.debug_struct("Converted").field("objects", &self.0.lock().objects.len()).finish()
     }
 }
 
 impl Converted {
     /// The converted form of a stored version.
     pub(crate) fn get(&self, stored: &Stored) -> Option<Arc<Stored>> {
-        self.0.lock().get(&stored.revision).filter(|known| known.key == stored.key).cloned()
+        let kept = self.0.lock();
+        kept.objects.get(&stored.revision).filter(|known| known.key == stored.key).cloned()
     }
 
     /// Keeps a converted version.
     pub(crate) fn insert(&self, converted: Arc<Stored>) {
         let mut kept = self.0.lock();
-        kept.insert(converted.revision, converted);
-        if kept.len() > MOST {
-            let oldest = kept.pop_first();
-            drop(kept);
-            drop(oldest);
+        kept.bytes = kept.bytes.saturating_add(converted.size());
+        if let Some(same) = kept.objects.insert(converted.revision, converted) {
+            kept.bytes = kept.bytes.saturating_sub(same.size());
+        }
+        while kept.bytes > MOST_BYTES
+            && let Some((_, oldest)) = kept.objects.pop_first()
+        {
+            kept.bytes = kept.bytes.saturating_sub(oldest.size());
         }
     }
 }
