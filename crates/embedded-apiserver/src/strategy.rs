@@ -233,7 +233,7 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     /// does not come to own them.
     #[doc(alias = "GetResetFields")]
     fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
-        &[&["spec"]]
+        if self.changes_metadata_by_status() { &[&["spec"]] } else { &[&["metadata"], &["spec"]] }
     }
 
     /// Whether what is stored lacks something that every read sets, so that an equal update is a

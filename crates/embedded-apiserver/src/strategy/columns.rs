@@ -12,8 +12,8 @@ pub(crate) struct Column {
     name: &'static str,
     /// Whether only `-o wide` shows it.
     wide: bool,
-    /// Its type, if the cells do not tell it. It has no format then.
-    kind: Option<&'static str>,
+    /// Its type and format, if the cells do not tell them.
+    declared: Option<(&'static str, &'static str)>,
     cell: Cell,
 }
 
@@ -36,16 +36,18 @@ pub(crate) enum Cell {
     Number(&'static str),
     /// The number of items of the list at a path.
     Items(&'static str),
+    /// The boolean at a path. Defaults to false.
+    Is(&'static str),
 }
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, kind: None, cell }
+    Column { name, wide: false, declared: None, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, kind: None, cell }
+    Column { name, wide: true, declared: None, cell }
 }
 
 /// The name of the object.
@@ -63,17 +65,23 @@ impl Column {
         self.of("string")
     }
 
-    /// The column, with this type.
+    /// The column, with this type and no format.
     pub(crate) const fn of(self, kind: &'static str) -> Self {
-        Self { kind: Some(kind), ..self }
+        Self { declared: Some((kind, "")), ..self }
+    }
+
+    /// The column, with format `name`.
+    pub(crate) const fn of_name(self) -> Self {
+        Self { declared: Some(("string", "name")), ..self }
     }
 
     /// Its entry in `columnDefinitions`.
     pub(crate) fn definition(&self) -> Value {
-        let (kind, format) = match (self.kind, self.cell) {
-            (Some(kind), _) => (kind, ""),
+        let (kind, format) = match (self.declared, self.cell) {
+            (Some(declared), _) => declared,
             (None, Cell::Created) => ("date", ""),
             (None, Cell::Number(_) | Cell::Items(_)) => ("integer", ""),
+            (None, Cell::Is(_)) => ("boolean", ""),
             (None, Cell::Member("/metadata/name", _)) => ("string", "name"),
             (None, _) if self.name == "Name" => ("string", "name"),
             (None, _) => ("string", ""),
@@ -106,6 +114,7 @@ impl Column {
             Cell::Made(make) => make(object),
             Cell::Timed(make) => make(object, now),
             Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
+            Cell::Is(path) => (object.pointer(path) == Some(&Value::Bool(true))).into(),
             Cell::Items(path) => {
                 object.pointer(path).and_then(Value::as_array).map_or(0, Vec::len).into()
             }

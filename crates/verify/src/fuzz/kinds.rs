@@ -1,8 +1,11 @@
 //! The kinds that calls are about: where they are, what an object of each looks like, and what may
 //! be changed of it.
 
+mod admission;
 mod cluster;
 mod controllers;
+mod drivers;
+mod networking;
 mod plain;
 mod policies;
 mod schemas;
@@ -51,7 +54,15 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, controllers::KINDS, policies::KINDS].into_iter().flatten()
+    let all = [
+        COMMON,
+        controllers::KINDS,
+        policies::KINDS,
+        admission::KINDS,
+        networking::KINDS,
+        drivers::KINDS,
+    ];
+    all.into_iter().flatten()
 }
 
 /// The kinds that most controllers use.

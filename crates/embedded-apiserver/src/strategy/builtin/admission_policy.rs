@@ -13,12 +13,12 @@ use crate::strategy::builtin::admission_policy::validation::{
 };
 use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::match_resources;
-use crate::strategy::builtin::members::{at, fill};
+use crate::strategy::builtin::members::{at, fill, part};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::static_suffix;
 use crate::strategy::columns::Cell::{Items, Made};
 use crate::strategy::columns::{AGE, Column, NAME, column};
-use crate::strategy::{Generation, Strategy, Write};
+use crate::strategy::{Creation, Generation, Strategy, Write};
 
 pub(super) static VALIDATING_ADMISSION_POLICY: Row = Row {
     group: "admissionregistration.k8s.io",
@@ -50,6 +50,21 @@ struct AdmissionPolicy {
 }
 
 impl Strategy for AdmissionPolicy {
+    /// Upstream's PUT to the status creates nothing, its apply does.
+    fn creates_on_status_update(&self) -> bool {
+        !self.mutates
+    }
+
+    fn prepare_create(&self, object: &mut Object, _: Creation) {
+        self.reset_status(object);
+    }
+
+    fn reset_status(&self, object: &mut Object) {
+        if !self.mutates {
+            object.insert("status".to_owned(), json!({}));
+        }
+    }
+
     fn default(&self, object: &mut Object) {
         fill(object, "spec", &[("failurePolicy", json!("Fail"))]);
         let constraints = object.get_mut("spec").and_then(|it| it.get_mut("matchConstraints"));
@@ -65,7 +80,7 @@ impl Strategy for AdmissionPolicy {
         let spec = object.get("spec").unwrap_or(&Value::Null);
         validate_common(spec, causes);
         if self.mutates
-            && let Some(constraints) = spec.get("matchConstraints")
+            && let Some(constraints) = part(spec, "matchConstraints")
         {
             match_resources::validate_mutable(constraints, "spec.matchConstraints", causes);
         }
@@ -75,6 +90,10 @@ impl Strategy for AdmissionPolicy {
         } else {
             validate_validations(metadata::text(object, "name"), spec, causes);
         }
+    }
+
+    fn validates_finalizer_names(&self) -> bool {
+        false
     }
 
     fn has_warnings(&self) -> bool {
@@ -95,10 +114,6 @@ impl Strategy for AdmissionPolicy {
 
     fn changes_metadata_by_status(&self) -> bool {
         false
-    }
-
-    fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
     }
 
     fn columns(&self) -> &'static [Column] {

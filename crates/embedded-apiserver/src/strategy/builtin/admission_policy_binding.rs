@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::UNSET;
-use crate::strategy::builtin::members::{at, said, text, texts};
+use crate::strategy::builtin::members::{at, part, said, text, texts};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::static_suffix;
-use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::builtin::values::path_name;
 use crate::strategy::builtin::{label_selector, match_resources};
 use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, NAME, column};
@@ -76,6 +76,10 @@ impl Strategy for AdmissionPolicyBinding {
         }
     }
 
+    fn validates_finalizer_names(&self) -> bool {
+        false
+    }
+
     fn has_warnings(&self) -> bool {
         true
     }
@@ -100,7 +104,7 @@ impl Strategy for AdmissionPolicyBinding {
 /// Upstream cannot tell whether parameters are namespaced: those without a namespace have any.
 fn param_ref(binding: &Value) -> Value {
     let Some(reference) = binding.pointer("/spec/paramRef") else { return UNSET.into() };
-    match (said(reference, "namespace"), said(reference, "name"), reference.get("selector")) {
+    match (said(reference, "namespace"), said(reference, "name"), part(reference, "selector")) {
         (_, "", None) => UNSET.into(),
         (_, "", Some(selector)) => label_selector::go_string(selector).into(),
         ("", name, _) => format!("*/{name}").into(),
@@ -111,12 +115,10 @@ fn param_ref(binding: &Value) -> Value {
 #[doc(alias = "validateParamRef")]
 fn validate_param_ref(reference: &Value, causes: &mut FieldErrors) {
     let path = "spec.paramRef";
-    let (name, selector) = (said(reference, "name"), reference.get("selector"));
+    let (name, selector) = (said(reference, "name"), part(reference, "selector"));
     let both = !name.is_empty() && selector.is_some();
     let exclusive = "name and selector are mutually exclusive";
-    if let Some(why) = wrong_path_name(name) {
-        causes.push(FieldError::invalid(format!("{path}.name"), name, why));
-    }
+    path_name(name, &format!("{path}.name"), causes);
     if both {
         causes.push(FieldError::forbidden(format!("{path}.name"), exclusive));
     }

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::Value;
 
-use crate::strategy::builtin::members::{items, texts};
+use crate::strategy::builtin::members::{items, part, texts};
 use crate::strategy::builtin::values::one_of_texts;
 
 const OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -24,7 +24,7 @@ pub(super) fn validate(rule: &Value, path: &str, causes: &mut FieldErrors) {
         causes.push(FieldError::required(path, ""));
     }
     validate_resources(rule, path, causes);
-    if let Some(scope) = rule.get("scope") {
+    if let Some(scope) = part(rule, "scope") {
         one_of_texts(scope, &format!("{path}.scope"), SCOPES, causes);
     }
 }

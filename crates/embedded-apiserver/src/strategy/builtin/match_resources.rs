@@ -3,8 +3,8 @@
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
-use crate::strategy::builtin::members::{items, objects, set_missing, texts};
-use crate::strategy::builtin::values::{one_of_texts, wrong_path_name};
+use crate::strategy::builtin::members::{items, objects, part, set_missing, texts};
+use crate::strategy::builtin::values::{one_of_texts, path_name};
 use crate::strategy::builtin::{admission_rule, label_selector};
 
 pub(super) const MATCH_POLICIES: &[&str] = &["Equivalent", "Exact"];
@@ -33,7 +33,7 @@ pub(super) fn validate(matches: &Value, path: &str, causes: &mut FieldErrors) {
     let policy = matches.get("matchPolicy").unwrap_or(&Value::Null);
     one_of_texts(policy, &format!("{path}.matchPolicy"), MATCH_POLICIES, causes);
     for member in ["namespaceSelector", "objectSelector"] {
-        if let Some(selector) = matches.get(member) {
+        if let Some(selector) = part(matches, member) {
             label_selector::validate(selector, &format!("{path}.{member}"), causes);
         }
     }
@@ -49,9 +49,7 @@ fn validate_names(rule: &Value, path: &str, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (path, name) in items(rule.get("resourceNames"), &format!("{path}.resourceNames")) {
         let name = name.as_str().unwrap_or_default();
-        if let Some(why) = wrong_path_name(name) {
-            causes.push(FieldError::invalid(path.clone(), name, why));
-        }
+        path_name(name, &path, causes);
         if seen.contains(&name) {
             causes.push(FieldError::duplicate(path, &name.into()));
         } else {

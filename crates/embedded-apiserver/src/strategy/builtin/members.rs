@@ -19,6 +19,11 @@ pub(crate) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// A member; `None` for null.
+pub(super) fn part<'a>(value: &'a Value, member: &str) -> Option<&'a Value> {
+    value.get(member).filter(|value| !value.is_null())
+}
+
 /// The text of a member; empty by default.
 pub(super) fn said<'a>(value: &'a Value, member: &str) -> &'a str {
     value.get(member).and_then(Value::as_str).unwrap_or_default()

@@ -1,13 +1,13 @@
 //! PriorityClasses.
 
 use k8s_value::{FieldError, FieldErrors};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::members::at;
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::{immutable, one_of};
-use crate::strategy::columns::Cell::{Made, Member, Number};
+use crate::strategy::columns::Cell::{Is, Member, Number};
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Generation, Strategy, Write};
 
@@ -23,7 +23,7 @@ pub(super) static PRIORITY_CLASS: Row = Row {
 const COLUMNS: &[Column] = &[
     NAME,
     column("Value", Number("/value")),
-    column("Global-Default", Made(|class| json!(class["globalDefault"] == true))).of("boolean"),
+    column("Global-Default", Is("/globalDefault")),
     AGE,
     column("PreemptionPolicy", Member("/preemptionPolicy", "")),
 ];

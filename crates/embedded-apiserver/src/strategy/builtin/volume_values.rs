@@ -64,6 +64,42 @@ pub(super) fn validate_size(size: Option<&Value>, field: &str, causes: &mut Fiel
     }
 }
 
+/// An amount is not negative.
+#[doc(alias = "ValidateNonnegativeQuantity")]
+pub(super) fn validate_amount(amount: Option<&Value>, field: &str, causes: &mut FieldErrors) {
+    if let Some(amount) = amount.and_then(Value::as_str).filter(|amount| amount.starts_with('-')) {
+        causes.push(FieldError::invalid(field, amount, "must be greater than or equal to 0"));
+    }
+}
+
+/// Checks the name of what makes volumes.
+pub(super) fn validate_provisioner(name: &str, field: &str, causes: &mut FieldErrors) {
+    if name.is_empty() {
+        causes.push(FieldError::required(field, ""));
+        return;
+    }
+    let name = name.to_lowercase();
+    for why in names::wrongs_of_qualified_name(&name) {
+        causes.push(FieldError::invalid(field, &name, why));
+    }
+}
+
+/// Checks the name of a driver.
+#[doc(alias = "ValidateCSIDriverName")]
+pub(super) fn validate_driver(name: &str, field: &str, causes: &mut FieldErrors) {
+    const LONGEST: usize = 63;
+    if name.is_empty() {
+        causes.push(FieldError::required(field, ""));
+        return;
+    }
+    if name.len() > LONGEST {
+        causes.push(FieldError::too_long(field, LONGEST));
+    }
+    if let Some(why) = names::wrong_subdomain(&name.to_lowercase()) {
+        causes.push(FieldError::invalid(field, name, why));
+    }
+}
+
 /// Checks the name of the StorageClass and the mode of the volume.
 pub(super) fn validate_class_and_mode(object: &Object, causes: &mut FieldErrors) {
     let class = text(object, "spec.storageClassName");

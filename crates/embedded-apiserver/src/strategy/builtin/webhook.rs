@@ -4,7 +4,7 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
 use crate::strategy::builtin::match_resources::MATCH_POLICIES;
-use crate::strategy::builtin::members::{items, said, texts};
+use crate::strategy::builtin::members::{items, part, said, texts};
 use crate::strategy::builtin::values::one_of_texts;
 use crate::strategy::builtin::{admission_rule, label_selector, match_conditions, webhook_client};
 
@@ -62,19 +62,19 @@ pub(super) fn validate(webhook: &Value, path: &str, leniency: Leniency, causes: 
     one_of(webhook, path, "failurePolicy", FAILURE_POLICIES, causes);
     one_of(webhook, path, "matchPolicy", MATCH_POLICIES, causes);
     let allowed = if leniency.allows_side_effects { SIDE_EFFECTS } else { WITHOUT_SIDE_EFFECTS };
-    if webhook.get("sideEffects").is_none() {
+    if part(webhook, "sideEffects").is_none() {
         let why = format!("must specify one of {}", allowed.join(", "));
         causes.push(FieldError::required(format!("{path}.sideEffects"), &why));
     }
     one_of(webhook, path, "sideEffects", allowed, causes);
-    if let Some(timeout) = webhook.get("timeoutSeconds")
+    if let Some(timeout) = part(webhook, "timeoutSeconds")
         && !timeout.as_i64().is_some_and(|seconds| (1..=30).contains(&seconds))
     {
         let why = "the timeout value must be between 1 and 30 seconds";
         causes.push(FieldError::invalid_json(format!("{path}.timeoutSeconds"), timeout, why));
     }
     for member in ["namespaceSelector", "objectSelector"] {
-        if let Some(selector) = webhook.get(member) {
+        if let Some(selector) = part(webhook, member) {
             label_selector::validate(selector, &format!("{path}.{member}"), causes);
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn validate(webhook: &Value, path: &str, leniency: Leniency, causes: 
 }
 
 fn one_of(webhook: &Value, path: &str, member: &str, all: &[&str], causes: &mut FieldErrors) {
-    if let Some(value) = webhook.get(member) {
+    if let Some(value) = part(webhook, member) {
         one_of_texts(value, &format!("{path}.{member}"), all, causes);
     }
 }

@@ -3,13 +3,13 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::strategy::builtin::members::said;
+use crate::strategy::builtin::members::{part, said};
 use crate::strategy::builtin::values::port_number;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
 pub(super) fn validate(client: &Value, path: &str, causes: &mut FieldErrors) {
-    match (client.get("url"), client.get("service")) {
+    match (part(client, "url"), part(client, "service")) {
         (Some(url), None) => {
             validate_url(url.as_str().unwrap_or_default(), &format!("{path}.url"), causes);
         }

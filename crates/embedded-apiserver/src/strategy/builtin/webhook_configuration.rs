@@ -78,6 +78,10 @@ impl Strategy for WebhookConfiguration {
         }
     }
 
+    fn validates_finalizer_names(&self) -> bool {
+        false
+    }
+
     fn has_warnings(&self) -> bool {
         true
     }

@@ -3,7 +3,7 @@
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
-use crate::strategy::builtin::members::{items, said};
+use crate::strategy::builtin::members::{items, part, said};
 use crate::strategy::builtin::values::one_of_texts;
 use crate::strategy::builtin::webhook::{FAILURE_POLICIES, REINVOCATION_POLICIES};
 use crate::strategy::builtin::{match_conditions, match_resources};
@@ -40,11 +40,11 @@ const RESERVED: &[&str] = &[
 pub(super) fn validate_common(spec: &Value, causes: &mut FieldErrors) {
     let failure = spec.get("failurePolicy").unwrap_or(&Value::Null);
     one_of_texts(failure, "spec.failurePolicy", FAILURE_POLICIES, causes);
-    if let Some(kind) = spec.get("paramKind") {
+    if let Some(kind) = part(spec, "paramKind") {
         validate_param_kind(kind, causes);
     }
     let path = "spec.matchConstraints";
-    if let Some(constraints) = spec.get("matchConstraints") {
+    if let Some(constraints) = part(spec, "matchConstraints") {
         match_resources::validate(constraints, path, causes);
         if items(constraints.get("resourceRules"), "").next().is_none() {
             causes.push(FieldError::required(format!("{path}.resourceRules"), ""));
@@ -179,7 +179,7 @@ fn validate_validation(validation: &Value, path: &str, causes: &mut FieldErrors)
     } else if said(validation, "message").trim().contains(['\n', '\r']) {
         refuse("message", "must not contain line breaks");
     }
-    if let Some(reason) = validation.get("reason") {
+    if let Some(reason) = part(validation, "reason") {
         one_of_texts(reason, &format!("{path}.reason"), REASONS, causes);
     }
 }
@@ -222,13 +222,13 @@ fn validate_patch(
     causes: &mut FieldErrors,
 ) {
     let of = said(mutation, "patchType");
-    if let Some(patch) = mutation.get(member) {
+    if let Some(patch) = part(mutation, member) {
         require_expression(patch, &format!("{path}.{member}"), "", causes);
     } else {
         let why = format!("must be specified when patchType is {of}");
         causes.push(FieldError::required(format!("{path}.{member}"), &why));
     }
-    if mutation.get(other).is_some() {
+    if part(mutation, other).is_some() {
         let why = format!("must not be specified when patchType is {of}");
         causes.push(FieldError::invalid(format!("{path}.{other}"), &format!("{{{other}}}"), &why));
     }
