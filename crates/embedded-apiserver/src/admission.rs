@@ -5,9 +5,11 @@ pub(crate) mod expressions;
 mod hook;
 pub(crate) mod match_conditions;
 pub(crate) mod matcher;
+pub(crate) mod policies;
 pub(crate) mod reinvocation;
 pub(crate) mod review;
 pub(crate) mod subject;
+pub(crate) mod surroundings;
 pub(crate) mod webhooks;
 
 use std::fmt;
@@ -63,7 +65,8 @@ pub struct AdmissionRequest {
     pub subresource: Option<String>,
     /// `None` in cluster scope.
     pub namespace: Option<String>,
-    /// The object's name. Empty before `generateName` is applied.
+    /// The object's name. Empty before `generateName` is applied, and for the delete of a
+    /// collection, whose objects are in [`old_object`](Self::old_object).
     pub name: String,
     /// The new object; null for a delete. A mutating hook gets it before defaults and validation, a
     /// validating hook as it will be stored.
@@ -72,8 +75,8 @@ pub struct AdmissionRequest {
     pub old_object: Value,
     /// Whether the write is a dry run.
     pub dry_run: bool,
-    /// The options of the request: a `CreateOptions`, `UpdateOptions`, `PatchOptions` or
-    /// `DeleteOptions` of meta.k8s.io/v1.
+    /// The options of the request: a `CreateOptions`, `UpdateOptions` or `DeleteOptions` of
+    /// meta.k8s.io/v1.
     pub options: Value,
 }
 

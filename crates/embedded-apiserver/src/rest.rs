@@ -5,6 +5,7 @@ mod allocation;
 mod apply;
 mod call;
 mod continuation;
+mod conversion;
 mod create;
 mod decode;
 mod definitions;

@@ -41,6 +41,13 @@ impl Environment {
         self.variable(COMPOSED, composed(BTreeMap::new()))
     }
 
+    /// Removes the variable `authorizer` and what begins with its name and a dot.
+    #[must_use]
+    pub fn without_authorizer(mut self) -> Self {
+        self.variables.retain(|(name, _)| name.split('.').next() != Some("authorizer"));
+        self
+    }
+
     /// Adds a member to `variables`, if there is this variable.
     pub(crate) fn add_member(&mut self, name: &str, of: Type) {
         for (variable, known) in &mut self.variables {

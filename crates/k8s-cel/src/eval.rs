@@ -266,8 +266,8 @@ fn find(of: &Value, member: &str) -> Result<Option<Value>, EvalError> {
         Value::Object(object) => names::member(member, |name| object.members.get(name)).cloned(),
         Value::Map(map) => map.get(&Key::Text(member.into())).cloned(),
         Value::Optional(Some(of)) => find(of, member)?,
-        Value::Optional(None) => None,
-        _ => return Err(EvalError::NoSuchOverload),
+        // What has no members lacks each (`refQualify` of cel-go's interpreter).
+        _ => None,
     })
 }
 

@@ -15,7 +15,7 @@ pub(crate) type Compiled<T> = Arc<BTreeMap<String, Arc<T>>>;
 
 /// A view of a table: each of its objects as `read` compiles it.
 pub(crate) struct Configurations<T> {
-    table: &'static str,
+    table: String,
     read: fn(&str, &Object) -> T,
     /// With the revision of the view.
     newest: RwLock<(u64, Compiled<T>)>,
@@ -28,16 +28,17 @@ impl<T> fmt::Debug for Configurations<T> {
 }
 
 impl<T> Configurations<T> {
-    /// A view of a table of the store. `read` gets the name of an object and the object.
-    pub(crate) fn new(table: &'static str, read: fn(&str, &Object) -> T) -> Self {
-        Self { table, read, newest: RwLock::default() }
+    /// A view of the objects of a kind, by its group and its plural. `read` gets the name of an
+    /// object and the object.
+    pub(crate) fn new(group: &str, plural: &str, read: fn(&str, &Object) -> T) -> Self {
+        Self { table: format!("{group}/{plural}"), read, newest: RwLock::default() }
     }
 
     /// The configurations of now. A write uses them from beginning to end.
     pub(crate) fn now(&self, store: &Store) -> Compiled<T> {
-        let (known, compiled) = &*self.newest.read();
-        let (known, compiled) = (*known, Arc::clone(compiled));
-        let ChangesSince { anew, changes, revision } = store.changes_since(&[self.table], known);
+        // By value: a reference would hold the lock.
+        let (known, compiled) = self.newest.read().clone();
+        let ChangesSince { anew, changes, revision } = store.changes_since(&[&self.table], known);
         if changes.is_empty() && !anew {
             return compiled;
         }

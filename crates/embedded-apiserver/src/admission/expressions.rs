@@ -22,10 +22,6 @@ impl Compiled {
     pub(crate) fn new(source: &str, environment: &Environment, wanted: Wanted) -> Self {
         Self { source: source.to_owned(), expression: compile(source, environment, wanted) }
     }
-
-    pub(crate) fn source(&self) -> &str {
-        &self.source
-    }
 }
 
 /// As much the expressions of a configuration may cost together.

@@ -71,7 +71,7 @@ fn webhooks(configuration: &str, object: &Object) -> Vec<Webhook> {
 }
 
 /// The group of the kinds that configure admission.
-const GROUP: &str = "admissionregistration.k8s.io/";
+const GROUP: &str = "admissionregistration.k8s.io";
 
 /// The stored configurations of webhooks.
 #[derive(Debug)]
@@ -85,11 +85,11 @@ pub(crate) struct Registrations {
 
 impl Default for Registrations {
     fn default() -> Self {
-        let view = |plural| Configurations::new(plural, webhooks);
+        let view = |plural| Configurations::new(GROUP, plural, webhooks);
         Self {
             is_configured: AtomicBool::new(false),
-            mutating: view("admissionregistration.k8s.io/mutatingwebhookconfigurations"),
-            validating: view("admissionregistration.k8s.io/validatingwebhookconfigurations"),
+            mutating: view("mutatingwebhookconfigurations"),
+            validating: view("validatingwebhookconfigurations"),
         }
     }
 }

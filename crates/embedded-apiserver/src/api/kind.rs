@@ -68,6 +68,12 @@ pub(crate) trait Codec: fmt::Debug + Send + Sync {
         object
     }
 
+    /// Whether a webhook converts between versions. Then the form of each version is its own, and
+    /// the methods above convert within it.
+    fn has_webhook(&self) -> bool {
+        false
+    }
+
     /// The path of a selectable field in the stored form.
     fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         path.into()
@@ -338,6 +344,11 @@ impl Kind {
             Some(codec) => codec.to_storage(object),
             None => object,
         }
+    }
+
+    /// Whether a webhook converts objects between its versions.
+    pub(crate) fn has_webhook(&self) -> bool {
+        self.codec.as_ref().is_some_and(|codec| codec.has_webhook())
     }
 
     /// The path of a selectable field in the stored form.

@@ -149,15 +149,9 @@ pub(crate) fn check_old_finalizers(object: &Object, causes: &mut FieldErrors) {
     }
 }
 
-/// Validates labels, annotations, finalizers and owner references.
-pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
-    if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
-        let why = "must be greater than or equal to 0";
-        causes.push(FieldError::invalid_json("metadata.generation", number, why));
-    }
-    let members =
-        |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
-    for (key, value) in members("labels") {
+/// Validates labels.
+pub(crate) fn check_labels(labels: &Object, causes: &mut FieldErrors) {
+    for (key, value) in labels {
         for why in names::wrongs_of_qualified_name(key) {
             causes.push(FieldError::invalid("metadata.labels", key, why));
         }
@@ -166,16 +160,34 @@ pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
             causes.push(FieldError::invalid("metadata.labels", value, why));
         }
     }
+}
+
+/// Validates annotations.
+pub(crate) fn check_annotations(field: &str, annotations: &Object, causes: &mut FieldErrors) {
     let mut size = 0_usize;
-    for (key, value) in members("annotations") {
+    for (key, value) in annotations {
         for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
-            causes.push(FieldError::invalid("metadata.annotations", key, why));
+            causes.push(FieldError::invalid(field, key, why));
         }
         size =
             size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
     }
     if size > 256 * 1024 {
-        causes.push(FieldError::too_long("metadata.annotations", 256 * 1024));
+        causes.push(FieldError::too_long(field, 256 * 1024));
+    }
+}
+
+/// Validates labels, annotations, finalizers and owner references.
+pub(crate) fn check(object: &Object, causes: &mut FieldErrors) {
+    if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
+        let why = "must be greater than or equal to 0";
+        causes.push(FieldError::invalid_json("metadata.generation", number, why));
+    }
+    if let Some(Value::Object(labels)) = get(object, "labels") {
+        check_labels(labels, causes);
+    }
+    if let Some(Value::Object(annotations)) = get(object, "annotations") {
+        check_annotations("metadata.annotations", annotations, causes);
     }
     check_owners(object, causes);
     for finalizer in finalizers(object) {

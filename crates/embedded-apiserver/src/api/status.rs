@@ -133,6 +133,28 @@ impl Status {
         Self { details, ..self }
     }
 
+    /// A policy refuses the request of an object: its group, its resource and its name.
+    #[doc(alias = "reasonToCode")]
+    pub(crate) fn denied_by_policy(
+        (group, resource, name): (&str, &str, &str),
+        reason: &str,
+        why: &str,
+    ) -> Self {
+        let (code, reason) = match reason {
+            "Forbidden" => (403, reason),
+            "RequestEntityTooLarge" => (413, reason),
+            "" => (422, "Invalid"),
+            _ => (422, reason),
+        };
+        let mut status = Self::refused(group, resource, name, why);
+        status.code = code;
+        status.reason = reason.to_owned().into();
+        if let Some(details) = &mut status.details {
+            details["causes"] = json!([{ "message": why }]);
+        }
+        status
+    }
+
     /// An object of a kind that need not be served.
     pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
         let mut status =

@@ -1,16 +1,18 @@
-//! Admission of a write: mutating hooks, the RBAC escalation check, then validating hooks.
+//! Admission of a write: mutating hooks, the RBAC escalation check, then policies and validating
+//! hooks.
 //!
 //! No lock is held meanwhile. A retried write runs the hooks again, so they have seen every stored
 //! object (`GuaranteedUpdate` of k8s.io/apiserver).
 
 use futures::future::BoxFuture;
-use http::Method;
 use k8s_merge::managed_fields::ManagedFields;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::access::{RoleWrite, check_escalation};
+use crate::access::{RoleWrite, authorizer_of, check_escalation};
 use crate::admission::configurations::Compiled;
+use crate::admission::policies::{Cluster, Verdict};
+use crate::admission::surroundings::Surroundings;
 use crate::admission::webhooks::Webhook;
 use crate::admission::{AdmissionRequest, Hook, Operation};
 use crate::api::metadata::{self, Object};
@@ -35,7 +37,6 @@ pub(crate) struct Writer<'a> {
     pub(crate) name: &'a str,
     pub(crate) subresource: Option<&'a str>,
     pub(crate) dry_run: bool,
-    pub(crate) method: &'a Method,
     pub(crate) query: &'a Query,
     /// Of a delete.
     pub(crate) deletion: Option<&'a DeleteOptions>,
@@ -104,7 +105,13 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn validates(&self) -> bool {
-        !self.hooks.iter().all(Hook::mutates) || self.validating().next().is_some()
+        !self.hooks.iter().all(Hook::mutates)
+            || self.validating().next().is_some()
+            || self.has_policies()
+    }
+
+    fn has_policies(&self) -> bool {
+        self.webhooks.is_some() && self.api.policies.are_bound(&self.api.store)
     }
 
     fn mutating(&self) -> impl Iterator<Item = &Webhook> + Clone + Send {
@@ -148,7 +155,8 @@ impl<'a> AdmissionChain<'a> {
         let seen = self.seen_kind();
         let shown =
             |object: Option<Managed<'_>>| object.map_or(Value::Null, |object| shown(seen, object));
-        let named = new.or(old).map(|(object, _)| metadata::text(object, "name").to_owned());
+        let named =
+            new.map(|(object, _)| metadata::text(object, "name")).filter(|_| name.is_empty());
         AdmissionRequest {
             operation,
             user: user.clone(),
@@ -158,7 +166,7 @@ impl<'a> AdmissionChain<'a> {
             resource: kind.plural().to_owned(),
             subresource: subresource.map(str::to_owned),
             namespace: namespace.map(str::to_owned),
-            name: named.filter(|name| !name.is_empty()).unwrap_or_else(|| name.to_owned()),
+            name: named.unwrap_or(name).to_owned(),
             object: shown(new),
             old_object: shown(old),
             dry_run,
@@ -167,10 +175,10 @@ impl<'a> AdmissionChain<'a> {
     }
 
     fn options(&self, operation: Operation) -> Value {
-        let Writer { method, query, deletion, .. } = self.writer;
+        let Writer { query, deletion, .. } = self.writer;
         match deletion {
             Some(options) => of_delete(options),
-            None => of_write(query, operation == Operation::Create, *method == Method::PATCH),
+            None => of_write(query, operation == Operation::Create),
         }
     }
 
@@ -276,11 +284,25 @@ impl<'a> AdmissionChain<'a> {
         old: Option<Managed<'_>>,
     ) -> Result<(), Status> {
         let request = self.request(operation, new, old);
+        if self.has_policies() {
+            self.judge(&request)?;
+        }
         self.hooks.iter().try_for_each(|hook| hook.validate(&request))?;
         if self.validating().next().is_none() {
             return Ok(());
         }
         let context = self.context(&request, &self.warnings.validating);
         Box::pin(validating::validate(&context, self.validating(), &request)).await
+    }
+
+    fn judge(&self, request: &AdmissionRequest) -> Result<(), Status> {
+        let (api, Writer { user, kind, .. }) = (self.api, self.writer);
+        let surroundings = Surroundings::of(&api.store, &api.registry, kind, request);
+        let authorizer = &authorizer_of(&api.access, user);
+        let cluster = Cluster { store: &api.store, registry: &api.registry, authorizer };
+        let Verdict { denied, warnings } =
+            api.policies.judge(&surroundings.subject(request, kind), &cluster);
+        self.warnings.validating.lock().extend(warnings);
+        denied.map_or(Ok(()), Err)
     }
 }

@@ -9,6 +9,7 @@ use crate::api::status::{FieldError, Status};
 use crate::api::yaml;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::edited::Edited;
@@ -16,12 +17,11 @@ use crate::rest::get::{check_path_name, key_of};
 use crate::rest::guaranteed_update::guaranteed_update;
 use crate::rest::insert::{New, insert};
 use crate::rest::namespace::set_namespace;
-use crate::rest::ownership::{Owners, with_operation};
+use crate::rest::ownership::{Owners, with_conversions};
 use crate::rest::preconditions::{check_number, check_said_name};
 use crate::rest::versions::shown;
 use crate::rest::warnings::warned;
 use crate::rest::written::Written;
-use crate::store::stored::Stored;
 use k8s_value::go_json;
 
 pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
@@ -40,16 +40,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
     let now = api.clock.now();
-    let work_out = |current: Option<&Stored>| {
-        if current.is_none() && !has_place {
-            return Err(Status::not_found(kind, name));
-        }
-        let live = current.map(|current| shown(kind, current));
-        let owned =
-            current.map(|current| ManagedFields::parse(current.managed())).unwrap_or_default();
-        let applied = with_operation(api, kind, &author, &[&owned], now, |operation| {
-            managed_fields::apply(operation, live.as_ref(), &owned, &config, force)
-        });
+    let work_out = |live: Option<Object>, owned: ManagedFields, applied: Applied| {
         let ApplyOutcome { object, managed } = applied.map_err(|why| {
             let live = live.as_ref().unwrap_or(&config);
             refusal(why, (&kind.api_version(), kind.kind()), &config, live)
@@ -68,7 +59,7 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
         let decoded =
             decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Origin::Apply)?;
         let Decoded { object: mut new, hidden, .. } = decoded;
-        if current.is_none() && !metadata::text(&new, "uid").is_empty() {
+        if live.is_none() && !metadata::text(&new, "uid").is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
                 metadata::text(&new, "uid")
@@ -82,9 +73,23 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     let admission = AdmissionChain::of(api, call.writer(dry_run));
     let right = call.create_right();
     let written = guaranteed_update!(api, |transaction| {
-        let current = transaction.get(&kind.storage, &key);
+        let current = match transaction.get(&kind.storage, &key) {
+            Some(stored) => Some(shown_as(api, kind, stored).await?),
+            None => None,
+        };
+        if current.is_none() && !has_place {
+            return Err(Status::not_found(kind, name));
+        }
+        let live = current.as_ref().map(|current| shown(kind, current));
+        let owned = current.as_ref().map(|current| ManagedFields::parse(current.managed()));
+        let owned = owned.unwrap_or_default();
+        let owners = [&owned];
+        let applied = with_conversions(api, kind, &author, &owners, now, |operation| {
+            managed_fields::apply(operation, live.as_ref(), &owned, &config, force)
+        });
+        let applied = applied.await?;
         let WorkedOut { live, owned, mut object, managed, warnings, hidden } =
-            work_out(current.as_deref())?;
+            work_out(live, owned, applied)?;
         let owners = Owners::Known(managed);
         let refused = |status| admission.warned(status).warned(&warnings);
         let answer = if let (Some(current), Some(live)) = (&current, &live) {
@@ -113,10 +118,12 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     });
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
-    let object = answer.resolve(&written)?;
+    let object = shown_as(api, kind, answer.resolve(&written)?).await?;
     warnings.extend(warned(&admission, kind, &object, live.as_ref()));
     Ok(Written { object, created: live.is_none(), warnings })
 }
+
+type Applied = Result<ApplyOutcome, ApplyError>;
 
 /// The result of an apply to an object, or to a missing one.
 #[derive(Debug)]

@@ -64,7 +64,6 @@ impl<'a> Call<'a> {
             name: self.name(),
             subresource: subresource.as_deref(),
             dry_run,
-            method: self.request.method(),
             query: self.query,
             deletion: None,
             can_wait: self.can_wait,

@@ -9,6 +9,7 @@ use crate::api::media;
 use crate::api::status::Status;
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::guaranteed_update::{at_once, guaranteed_update};
 use crate::rest::insert::{New, insert};
@@ -41,7 +42,7 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Written, Status> {
         insert(api, transaction, &new, object, Owners::Changes(&author, sent)).await
     });
     let (written, answer) = written.map_err(|status| admission.warned(status).warned(&warnings))?;
-    let object = answer.resolve(&written)?;
+    let object = shown_as(api, kind, answer.resolve(&written)?).await?;
     warnings.extend(warned(&admission, kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }

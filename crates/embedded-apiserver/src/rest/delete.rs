@@ -11,6 +11,7 @@ use crate::api::response::with_warnings;
 use crate::api::status::{self, Status, json_response};
 use crate::rest::admission_chain::{AdmissionChain, Writer};
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::delete_options::DeleteOptions;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::guaranteed_update::{at_once, guaranteed_update};
@@ -47,10 +48,11 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
         Removal::Gone(object) => {
-            json_response(StatusCode::OK, object.resolve(&written)?.to_bytes(kind, form))
+            let object = shown_as(api, kind, object.resolve(&written)?).await?;
+            json_response(StatusCode::OK, object.to_bytes(kind, form))
         }
         Removal::Held(object) => {
-            let object = object.resolve(&written)?;
+            let object = shown_as(api, kind, object.resolve(&written)?).await?;
             // 202 is only for the deprecated `orphanDependents=false`.
             let cascades = options.orphan_dependents == Some(false);
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
@@ -90,7 +92,7 @@ pub(crate) async fn delete_collection(
     let writer = Writer { deletion: Some(&options), ..call.writer(options.is_dry_run()) };
     for object in &listed.objects {
         let now = api.clock.now();
-        let admission = AdmissionChain::of(api, Writer { name: object.key.name(), ..writer });
+        let admission = AdmissionChain::of(api, writer);
         let deleted = guaranteed_update!(api, |transaction| {
             remove(api, transaction, kind, &object.key, &options, Some(&admission), now).await
         });
@@ -116,7 +118,7 @@ pub(crate) fn delete_all(api: &ApiState, kind: &ServedResource) {
         // A concurrent delete is fine.
         let _gone = at_once(async {
             guaranteed_update!(api, |transaction| {
-                remove_object(transaction, kind, &object.key, &options, None, now).await
+                remove_object(None, transaction, kind, &object.key, &options, None, now).await
             })
         });
     }

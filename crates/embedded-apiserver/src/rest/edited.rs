@@ -60,7 +60,7 @@ impl Edited<'_> {
         }
         // As upstream, changes by admission have no owner.
         let owners = match self.admission.mutates() {
-            true => Owners::Known(self.managed(&defaulted(kind, new.clone()), owners)),
+            true => Owners::Known(self.managed(&defaulted(kind, new.clone()), owners).await?),
             false => owners,
         };
         let mut new = if self.admission.has_view() {
@@ -75,7 +75,7 @@ impl Edited<'_> {
         let (of, version) = decode::said_types(kind, &new);
         let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
         let says_other = of.is_some() || version.is_some();
-        let managed = self.managed(&new, owners);
+        let managed = self.managed(&new, owners).await?;
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         let unlabelled = strategy.leaves_unsaid(&new, Some(old));
@@ -111,7 +111,11 @@ impl Edited<'_> {
         }
         // A change of times in managedFields alone is no write. Members that a stored version
         // leaves implicit count as a change.
-        let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
+        let changes = new != *old
+            || self.counts_floats()
+            || unsaid
+            || current.leaves_unsaid()
+            || self.changes_version();
         let is_released = is_released(kind, &new, old);
         if !changes && managed.equals_but_for_times(owned) && !is_released {
             self.admission.validate(&new, &managed, Some((old, current))).await?;
@@ -133,23 +137,26 @@ impl Edited<'_> {
             let managed = managed.encode();
             let answer =
                 Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            let answer = if kind.has_webhook() { answer.converted() } else { answer };
             if !dry_run {
                 // The old version at the revision of the delete, as in etcd's event.
-                transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+                let stored = transaction.get(&kind.storage, &current.key);
+                let last = stored.as_ref().unwrap_or(current).at_revision(kind, NEXT);
+                transaction.remove(&kind.storage, last);
                 remove_with(self.api, transaction, kind, &current.key, self.now).await;
             }
             return Ok(Answer::Known(Arc::new(answer)));
         }
         let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
-        put(transaction, kind, version, current.revision, dry_run)
+        put(self.api, transaction, kind, version, current.revision, dry_run).await
     }
 
     /// The owners of the client's object with defaults.
-    fn managed(&self, new: &Object, owners: Owners<'_>) -> ManagedFields {
+    async fn managed(&self, new: &Object, owners: Owners<'_>) -> Result<ManagedFields, Status> {
         let Self { kind, old, owned, .. } = *self;
         // An object of another declared kind has no schema to find owners by; it is refused later.
         if decode::said_types(kind, new) != (None, None) {
-            return ManagedFields::default();
+            return Ok(ManagedFields::default());
         }
         // A zero deletionTimestamp has an owner and is stored until the next write.
         let ending = self.keeps_zero_end().then(|| {
@@ -158,13 +165,19 @@ impl Edited<'_> {
             ending
         });
         let wanted = ending.as_ref().unwrap_or(new);
-        owners.of(self.api, kind, Some((old, owned)), wanted, self.now)
+        owners.of(self.api, kind, Some((old, owned)), wanted, self.now).await
     }
 
     /// Whether the deletionTimestamp of a custom object becomes Go's zero time.
     fn keeps_zero_end(&self) -> bool {
         let is_custom = !self.kind.is_built_in() && self.target.subresource.is_none();
         is_custom && self.hidden.ends_at_zero
+    }
+
+    /// Whether the object is stored in another version than the storage version of now.
+    fn changes_version(&self) -> bool {
+        let definition = self.kind.definition();
+        definition.is_some_and(|served| served.stored_number != self.current.version())
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {

@@ -5,6 +5,7 @@ use http::{Response, StatusCode};
 use crate::api::media::Form;
 use crate::api::query::Query;
 use crate::api::status::{Status, json_response};
+use crate::rest::conversion::shown_as;
 use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::rest::version::{parse_version, wait_for};
@@ -29,6 +30,7 @@ pub(crate) async fn get(
     wait_for(api, revision).await?;
     let found = api.store.get(&target.kind.storage, &key_of(target, name));
     let object = found.ok_or_else(|| Status::not_found(&target.kind, name))?;
+    let object = shown_as(api, &target.kind, object).await?;
     Ok(json_response(StatusCode::OK, object.to_bytes(&target.kind, form)))
 }
 

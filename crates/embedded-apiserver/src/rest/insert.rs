@@ -112,7 +112,7 @@ pub(super) async fn insert(
     let owners = match admission {
         Some(chain) if chain.mutates() => {
             let sent = defaulted(kind, object.clone());
-            Owners::Known(owners.of(api, kind, None, &sent, now))
+            Owners::Known(owners.of(api, kind, None, &sent, now).await?)
         }
         _ => owners,
     };
@@ -141,7 +141,7 @@ pub(super) async fn insert(
     strategy.default(&mut object);
     let unsaid = strategy.leaves_unsaid(&object, None) || hidden.is_stored(kind, None);
     // The client owns the defaults. As upstream, later changes have no owner.
-    let managed = owners.of(api, kind, None, &object, now);
+    let managed = owners.of(api, kind, None, &object, now).await?;
     if drops_status && drops_it_later {
         object.remove("status");
     }
@@ -185,7 +185,8 @@ pub(super) async fn insert(
         // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    put(transaction, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
+    let version = Version { key, object, managed: &managed, unsaid };
+    put(api, transaction, kind, version, 0, dry_run).await
 }
 
 /// Removes the members that only the server sets.

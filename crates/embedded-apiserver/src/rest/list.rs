@@ -11,6 +11,7 @@ use crate::api::media::Form;
 use crate::api::query::{ListOptions, Match, Query};
 use crate::api::status::{Status, json_response};
 use crate::rest::continuation::Token;
+use crate::rest::conversion::all_shown_as;
 use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
@@ -96,12 +97,22 @@ pub(super) async fn select(
         Some(known) => Rest::Known(known),
         None => Rest::Count,
     };
+    // A webhook may change what a selector selects by.
+    let converts_first = target.kind.has_webhook() && !everything;
+    let (at_most, limit) = (limit, if converts_first { usize::MAX } else { limit });
     let matches = |object: &Stored| everything || selector.matches(object);
-    let page = api.store.page(&place, at, limit, rest, matches).map_err(|_| match &token {
+    let accepts = |object: &Stored| converts_first || matches(object);
+    let page = api.store.page(&place, at, limit, rest, accepts).map_err(|_| match &token {
         Some(token) => Status::expired_continue(token.inconsistent().write()),
         None => Status::expired("The resourceVersion for the provided list is too old."),
     })?;
-    let (revision, Page { objects, remaining }) = (page.revision, page.found);
+    let (revision, Page { objects, mut remaining }) = (page.revision, page.found);
+    let mut objects = all_shown_as(api, &target.kind, objects).await?;
+    if converts_first {
+        objects.retain(|object| matches(object));
+        remaining = objects.len().saturating_sub(at_most);
+        objects.truncate(at_most);
+    }
     Ok(Listed { objects, revision, remaining, everything })
 }
 

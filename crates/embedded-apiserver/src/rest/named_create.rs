@@ -64,11 +64,12 @@ pub(crate) async fn named_create(
     check_namespace(api, &mut transaction, &target.kind, namespace, &named).map_err(refused)?;
     kind.strategy().default(&mut object);
     let owners = Owners::Changes(&call.author(), decoded.sent);
-    let managed = owners.of(api, kind, None, &object, api.clock.now());
+    let managed = owners.of(api, kind, None, &object, api.clock.now()).await?;
     // Hooks see what is posted, and not the object of the path.
     let view = View { kind, of: &|object| Ok(object.clone()) };
     let writer = Writer { view: Some(view), ..call.writer(dry_run) };
     let admission = &AdmissionChain::of(api, writer);
+    let refused = |status: Status| admission.warned(status).warned(&decoded.warnings);
     let object = admission.mutate(object, Some(&managed), None).await.map_err(refused)?;
     let posted = Posted { object, managed, dry_run, admission };
     let response = match create {
@@ -76,7 +77,8 @@ pub(crate) async fn named_create(
         NamedCreate::Eviction => eviction::evict(call, posted).await.map(|()| succeeded()),
         NamedCreate::Token => token::request(call, posted, form).await,
     };
-    Ok(with_warnings(response.map_err(refused)?, &decoded.warnings))
+    let warnings = [decoded.warnings.clone(), admission.warnings().concat()].concat();
+    Ok(with_warnings(response.map_err(refused)?, &warnings))
 }
 
 /// The answer without an object.

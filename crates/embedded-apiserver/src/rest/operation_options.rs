@@ -8,14 +8,10 @@ use crate::rest::delete_options::DeleteOptions;
 /// The group and version of all options.
 const META: &str = "meta.k8s.io/v1";
 
-/// `CreateOptions`, `UpdateOptions` or `PatchOptions`. A PUT or a PATCH that creates has the first.
-#[doc(alias("updateToCreateOptions", "patchToCreateOptions"))]
-pub(super) fn of_write(query: &Query, creates: bool, patches: bool) -> Value {
-    let kind = match (creates, patches) {
-        (true, _) => "CreateOptions",
-        (false, true) => "PatchOptions",
-        (false, false) => "UpdateOptions",
-    };
+/// `CreateOptions` or `UpdateOptions`, for a PUT and for a PATCH.
+#[doc(alias("updateToCreateOptions", "patchToCreateOptions", "patchToUpdateOptions"))]
+pub(super) fn of_write(query: &Query, creates: bool) -> Value {
+    let kind = if creates { "CreateOptions" } else { "UpdateOptions" };
     let mut options = json!({ "kind": kind, "apiVersion": META });
     let dry_run: Vec<&str> = query.all("dryRun").collect();
     if !dry_run.is_empty() {
@@ -25,9 +21,6 @@ pub(super) fn of_write(query: &Query, creates: bool, patches: bool) -> Value {
         if let Some(text) = query.get(member).filter(|text| !text.is_empty()) {
             options[member] = text.into();
         }
-    }
-    if kind == "PatchOptions" && query.get("force").is_some() {
-        options["force"] = query.flag("force").into();
     }
     options
 }

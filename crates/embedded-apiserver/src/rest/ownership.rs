@@ -8,12 +8,14 @@ use http::{Request, header};
 use jiff::Timestamp;
 use k8s_merge::managed_fields::scale::{self, ReplicaPaths, SCALE};
 use k8s_merge::managed_fields::{
-    self, ApplyError, ApplyOutcome, Element, MAX_MANAGER, ManagedFields, Operation,
+    self, ApplyError, ApplyOutcome, Converter, Element, MAX_MANAGER, ManagedFields, Operation,
     RequestedFields, Set, Types,
 };
 
 use crate::api::metadata::Object;
 use crate::api::query::Query;
+use crate::api::status::Status;
+use crate::rest::conversion::ConvertedObjects;
 use crate::rest::state::ApiState;
 use crate::strategy::openapi::types_of_scale;
 use crate::strategy::resource::ServedResource;
@@ -72,16 +74,20 @@ impl Owners<'_> {
     }
 
     /// The owners of a version.
-    pub(super) fn of(
+    ///
+    /// # Errors
+    ///
+    /// A webhook does not convert the objects to the versions of their owners.
+    pub(super) async fn of(
         self,
         api: &ApiState,
         kind: &ServedResource,
         live: Option<(&Object, &ManagedFields)>,
         new: &Object,
         now: Timestamp,
-    ) -> ManagedFields {
+    ) -> Result<ManagedFields, Status> {
         match self {
-            Self::Known(managed) => managed,
+            Self::Known(managed) => Ok(managed),
             Self::Changes(author, sent) => {
                 let nobody = ManagedFields::default();
                 let owned = live.map_or(&nobody, |(_, owned)| owned);
@@ -89,9 +95,11 @@ impl Owners<'_> {
                     RequestedFields::Entries(sent) => sent,
                     RequestedFields::Unset | RequestedFields::Reset => owned,
                 };
-                with_operation(api, kind, author, &[owned, mentioned], now, |operation| {
+                let owners = [owned, mentioned];
+                with_conversions(api, kind, author, &owners, now, |operation| {
                     update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
                 })
+                .await
             }
         }
     }
@@ -111,22 +119,44 @@ pub(crate) fn of_controllers(
         subresource: "status".to_owned(),
         is_server: false,
     };
-    Owners::Changes(&author, RequestedFields::Unset).of(
-        api,
-        kind,
-        Some((old, &ManagedFields::parse(owned))),
-        new,
-        now,
-    )
+    let owned = ManagedFields::parse(owned);
+    with_operation(api, kind, &author, &[&owned], now, None, |operation| {
+        update(operation, Some(old), &owned, RequestedFields::Unset, new)
+    })
 }
 
-/// Runs the rules for one write. `owned`: the managedFields that name the relevant versions.
-pub(super) fn with_operation<T>(
+/// Runs the rules for one write. If they need an object in another version, a webhook converts it,
+/// and they run again.
+///
+/// # Errors
+///
+/// The webhook fails.
+pub(super) async fn with_conversions<T>(
     api: &ApiState,
     kind: &ServedResource,
     author: &Author,
     owned: &[&ManagedFields],
     now: Timestamp,
+    run: impl Fn(&Operation<'_>) -> T,
+) -> Result<T, Status> {
+    let objects = ConvertedObjects::default();
+    loop {
+        let converter = kind.has_webhook().then_some(&objects as &dyn Converter);
+        let done = with_operation(api, kind, author, owned, now, converter, &run);
+        let Some(wanted) = objects.wanted() else { return Ok(done) };
+        drop(done);
+        objects.add(api, kind, wanted).await?;
+    }
+}
+
+/// Runs the rules for one write. `owned`: the managedFields that name the relevant versions.
+fn with_operation<T>(
+    api: &ApiState,
+    kind: &ServedResource,
+    author: &Author,
+    owned: &[&ManagedFields],
+    now: Timestamp,
+    converter: Option<&dyn Converter>,
     run: impl FnOnce(&Operation<'_>) -> T,
 ) -> T {
     let version = kind.api_version();
@@ -152,6 +182,10 @@ pub(super) fn with_operation<T>(
     };
     let operation = Operation::new(types, &version, kind.kind(), &author.manager, now);
     let reset = reset(kind, &author.subresource);
+    let operation = match converter {
+        Some(converter) => operation.converter(converter),
+        None => operation,
+    };
     run(&operation.subresource(&author.subresource).other_versions(&others).reset(&reset))
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::api::metadata::{self, Object};
 use crate::api::status::Status;
 use crate::rest::admission_chain::AdmissionChain;
+use crate::rest::conversion::{shown_as, stored_form, unconverted};
 use crate::rest::delete_options::{DeleteOptions, Preconditions};
 use crate::rest::guaranteed_update::Answer;
 use crate::rest::preconditions::unmet;
@@ -40,7 +41,7 @@ pub(super) async fn remove(
     admission: Option<&AdmissionChain<'_>>,
     now: Timestamp,
 ) -> Result<Removal, Status> {
-    let removal = remove_object(transaction, kind, key, options, admission, now).await?;
+    let removal = remove_object(Some(api), transaction, kind, key, options, admission, now).await?;
     if matches!(removal, Removal::Gone(_)) && !options.is_dry_run() {
         remove_with(api, transaction, kind, key, now).await;
     }
@@ -59,12 +60,13 @@ pub(super) async fn remove_with(
     let other = api.registry.read().find(group, version, plural);
     if let Some(other) = other {
         let options = DeleteOptions::default();
-        let _gone = remove_object(transaction, &other, key, &options, None, now).await;
+        let _gone = remove_object(Some(api), transaction, &other, key, &options, None, now).await;
     }
 }
 
-/// Deletes only the object itself.
+/// Deletes only the object itself. Without `api` no webhook converts it.
 pub(super) async fn remove_object(
+    api: Option<&ApiState>,
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     key: &Key,
@@ -74,7 +76,11 @@ pub(super) async fn remove_object(
 ) -> Result<Removal, Status> {
     let (name, strategy) = (key.name(), kind.strategy());
     let found = transaction.get(&kind.storage, key);
-    let current = found.ok_or_else(|| Status::not_found(kind, name))?;
+    let stored = found.ok_or_else(|| Status::not_found(kind, name))?;
+    let current = match api {
+        Some(api) => shown_as(api, kind, Arc::clone(&stored)).await?,
+        None => unconverted(kind, Arc::clone(&stored)),
+    };
     let old = shown(kind, &current);
     let is_first = !metadata::is_being_deleted(&old);
     let dry_run = options.is_dry_run();
@@ -98,7 +104,7 @@ pub(super) async fn remove_object(
     let mut new = old.clone();
     if marks && is_first {
         strategy.mark_deleted(&mut new, options.propagation(), now);
-        return Ok(Removal::Held(put(transaction, kind, &current, new, dry_run)));
+        return Ok(Removal::Held(put(api, transaction, kind, &current, new, dry_run).await?));
     }
     // A negative grace period is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
     let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
@@ -110,7 +116,7 @@ pub(super) async fn remove_object(
     let held = !metadata::finalizers(&new).is_empty() || grace > 0 || cleans_up;
     let is_told = strategy.deletes_gracefully() && (waits(&old) || is_first);
     if !held && !is_told {
-        return remove_at_once(transaction, kind, key, options, &current, &old);
+        return remove_at_once(transaction, kind, key, options, (&stored, &current), &old);
     }
     if cleans_up {
         strategy.mark_deleted(&mut new, options.propagation(), now);
@@ -120,7 +126,7 @@ pub(super) async fn remove_object(
     if new == old && !current.leaves_unsaid() {
         return Ok(Removal::Held(Answer::Known(current)));
     }
-    let marked = put(transaction, kind, &current, new, dry_run);
+    let marked = put(api, transaction, kind, &current, new, dry_run).await?;
     Ok(match marked {
         answer if held => Removal::Held(answer),
         Answer::Change(change) => {
@@ -133,21 +139,27 @@ pub(super) async fn remove_object(
 }
 
 /// Writes a version with a deletionTimestamp. A dry run only returns it.
-fn put(
+async fn put(
+    api: Option<&ApiState>,
     transaction: &mut Transaction<'_>,
     kind: &ServedResource,
     current: &Stored,
     object: Object,
     dry_run: bool,
-) -> Answer {
+) -> Result<Answer, Status> {
     let revision = if dry_run { current.revision } else { NEXT };
-    let mut object = kind.to_storage(object);
+    let (mut object, number) = match api {
+        Some(api) => stored_form(api, kind, object, current.managed()).await?,
+        None if current.is_converted() => (object, current.version()),
+        None => (kind.to_storage(object), current.version()),
+    };
     let key = current.key.clone();
     let stored = Stored::new(kind, key, revision, &mut object, current.managed());
-    match dry_run {
+    let stored = stored.written_as(number);
+    Ok(match dry_run {
         true => Answer::Known(Arc::new(stored)),
         false => Answer::Change(transaction.put(&kind.storage, stored)),
-    }
+    })
 }
 
 /// Removes an object that has no finalizers.
@@ -156,7 +168,7 @@ fn remove_at_once(
     kind: &ServedResource,
     key: &Key,
     options: &DeleteOptions,
-    current: &Arc<Stored>,
+    (stored, current): (&Stored, &Arc<Stored>),
     old: &Object,
 ) -> Result<Removal, Status> {
     let dry_run = options.is_dry_run();
@@ -178,7 +190,7 @@ fn remove_at_once(
     if dry_run {
         return Ok(Removal::Gone(Answer::Known(Arc::clone(current))));
     }
-    let last = transaction.remove(&kind.storage, current.at_revision(kind, NEXT));
+    let last = transaction.remove(&kind.storage, stored.at_revision(kind, NEXT));
     Ok(Removal::Gone(Answer::Change(last)))
 }
 

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Attributes, ISSUER, Rule, user_of};
+use crate::admission::review::user_info;
 use crate::api::clock;
 use crate::api::media;
 use crate::api::query::{FieldValidation, Query};
@@ -334,20 +335,6 @@ impl<'a> Asked<'a> {
 
 fn who_am_i(user: &User, now: &str) -> Parts {
     parts(json!({ "creationTimestamp": now }), None, json!({ "userInfo": user_info(user) }))
-}
-
-fn user_info(user: &User) -> Value {
-    let mut info = json!({ "username": user.name() });
-    if !user.get_uid().is_empty() {
-        info["uid"] = user.get_uid().into();
-    }
-    if !user.groups().is_empty() {
-        info["groups"] = user.groups().into();
-    }
-    if !user.get_extra().is_empty() {
-        info["extra"] = json!(user.get_extra());
-    }
-    info
 }
 
 fn texts(set: &[Arc<str>]) -> Value {

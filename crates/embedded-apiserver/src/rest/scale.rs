@@ -9,6 +9,7 @@ use http::{Method, Response};
 use crate::api::media::Form;
 use crate::api::status::Status;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::get::{check_path_name, key_of};
 use crate::rest::scale::view::{read, response};
 use crate::rest::scale::write::write;
@@ -31,6 +32,7 @@ pub(crate) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, 
             wait_for(api, revision).await?;
             let found = api.store.get(&kind.storage, &key_of(target, name));
             let found = found.ok_or_else(|| Status::not_found(kind, name))?;
+            let found = shown_as(api, kind, found).await?;
             let (scale, has_replicas) = read(paths, &shown(kind, &found))?;
             if !has_replicas {
                 let why =

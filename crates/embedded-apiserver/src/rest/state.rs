@@ -8,6 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
+use crate::admission::policies::Policies;
 use crate::admission::webhooks::Registrations;
 use crate::api::clock::Clock;
 use crate::store::Store;
@@ -41,6 +42,7 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<Authorizer>,
     pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
+    pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
     pub(crate) registrations: Registrations,
     /// The clients of webhooks.
@@ -61,7 +63,7 @@ impl ApiState {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
         let tokens = AccountTokens::new(Arc::clone(&store));
-        let (admission, registrations, allocated, webhooks) = <(_, _, _, _)>::default();
+        let (admission, policies, registrations, allocated, webhooks) = Default::default();
         Self {
             options,
             clock,
@@ -70,6 +72,7 @@ impl ApiState {
             access,
             tokens,
             admission,
+            policies,
             registrations,
             allocated,
             webhooks,

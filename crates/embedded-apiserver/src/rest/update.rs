@@ -8,6 +8,7 @@ use crate::api::status::{FieldError, Status};
 use crate::rest::admission_chain::AdmissionChain;
 use crate::rest::apply;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Origin};
 use crate::rest::duplicates::{self, Shape};
 use crate::rest::edited::Edited;
@@ -113,7 +114,7 @@ async fn update<'a>(
     let right = call.create_right();
     let written = guaranteed_update!(api, |transaction| {
         let edit = next()?;
-        let Some(current) = transaction.get(&kind.storage, &key) else {
+        let Some(stored) = transaction.get(&kind.storage, &key) else {
             let strategy = kind.strategy();
             let creates = strategy.creates_on_update()
                 && (target.subresource.is_none() || strategy.creates_on_status_update());
@@ -138,6 +139,7 @@ async fn update<'a>(
             let answer = answer.map_err(|status| admission.warned(status))?;
             return Ok((answer, None, Vec::new()));
         };
+        let current = shown_as(api, kind, stored).await?;
         let old = shown(kind, &current);
         let decoded = edited(target, name, edit, &current, &old, dry_run)?;
         let Decoded { object: new, warnings, sent, hidden } = decoded;
@@ -160,7 +162,7 @@ async fn update<'a>(
     });
     right.note(&api.access);
     let (written, (answer, old, mut warnings)) = written?;
-    let object = answer.resolve(&written)?;
+    let object = shown_as(api, kind, answer.resolve(&written)?).await?;
     warnings.extend(warned(&admission, kind, &object, old.as_ref()));
     Ok(Written { object, created: old.is_none(), warnings })
 }

@@ -7,9 +7,12 @@ use k8s_merge::managed_fields::ManagedFields;
 use crate::api::kind::Kind;
 use crate::api::metadata::Object;
 use crate::api::status::Status;
+use crate::rest::conversion::stored_form;
 use crate::rest::guaranteed_update::Answer;
+use crate::rest::state::ApiState;
 use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
+use crate::strategy::resource::ServedResource;
 
 /// etcd's default limit of an object's size.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
@@ -24,22 +27,24 @@ pub(super) struct Version<'a> {
 }
 
 /// Stores a version at the next revision. A dry run keeps the revision of the object.
-pub(super) fn put(
+pub(super) async fn put(
+    api: &ApiState,
     transaction: &mut Transaction<'_>,
-    kind: &Kind,
+    kind: &ServedResource,
     version: Version<'_>,
     old_revision: u64,
     dry_run: bool,
 ) -> Result<Answer, Status> {
     let Version { key, object, managed, unsaid } = version;
-    let mut object = kind.to_storage(object);
+    let encoded = managed.encode();
+    let (mut object, number) = stored_form(api, kind, object, &encoded).await?;
     let revision = if dry_run { old_revision } else { NEXT };
-    let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
+    let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &encoded);
     if stored.size() > MAX_OBJECT {
         // As upstream, an object that is too large is first stored without managedFields.
         stored = Stored::new(kind, key, revision, &mut object, "");
     }
-    let stored = stored.unsaid(unsaid);
+    let stored = stored.unsaid(unsaid).written_as(number);
     if stored.size() > MAX_OBJECT {
         return Err(Status::unknown("etcdserver: request is too large"));
     }
@@ -51,5 +56,5 @@ pub(super) fn put(
 
 /// The stored object as `kind` shows it.
 pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
-    kind.to_version(stored.object(), stored.revision)
+    stored.shown(kind)
 }

@@ -12,12 +12,13 @@ use api_front::{Body, Disconnected};
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
-use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep, sleep_until};
 
 use crate::api::media::Form;
 use crate::api::metadata::Object;
 use crate::api::query::{ListOptions, Query};
 use crate::api::status::Status;
+use crate::rest::conversion::all_shown_as;
 use crate::rest::route::Target;
 use crate::rest::selector::Selector;
 use crate::rest::state::ApiState;
@@ -37,6 +38,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 /// The longest time between two bookmarks: no watch lasts that long, and the clock does not
 /// overflow.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+/// The time between two attempts to convert an object: that of upstream's reflector.
+const CONVERSION_RETRY: Duration = Duration::from_secs(1);
 
 pub(crate) async fn watch(
     api: &Arc<ApiState>,
@@ -76,7 +79,8 @@ pub(crate) async fn watch(
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks
     });
-    let initial = objects.into_iter().filter(|object| selector.matches(object)).collect();
+    let initial = all_shown_as(api, kind, objects).await?;
+    let initial = initial.into_iter().filter(|object| selector.matches(object)).collect();
     let watcher = Watcher {
         api: Arc::clone(api),
         kind: Arc::clone(kind),
@@ -171,6 +175,10 @@ impl Watcher {
                 return self.fitting(line);
             }
             while let Some(change) = self.changes.pop_front() {
+                let change = match self.kind.has_webhook() {
+                    true => self.convert(change).await?,
+                    false => change,
+                };
                 self.cursor = change.revision;
                 if let Some(event) = event_of(&self.selector, &change) {
                     let line = self.line(event, &change);
@@ -201,6 +209,39 @@ impl Watcher {
         }
     }
 
+    /// The change in the version of the watch. Tries again while the webhook fails, as upstream's
+    /// cache does. `None` if the watch ends meanwhile.
+    async fn convert(&mut self, change: Change) -> Option<Change> {
+        let Change { revision, before, object, removed } = change;
+        let all: Vec<_> = std::iter::once(object).chain(before).collect();
+        loop {
+            if let Ok(shown) = all_shown_as(&self.api, &self.kind, all.clone()).await {
+                let mut shown = shown.into_iter();
+                let object = shown.next()?;
+                return Some(Change { revision, before: shown.next(), object, removed });
+            }
+            let deadline = async {
+                match &mut self.deadline {
+                    Some(deadline) => deadline.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let withdrawn = async {
+                match &mut self.withdrawn {
+                    Some(withdrawn) => withdrawn.await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = deadline => break,
+                () = withdrawn => break,
+                () = sleep(CONVERSION_RETRY) => {}
+            }
+        }
+        self.ended = true;
+        None
+    }
+
     /// Returns the line if the client accepts it, or ends the watch.
     fn fitting(&mut self, line: Bytes) -> Option<Bytes> {
         self.ended = self.of_lists;
@@ -209,8 +250,10 @@ impl Watcher {
 
     /// Reads more history. Ready if there is something to send.
     fn read(&mut self, waker: Option<&Waker>) -> Poll<()> {
+        // A webhook may change what a selector selects by.
+        let converts = self.kind.has_webhook();
         loop {
-            let shows = |change: &Change| event_of(&self.selector, change).is_some();
+            let shows = |change: &Change| converts || event_of(&self.selector, change).is_some();
             match self.api.store.read(&self.id, self.read_upto, BATCH, shows, waker) {
                 Ok(Changes { changes, upto, all, shared }) => {
                     self.read_upto = upto;

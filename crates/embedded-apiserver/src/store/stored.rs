@@ -36,6 +36,10 @@ pub(crate) struct Stored {
     ending: bool,
     /// A read adds members to the stored text. The next write stores them.
     unsaid: bool,
+    /// A webhook has converted it: the text is not the stored one.
+    converted: bool,
+    /// The number of the version whose form the stored text has, among those of its definition.
+    written_as: u16,
 }
 
 /// Offsets in the text of a version.
@@ -97,7 +101,39 @@ impl Stored {
             }
             fields
         };
-        Self { key, revision, labels, fields, body: body.into(), places, ending, unsaid: false }
+        let (unsaid, converted, written_as) = (false, false, 0);
+        let body = body.into();
+        Self { key, revision, labels, fields, body, places, ending, unsaid, converted, written_as }
+    }
+
+    /// Sets the number of the version in whose form it is stored.
+    #[must_use]
+    pub(crate) fn written_as(self, version: u16) -> Self {
+        Self { written_as: version, ..self }
+    }
+
+    /// The number of the version in whose form it is stored.
+    pub(crate) const fn version(&self) -> u16 {
+        self.written_as
+    }
+
+    /// Marks the text as that of the version that a request asks for.
+    #[must_use]
+    pub(crate) fn converted(self) -> Self {
+        Self { converted: true, ..self }
+    }
+
+    /// Whether the text is that of the version that a request asks for.
+    pub(crate) const fn is_converted(&self) -> bool {
+        self.converted
+    }
+
+    /// The parsed object as `kind` shows it.
+    pub(crate) fn shown(&self, kind: &Kind) -> Map<String, Value> {
+        match self.converted {
+            true => self.object(),
+            false => kind.to_version(self.object(), self.revision),
+        }
     }
 
     /// Whether it has a deletionTimestamp.
@@ -159,9 +195,12 @@ impl Stored {
 
     /// The same content at another revision.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
-        if kind.converts(self.revision) || self.places.version == 0 {
-            let mut object = kind.to_storage(kind.to_version(self.object(), self.revision));
-            return Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
+        let converts = kind.converts(self.revision) && !kind.has_webhook();
+        if converts || self.places.version == 0 {
+            let mut object = kind.to_storage(self.shown(kind));
+            let (converted, written_as) = (self.converted, self.written_as);
+            let new = Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
+            return Self { converted, written_as, ..new };
         }
         Self { revision, ..self.clone() }
     }
@@ -225,8 +264,8 @@ impl Stored {
     }
 
     fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
-        if kind.converts(self.revision) {
-            let object = kind.to_version(self.object(), self.revision);
+        if kind.converts(self.revision) && !self.converted {
+            let object = self.shown(kind);
             out.put_slice(&write_down(&object, self.managed(), false).0);
         } else {
             self.write_part(0..self.body.len(), out);

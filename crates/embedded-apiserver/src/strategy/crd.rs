@@ -2,6 +2,8 @@
 //! the API and by `register_definition`.
 
 mod check;
+mod conversion;
+mod conversion_check;
 mod embedded;
 pub(crate) mod members;
 mod registered;
@@ -20,6 +22,7 @@ use crate::api::metadata::Object;
 use k8s_schema::unsupported_in_rules;
 
 pub(crate) use crate::strategy::crd::check::{check, check_status};
+pub(crate) use crate::strategy::crd::conversion::Conversion;
 pub(crate) use crate::strategy::crd::registered::{Ended, Registered};
 pub(crate) use crate::strategy::crd::served::{Column, Served};
 pub(crate) use crate::strategy::crd::status::mark_deleted;
@@ -46,6 +49,14 @@ pub(crate) fn default(object: &mut Object) {
         }
         if !spec.get("conversion").is_some_and(Value::is_object) {
             spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
+        }
+        let service = spec.get_mut("conversion").and_then(|conversion| {
+            conversion.get_mut("webhook")?.get_mut("clientConfig")?.get_mut("service")
+        });
+        if let Some(Value::Object(service)) = service
+            && service.get("port").is_none_or(Value::is_null)
+        {
+            service.insert("port".to_owned(), 443.into());
         }
     }
     let status = object.get("status").unwrap_or(&Value::Null);
@@ -84,8 +95,12 @@ pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     let spec = object.get("spec")?;
     let strategy =
         spec.get("conversion").map_or("", |conversion| members::text(conversion, "strategy"));
-    if strategy == "Webhook" {
-        return Some("the conversion strategy Webhook of custom resource definitions".to_owned());
+    if strategy == "Webhook" && !cfg!(feature = "webhooks") {
+        return Some(
+            "the conversion strategy Webhook of custom resource definitions without the feature \
+             `webhooks` of embedded-apiserver"
+                .to_owned(),
+        );
     }
     let mut schemas = members::list(spec, "versions").iter().filter_map(members::schema_of);
     let what = schemas.find_map(unsupported_in_rules)?;

@@ -10,7 +10,6 @@ use k8s_value::FieldError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(alias = "ReturnTypes")]
 pub(crate) enum Wanted {
-    Any,
     Bool,
     Text,
     TextOrNull,
@@ -75,14 +74,13 @@ pub(crate) fn compile(
     let compiled = Expression::compile_in(source, environment).map_err(|why| uncompiled(&why))?;
     let of = compiled.result();
     let fits = match wanted {
-        Wanted::Any => true,
         Wanted::Bool => *of == Type::Bool,
         Wanted::Text => *of == Type::String,
         Wanted::TextOrNull => matches!(of, Type::String | Type::Null),
     };
     if !fits {
         let must = match wanted {
-            Wanted::Any | Wanted::Bool => "bool",
+            Wanted::Bool => "bool",
             Wanted::Text => "string",
             Wanted::TextOrNull => "one of [string null_type]",
         };

@@ -83,7 +83,7 @@ impl Client {
             Ok(Err(_)) => return Err(CallError::Body("unexpected EOF".to_owned())),
             Err(_) => return Err(CallError::Body(PostError::Deadline.to_string())),
         };
-        response::read(head.status, &head.headers, &body)
+        response::read(head.status, &head.headers, &body, review)
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) enum CallError {
     /// The URL cannot be read.
     Unparsable(String),
     /// The server is built without webhooks.
+    #[cfg_attr(feature = "webhooks", expect(dead_code, reason = "only without the feature"))]
     NotBuilt,
     /// `caBundle` has no certificate.
     CaBundle(String),

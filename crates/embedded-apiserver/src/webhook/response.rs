@@ -3,7 +3,7 @@
 //! The rules are those of k8s.io/client-go/rest and `NewGenericServerResponse`.
 
 use http::{HeaderMap, StatusCode, header};
-use k8s_value::go_value::quoted;
+use k8s_value::go_value::{json_type, quoted};
 use serde_json::Value;
 
 use crate::webhook::error::CallError;
@@ -11,23 +11,19 @@ use crate::webhook::error::CallError;
 /// The most bytes of a text that an error shows (`maxUnstructuredResponseTextBytes`).
 const SHOWN: usize = 2048;
 
-/// The JSON object of an answer.
+/// The review of an answer.
 pub(super) fn read(
     status: StatusCode,
     headers: &HeaderMap,
     body: &[u8],
+    sent: &Value,
 ) -> Result<Value, CallError> {
     let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let code = status.as_u16();
     let object = serde_json::from_slice(body).map_err(|error| error.to_string());
-    let failure = |object: &Value| {
-        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-        let is_failure = text("kind") == "Status" && text("status") != "Success";
-        is_failure.then(|| text("message").to_owned())
-    };
     if !(200..=206).contains(&code) {
-        let told = object.ok().as_ref().and_then(failure);
-        let message = told.unwrap_or_else(|| generic(code, &shown(content_type, body)));
+        let message = object.ok().as_ref().and_then(failure);
+        let message = message.unwrap_or_else(|| generic(code, &shown(content_type, body)));
         return Err(CallError::Answer { code, message });
     }
     if body.is_empty() {
@@ -36,12 +32,51 @@ pub(super) fn read(
     }
     let object: Value = object.map_err(unreadable)?;
     if !object.is_object() {
-        return Err(unreadable("no object".to_owned()));
+        return Err(unreadable(format!("expected an object, got {}", json_type(&object))));
     }
-    match failure(&object) {
-        Some(message) => Err(CallError::Answer { code, message }),
-        None => Ok(object),
+    check_kind(&object, sent).map_err(CallError::Unreadable)?;
+    Ok(object)
+}
+
+/// The message of a Status that is a failure.
+fn failure(object: &Value) -> Option<String> {
+    let is_failure = text(object, "kind") == "Status" && text(object, "status") == "Failure";
+    is_failure.then(|| text(object, "message").to_owned())
+}
+
+fn text<'a>(object: &'a Value, name: &str) -> &'a str {
+    object.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Refuses an answer of another kind than the review that was sent. A missing kind will do here.
+fn check_kind(answer: &Value, sent: &Value) -> Result<(), String> {
+    let or = |name: &str| match text(answer, name) {
+        "" => text(sent, name).to_owned(),
+        said => said.to_owned(),
+    };
+    let (version, kind) = (or("apiVersion"), or("kind"));
+    let (wanted, of) = (text(sent, "apiVersion"), text(sent, "kind"));
+    if version == wanted && kind == of {
+        return Ok(());
     }
+    let last = |version: &str| version.rsplit('/').next().unwrap_or_default().to_owned();
+    let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
+    let is_known = match kind.as_str() {
+        "Status" => version == "v1",
+        kind => {
+            let versions = ["v1", "v1beta1"];
+            kind == of && group(&version) == group(wanted) && versions.contains(&&*last(&version))
+        }
+    };
+    Err(if is_known {
+        let (version, wanted) = (last(&version), last(wanted));
+        format!("converting ({version}.{kind}) to ({wanted}.{of}): unknown conversion")
+    } else {
+        let kind = quoted(&kind);
+        let version = quoted(&version);
+        let scheme = "in scheme \"pkg/runtime/scheme.go:111\"";
+        format!("no kind {kind} is registered for version {version} {scheme}")
+    })
 }
 
 fn unreadable(why: String) -> CallError {
@@ -94,13 +129,14 @@ fn generic(code: u16, shown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn error(code: u16, content_type: &'static str, body: &str) -> String {
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static(content_type));
-        read(StatusCode::from_u16(code).unwrap(), &headers, body.as_bytes())
-            .unwrap_err()
-            .to_string()
+        let sent = json!({ "apiVersion": "example.com/v1", "kind": "Review" });
+        let status = StatusCode::from_u16(code).unwrap();
+        read(status, &headers, body.as_bytes(), &sent).unwrap_err().to_string()
     }
 
     #[test]
@@ -119,8 +155,22 @@ mod tests {
     #[test]
     fn a_status_is_an_error_with_its_message() {
         let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no"}"#;
-        assert_eq!(error(200, "application/json", status), "no");
         assert_eq!(error(404, "application/json", status), "no");
+        let why = "converting (v1.Status) to (v1.Review): unknown conversion";
+        assert_eq!(error(200, "application/json", status), why);
+    }
+
+    #[test]
+    fn a_review_of_another_kind_is_refused() {
+        let answer = |version: &str, kind: &str| {
+            let answer = json!({ "apiVersion": version, "kind": kind });
+            error(200, "application/json", &answer.to_string())
+        };
+        let why = "converting (v1beta1.Review) to (v1.Review): unknown conversion";
+        assert_eq!(answer("example.com/v1beta1", "Review"), why);
+        let why = "no kind \"Other\" is registered for version \"example.com/v1\" in scheme \
+                   \"pkg/runtime/scheme.go:111\"";
+        assert_eq!(answer("example.com/v1", "Other"), why);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Server-side apply: the new object, and the owners of its fields.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -143,7 +144,7 @@ impl Operation<'_> {
         let time = last.as_ref().and_then(|last| last.time);
         managed.insert(Entry { time, ..self.entry(manager, fields) });
         let new = match &last {
-            Some(last) => self.prune(merged, &managed, last),
+            Some(last) => self.prune(merged, &managed, last)?,
             None => merged,
         };
         let (_, conflicts) = self.take(&mut managed, live, &new, Some(&id), force)?;
@@ -173,36 +174,45 @@ impl Operation<'_> {
 
     /// Removes the fields that this manager has applied before, does not apply any more, and no
     /// other manager owns. Each entry is compared in its own version of the kind.
-    fn prune(&self, merged: Object, managed: &ManagedFields, last: &Entry) -> Object {
+    fn prune(
+        &self,
+        merged: Object,
+        managed: &ManagedFields,
+        last: &Entry,
+    ) -> Result<Object, Mismatch> {
         let Some(types) = self.types_of(&last.version).filter(|_| !last.fields.is_empty()) else {
-            return merged;
+            return Ok(merged);
         };
         let last_fields = types.with_named_fields(&last.fields);
-        let mut pruned = types.without(&merged, &last_fields);
+        let merged_last = self.in_version(&merged, self.version, &last.version)?;
+        let mut pruned = types.without(&merged_last, &last_fields);
+        // The versions of `now` and `pruned`.
+        let (mut now, mut version_now) = (merged_last.clone(), last.version.as_str());
         // Owned fields come back, with the objects and items that they are in.
         let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
         for entry in managed.entries() {
             let fields = owned.entry(&entry.version).or_default();
             *fields = fields.union(&entry.fields);
         }
-        let mut back = |version: &str, owned: &Set| {
-            if let Some(types) = self.types_of(version) {
-                let all = types.with_named_fields(&types.fields_of(&merged));
-                let kept = types.with_named_fields(&types.fields_of(&pruned));
-                let kept = kept.union(&types.with_named_fields(owned));
-                pruned = types.without(&merged, &all.difference(&kept));
-            }
-        };
-        if let Some(owned) = owned.remove(&*last.version) {
-            back(&last.version, &owned);
+        // Those of the last version first: a conversion may need them.
+        let first = owned.remove_entry(&*last.version);
+        for (version, owned) in first.into_iter().chain(owned) {
+            let Some(types) = self.types_of(version) else { continue };
+            let merged = self.in_version(&now, version_now, version)?.into_owned();
+            let kept = self.in_version(&pruned, version_now, version)?;
+            let all = types.with_named_fields(&types.fields_of(&merged));
+            let kept = types.with_named_fields(&types.fields_of(&kept));
+            let kept = kept.union(&types.with_named_fields(&owned));
+            pruned = types.without(&merged, &all.difference(&kept));
+            (now, version_now) = (Cow::Owned(merged), version);
         }
-        for (version, owned) in &owned {
-            back(version, owned);
-        }
+        let pruned = self.in_version(&pruned, version_now, &last.version)?;
         // So do the fields that this manager did not own before.
-        let all = types.with_named_fields(&types.fields_of(&merged));
+        let all = types.with_named_fields(&types.fields_of(&merged_last));
         let kept = types.with_named_fields(&types.fields_of(&pruned));
-        types.without(&merged, &all.difference(&kept).intersection(&last_fields))
+        let lost = all.difference(&kept).intersection(&last_fields);
+        let pruned = types.without(&merged_last, &lost);
+        Ok(self.in_version(&pruned, &last.version, self.version)?.into_owned())
     }
 
     /// The conflicts but for fields that still are as client-side apply has applied them last.

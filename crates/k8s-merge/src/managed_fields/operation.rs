@@ -1,5 +1,6 @@
 //! One write, and the owners that lose fields by it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -7,6 +8,7 @@ use jiff::Timestamp;
 use crate::Object;
 use crate::managed_fields::compare::{Difference, Mismatch};
 use crate::managed_fields::conflict::Conflict;
+use crate::managed_fields::converter::Converter;
 use crate::managed_fields::entries::{Entry, ManagedFields};
 use crate::managed_fields::manager::Manager;
 use crate::managed_fields::set::Set;
@@ -26,6 +28,7 @@ pub struct Operation<'a> {
     pub(super) now: Timestamp,
     pub(super) subresource: &'a str,
     pub(super) other_versions: &'a BTreeMap<String, &'a Types>,
+    pub(super) converter: Option<&'a dyn Converter>,
     pub(super) reset: &'a Set,
 }
 
@@ -49,6 +52,7 @@ impl<'a> Operation<'a> {
             now,
             subresource: "",
             other_versions: &NO_VERSIONS,
+            converter: None,
             reset: &NO_FIELDS,
         }
     }
@@ -60,10 +64,16 @@ impl<'a> Operation<'a> {
     }
 
     /// The other versions of the kind, by apiVersion. Entries of unknown versions are dropped.
-    /// All versions must have the same members.
+    /// All versions must have the same members, unless there is a [`converter`](Self::converter).
     #[must_use]
     pub const fn other_versions(self, versions: &'a BTreeMap<String, &'a Types>) -> Self {
         Self { other_versions: versions, ..self }
+    }
+
+    /// Converts objects to the other versions, where the entries of those are compared.
+    #[must_use]
+    pub const fn converter(self, converter: &'a dyn Converter) -> Self {
+        Self { converter: Some(converter), ..self }
     }
 
     /// Fields that such a write leaves as they are, as `status` for a write to an object with a
@@ -103,7 +113,10 @@ impl<'a> Comparisons<'a> {
             let difference = match self.operation.other_versions.get(version) {
                 None => None,
                 Some(types) => {
-                    let difference = types.compare(self.old, self.new)?;
+                    let own = self.operation.version;
+                    let old = self.operation.in_version(self.old, own, version)?;
+                    let new = self.operation.in_version(self.new, own, version)?;
+                    let difference = types.compare(&old, &new)?;
                     // Of a write to the object itself, the API server knows the reset fields of
                     // the written version alone.
                     let knows_all = !self.operation.subresource.is_empty();
@@ -168,6 +181,20 @@ impl Operation<'_> {
         }
         managed.entries.retain(|id, entry| !forgotten.contains(id) && !entry.fields.is_empty());
         Ok((comparisons.own, Vec::new()))
+    }
+
+    /// An object of one version in another one.
+    pub(super) fn in_version<'a>(
+        &self,
+        object: &'a Object,
+        from: &str,
+        to: &str,
+    ) -> Result<Cow<'a, Object>, Mismatch> {
+        let Some(converter) = self.converter.filter(|_| from != to) else {
+            return Ok(Cow::Borrowed(object));
+        };
+        let converted = converter.convert(object, from, to).map(Cow::Owned);
+        converted.ok_or_else(|| Mismatch(format!("it is not converted from {from} to {to}")))
     }
 
     /// Adapts sets that were written under another schema.

@@ -2,12 +2,12 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, bindings, collecting, collections, continuing, custom, definitions,
-    deletes, discovery, disruption_budgets, entrances, events, evictions, expressions, faults,
-    finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
-    media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods, rbac_kinds,
-    reviews, rules, schemas, selectors, services, shapes, statuses, storage, stored_json, tokens,
-    verbs, verdicts, versions, watches, webhooks, workloads, writes,
+    access, apply, apps, bindings, collecting, collections, continuing, conversions, custom,
+    definitions, deletes, discovery, disruption_budgets, entrances, events, evictions, expressions,
+    faults, finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists,
+    managed, media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods,
+    policies, rbac_kinds, reviews, rules, schemas, selectors, services, shapes, statuses, storage,
+    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -56,11 +56,13 @@ pub fn cases() -> Vec<Case> {
         ("reviews", reviews::cases()),
         ("tokens", tokens::cases()),
         ("definitions", definitions::cases()),
+        ("conversions", conversions::cases()),
         ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),
         ("expressions", expressions::cases()),
+        ("policies", policies::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),

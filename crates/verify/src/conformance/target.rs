@@ -516,8 +516,8 @@ impl Target {
 }
 
 impl Target {
-    /// Keeps the namespace from other cases.
-    pub(super) fn keep_to_itself(&self) {
+    /// No other case gets the namespace: something may still happen to it when the case is over.
+    pub(super) fn keep_namespace(&self) {
         self.may_write_late.set(true);
     }
 

@@ -41,13 +41,15 @@ type Answer = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
 
 /// A webhook that runs until it is dropped.
 pub(crate) struct WebhookServer {
-    listener: Listener,
+    /// `None` after [`stop`](Self::stop).
+    listener: Mutex<Option<Listener>>,
+    url: String,
     front: Front,
     authority: String,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// What is wrong with a webhook's certificate.
+/// The certificate of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certificate {
     /// Nothing: it is for `127.0.0.1` and `localhost`.
@@ -59,18 +61,7 @@ pub(crate) enum Certificate {
 }
 
 impl WebhookServer {
-    /// A webhook whose reviews get these answers.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no socket.
-    pub(crate) async fn start(
-        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
-    ) -> Result<Self, String> {
-        Self::with(Certificate::Good, answer).await
-    }
-
-    /// As [`start`](Self::start), with a certificate that is not good.
+    /// A webhook with this certificate, whose reviews get these answers.
     ///
     /// # Errors
     ///
@@ -85,12 +76,21 @@ impl WebhookServer {
         let front = Front::builder().build();
         let listener = front.service(backend).listen_tls("127.0.0.1:0", &tls).await;
         let listener = listener.map_err(|error| error.to_string())?;
-        Ok(Self { listener, front, authority: tls.authority().to_owned(), seen })
+        let (url, listener) = (listener.url(), Mutex::new(Some(listener)));
+        Ok(Self { listener, url, front, authority: tls.authority().to_owned(), seen })
     }
 
     /// `https://127.0.0.1:PORT`.
-    pub(crate) fn url(&self) -> String {
-        self.listener.url()
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Stops it: nothing listens at its address any more.
+    pub(crate) async fn stop(&self) {
+        let listener = self.listener.lock().take();
+        if let Some(listener) = listener {
+            listener.shutdown().await;
+        }
     }
 
     /// The authority of its certificate: PEM in base64.

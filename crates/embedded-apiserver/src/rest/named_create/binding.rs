@@ -52,7 +52,7 @@ pub(super) async fn bind(call: Call<'_>, posted: Posted<'_>) -> Result<(), Statu
         let managed = &ManagedFields::parse(current.managed());
         let unsaid = current.leaves_unsaid();
         let version = Version { key: key.clone(), object: pod, managed, unsaid };
-        put(transaction, &pods, version, current.revision, *dry_run)
+        put(api, transaction, &pods, version, current.revision, *dry_run).await
     })
     .map(drop)
 }

@@ -151,7 +151,7 @@ impl Eviction<'_> {
             let managed = &of_controllers(self.api, kind, &old, owned, &new, self.now);
             let unsaid = current.leaves_unsaid();
             let version = Version { key: key.clone(), object: new, managed, unsaid };
-            put(transaction, kind, version, current.revision, false).map(drop)
+            put(self.api, transaction, kind, version, current.revision, false).await.map(drop)
         })
         .map(drop)
     }
@@ -219,7 +219,7 @@ impl Eviction<'_> {
             let managed = &ManagedFields::parse(current.managed());
             let unsaid = current.leaves_unsaid();
             let version = Version { key: key.clone(), object: pod, managed, unsaid };
-            put(transaction, pods, version, current.revision, false).map(drop)
+            put(self.api, transaction, pods, version, current.revision, false).await.map(drop)
         });
         let (written, ()) = written?;
         Ok(written.first().map(|pod| pod.revision.to_string()))

@@ -19,6 +19,7 @@ use crate::api::status::{FieldError, FieldErrors, Status};
 use crate::rest::admission_chain::{AdmissionChain, View, Writer};
 use crate::rest::apply;
 use crate::rest::call::Call;
+use crate::rest::conversion::shown_as;
 use crate::rest::decode::{self, Decoded, Hidden, Origin};
 use crate::rest::edited::Edited;
 use crate::rest::get::key_of;
@@ -186,6 +187,7 @@ pub(super) async fn write(
     let written = guaranteed_update!(api, |transaction| {
         let current = transaction.get(&kind.storage, &key_of(target, name));
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;
+        let current = shown_as(api, kind, current).await?;
         let old = shown(kind, &current);
         let owned = ManagedFields::parse(current.managed());
         let (live, has_replicas) = read(paths, &old)?;
@@ -240,7 +242,7 @@ pub(super) async fn write(
         Ok((answer.await.map_err(refused)?, old, warnings))
     });
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
-    let written = answer.resolve(&written)?;
+    let written = shown_as(api, kind, answer.resolve(&written)?).await?;
     warnings.extend(warned(&admission, kind, &written, Some(&old)));
     said.append(&mut warnings);
     let (scale, _) = read(paths, &shown(kind, &written))?;

@@ -1,5 +1,7 @@
 //! One call of an admission webhook.
 
+use futures::future::try_join;
+
 use crate::admission::review::{ReviewRequest, ReviewResponse};
 use crate::admission::subject::{Matched, Subject};
 use crate::admission::webhooks::Webhook;
@@ -68,6 +70,10 @@ pub(super) async fn call(
         return Err(Failure::Refused(Status::internal(&why)));
     }
     let resource = matched.0.as_deref().unwrap_or(context.kind);
+    let convert = |object| context.versioned(subject, object, matched);
+    let (object, old_object) = try_join(convert(&request.object), convert(&request.old_object))
+        .await
+        .map_err(|status| Failure::Refused(Status::internal(status.message())))?;
     let review = ReviewRequest {
         kind: if context.has_view() { context.seen } else { resource },
         resource,
@@ -77,8 +83,8 @@ pub(super) async fn call(
         namespace: subject.namespace_name(),
         operation: request.operation,
         user: &request.user,
-        object: &subject.versioned(&request.object, matched),
-        old_object: &subject.versioned(&request.old_object, matched),
+        object: &object,
+        old_object: &old_object,
         dry_run: request.dry_run,
         options: &request.options,
     };

@@ -28,13 +28,15 @@ pub(in crate::rest) async fn mutate<'w>(
     for round in 0..2 {
         for webhook in webhooks.clone() {
             let subject = context.subject(request);
-            let Some(matched) = context.matching(webhook, &subject)? else { continue };
+            let Some(matched) = context.matching(webhook, &subject).await? else { continue };
             if round == 1 && !calls.is_due(&webhook.uid) {
                 continue;
             }
             let answered = call(context, webhook, &subject, &matched, true).await;
-            let patched = answered
-                .and_then(|response| patched(context, webhook, request, &matched, &response));
+            let patched = match answered {
+                Ok(response) => patched(context, webhook, request, &matched, &response).await,
+                Err(failure) => Err(failure),
+            };
             let (changed, refusal) = match patched {
                 Ok(None) => (false, None),
                 Ok(Some(Patched { object, changed })) => {
@@ -65,7 +67,7 @@ struct Patched {
 }
 
 /// Applies the patch of an answer, if it has one.
-fn patched(
+async fn patched(
     context: &Context<'_>,
     webhook: &Webhook,
     request: &AdmissionRequest,
@@ -93,7 +95,8 @@ fn patched(
         return Err(Failure::Call(format!("unsupported patch type {:?}", response.patch_type)));
     }
     let subject = context.subject(request);
-    let before = subject.versioned(&request.object, matched).into_owned();
+    let before = context.versioned(&subject, &request.object, matched).await;
+    let before = before.map_err(|status| internal(status.message()))?.into_owned();
     let after = patch.apply(before.to_string()).map_err(|error| internal(&error.to_string()))?;
     let after: Value =
         serde_json::from_str(&after).map_err(|error| internal(&error.to_string()))?;
@@ -102,9 +105,13 @@ fn patched(
     let (before, mut after) = (decode(before)?, decode(after)?);
     let changed = before != after;
     kind.strategy().default(&mut after);
-    let object = match matched.0 {
+    let object = match &matched.0 {
         // Back to the version of the request.
-        Some(_) if !context.has_view() => context.kind.to_version(kind.to_storage(after), u64::MAX),
+        Some(other) if !context.has_view() => {
+            let back = context.converted(after, other, context.kind).await;
+            let back = back.and_then(|back| decoded(context.kind, back));
+            back.map_err(|status| internal(status.message()))?
+        }
         _ => after,
     };
     Ok(Some(Patched { object, changed }))

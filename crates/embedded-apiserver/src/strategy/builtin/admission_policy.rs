@@ -1,12 +1,15 @@
 //! ValidatingAdmissionPolicies and MutatingAdmissionPolicies.
 
+mod compiler;
 mod validation;
 
+use k8s_cel::Expression;
 use k8s_value::FieldErrors;
 use serde_json::{Value, json};
 
 use crate::api::metadata;
 use crate::api::metadata::Object;
+use crate::strategy::builtin::admission_policy::compiler::{Compiler, sources};
 use crate::strategy::builtin::admission_policy::validation::{
     validate_common, validate_conditions, validate_mutations, validate_type_checking,
     validate_validations,
@@ -84,12 +87,18 @@ impl Strategy for AdmissionPolicy {
         {
             match_resources::validate_mutable(constraints, "spec.matchConstraints", causes);
         }
-        validate_conditions(spec, write.old.and_then(|old| old.get("spec")), causes);
+        let mut compiler = Compiler::of(spec);
+        let old = write.old.and_then(|old| old.get("spec"));
+        validate_conditions(spec, old, &mut compiler, causes);
         if self.mutates {
             validate_mutations(spec, causes);
         } else {
-            validate_validations(metadata::text(object, "name"), spec, causes);
+            validate_validations(metadata::text(object, "name"), spec, &compiler, causes);
         }
+    }
+
+    fn not_implemented(&self, object: &Object) -> Option<String> {
+        sources(object.get("spec")?).find_map(Expression::unsupported)
     }
 
     fn validates_finalizer_names(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::strategy::builtin::match_resources::MATCH_POLICIES;
 use crate::strategy::builtin::members::{items, part, said, texts};
 use crate::strategy::builtin::values::one_of_texts;
 use crate::strategy::builtin::{admission_rule, label_selector, match_conditions, webhook_client};
+use crate::strategy::expressions::environment;
 
 /// The policies of what becomes of a request if the answer fails.
 pub(super) const FAILURE_POLICIES: &[&str] = &["Fail", "Ignore"];
@@ -83,7 +84,8 @@ pub(super) fn validate(webhook: &Value, path: &str, leniency: Leniency, causes: 
     webhook_client::validate(client, &format!("{path}.clientConfig"), causes);
     if !leniency.ignores_conditions {
         let conditions = webhook.get("matchConditions");
-        match_conditions::validate(conditions, &format!("{path}.matchConditions"), causes);
+        let (path, environment) = (format!("{path}.matchConditions"), environment(false, true));
+        match_conditions::validate(conditions, &path, &environment, causes);
     }
     validate_versions(webhook, path, leniency, causes);
 }

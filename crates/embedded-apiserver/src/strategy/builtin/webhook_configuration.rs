@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::api::metadata::Object;
 use crate::strategy::builtin::members::{items, objects, said, set_missing};
 use crate::strategy::builtin::row::{CLUSTER, Row};
-use crate::strategy::builtin::static_suffix;
 use crate::strategy::builtin::webhook::{self, Leniency};
+use crate::strategy::builtin::{match_conditions, static_suffix};
 use crate::strategy::columns::Cell::Items;
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Generation, Strategy, Write};
@@ -36,6 +36,11 @@ struct WebhookConfiguration {
 }
 
 impl Strategy for WebhookConfiguration {
+    fn not_implemented(&self, object: &Object) -> Option<String> {
+        let mut webhooks = items(object.get("webhooks"), "");
+        webhooks.find_map(|(_, webhook)| match_conditions::unsupported(webhook))
+    }
+
     #[doc(alias("SetDefaults_ValidatingWebhook", "SetDefaults_MutatingWebhook"))]
     fn default(&self, object: &mut Object) {
         for webhook in objects(object.get_mut("webhooks")) {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::api::metadata::{self, Object};
 use crate::api::status::{FieldError, FieldErrors};
+use crate::strategy::crd::conversion_check::check_conversion;
 use crate::strategy::crd::members::{flag, is_true, list, schema_of, text};
 use crate::strategy::crd::version_check::{check_shared, check_version, has_default};
 use k8s_schema::Path;
@@ -30,7 +31,7 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut FieldErr
             causes.push(FieldError::invalid(format!("metadata.{member}"), name, why));
         }
     }
-    check_spec(spec, &path, causes);
+    check_spec(spec, old, &path, causes);
     if let Some(old) = old {
         check_changes(spec, old, &path, causes);
     }
@@ -64,7 +65,7 @@ pub(crate) fn check_status(object: &Object, causes: &mut FieldErrors) {
     check_names(names.unwrap_or(&Value::Null), &status.field("acceptedNames"), causes);
 }
 
-fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
+fn check_spec(spec: &Value, old: Option<&Object>, path: &Path<'_>, causes: &mut FieldErrors) {
     let field = |name: &str| path.field(name).to_string();
     let group = text(spec, "group");
     if group.is_empty() {
@@ -132,11 +133,7 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
     }
     check_names(&names_of, &at_names, causes);
     check_shared(spec, path, causes);
-    check_conversion(
-        spec.get("conversion").unwrap_or(&Value::Null),
-        &path.field("conversion"),
-        causes,
-    );
+    check_conversion(spec, old, &path.field("conversion"), causes);
 }
 
 fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
@@ -173,32 +170,6 @@ fn check_names(names_of: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
         let name = name.as_str().unwrap_or_default();
         if let Some(why) = names::wrong_dns_1035_label(name) {
             causes.push(FieldError::invalid(place.index(at).to_string(), name, why));
-        }
-    }
-}
-
-fn check_conversion(conversion: &Value, path: &Path<'_>, causes: &mut FieldErrors) {
-    if conversion.is_null() {
-        return;
-    }
-    let field = |name: &str| path.field(name).to_string();
-    match text(conversion, "strategy") {
-        "" => causes.push(FieldError::required(field("strategy"), "")),
-        "None" => {
-            let webhook = conversion.get("webhook").filter(|webhook| webhook.is_object());
-            let why = "should not be set when strategy is not set to Webhook";
-            if webhook.is_some_and(|webhook| webhook.get("clientConfig").is_some()) {
-                causes.push(FieldError::forbidden(field("webhookClientConfig"), why));
-            }
-            if webhook.is_some_and(|webhook| !list(webhook, "conversionReviewVersions").is_empty())
-            {
-                causes.push(FieldError::forbidden(field("conversionReviewVersions"), why));
-            }
-        }
-        // Reported before as not implemented.
-        "Webhook" => {}
-        other => {
-            causes.push(FieldError::unsupported(field("strategy"), other, &["None", "Webhook"]))
         }
     }
 }

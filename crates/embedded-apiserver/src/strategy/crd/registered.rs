@@ -23,6 +23,8 @@ pub(crate) struct Registered {
     accepted: Value,
     terminating: bool,
     converts_upto: u64,
+    /// The names of all versions that there were: their places are the numbers of stored objects.
+    numbers: Vec<String>,
     alive: Signal<()>,
     pub(crate) served: Vec<Arc<ServedResource>>,
     pub(crate) stored_as: Arc<ServedResource>,
@@ -60,10 +62,18 @@ impl Registered {
         // If only the status changed, watches continue.
         let same =
             before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
+        let mut numbers = before.as_ref().map(|known| known.numbers.clone()).unwrap_or_default();
+        for version in list(spec, "versions") {
+            let name = text(version, "name");
+            if !numbers.iter().any(|known| known == name) {
+                numbers.push(name.to_owned());
+            }
+        }
         let fresh = Signal::new(());
         let ended = same.map_or_else(|| fresh.follow(), |same| same.alive.follow());
         let is_same = same.is_some();
-        let (served, stored_as) = kinds(object, &Around { converts_upto, ended })?;
+        let around = Around { converts_upto, ended, numbers };
+        let (served, stored_as) = kinds(object, &around)?;
         let (alive, ended) = match before.take() {
             Some(before) if is_same => (before.alive, None),
             Some(before) => (fresh, Some(Ended(before.alive))),
@@ -74,6 +84,7 @@ impl Registered {
             accepted: accepted.clone(),
             terminating: is_true(object, "Terminating"),
             converts_upto,
+            numbers: around.numbers,
             alive,
             served,
             stored_as,

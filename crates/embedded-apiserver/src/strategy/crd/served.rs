@@ -9,6 +9,7 @@ use crate::api::json_path::JsonPath;
 use crate::api::kind::{Codec, Kind};
 use crate::api::metadata::Object;
 use crate::api::status::FieldErrors;
+use crate::strategy::crd::conversion::{Conversion, Converted};
 use crate::strategy::crd::embedded::{check_embedded, coerce};
 use crate::strategy::crd::members::text;
 use crate::strategy::scale_paths;
@@ -26,6 +27,12 @@ pub(crate) struct Served {
     pub(crate) is_stored: bool,
     /// Objects that were written up to this revision may not fit the schema.
     pub(super) converts_upto: u64,
+    /// The number of this version, and of the storage version, among all that there were.
+    pub(crate) number: u16,
+    pub(crate) stored_number: u16,
+    /// The conversion webhook, and what it has converted to this version.
+    pub(crate) conversion: Option<Arc<Conversion>>,
+    pub(crate) converted: Converted,
     pub(crate) columns: Vec<Column>,
     /// The deprecation warning.
     pub(crate) deprecation: Option<String>,
@@ -188,6 +195,10 @@ impl Codec for Served {
         object
     }
 
+    fn has_webhook(&self) -> bool {
+        self.conversion.is_some()
+    }
+
     fn to_storage(&self, mut object: Object) -> Object {
         if !Arc::ptr_eq(&self.stored, &self.validator) {
             let stored = self.stored.schema();
@@ -201,7 +212,7 @@ impl Codec for Served {
 }
 
 /// Takes the metadata out, which the schema does not describe.
-fn without_metadata<T>(object: &mut Object, work: impl FnOnce(&mut Object) -> T) -> T {
+pub(super) fn without_metadata<T>(object: &mut Object, work: impl FnOnce(&mut Object) -> T) -> T {
     let metadata = object.remove("metadata");
     let outcome = work(object);
     if let Some(metadata) = metadata {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::api::metadata::{self, Object};
+use crate::strategy::crd::conversion_check::has_invalid_ca_bundle;
 use crate::strategy::crd::members::is_true;
 use crate::strategy::crd::members::{list, text};
 use crate::strategy::crd::{CLEANUP, check};
@@ -61,14 +62,14 @@ pub(crate) fn next(object: &Object, all: &[Object], now: &str) -> Option<Object>
         }
     }
     if is_true(object, "NamesAccepted") && !is_true(object, "Established") {
-        let condition = Condition {
-            name: "Established",
-            holds: true,
-            reason: "InitialNamesAccepted",
-            message: "the initial names have been accepted",
+        let unreadable = has_invalid_ca_bundle(object);
+        let (reason, message) = match unreadable {
+            true => ("InvalidCABundle", "The conversion webhook CABundle is invalid"),
+            false => ("InitialNamesAccepted", "the initial names have been accepted"),
         };
+        let condition = Condition { name: "Established", holds: !unreadable, reason, message };
         set(&mut new, condition, now);
-        return Some(new);
+        return (new != *object).then_some(new);
     }
     None
 }

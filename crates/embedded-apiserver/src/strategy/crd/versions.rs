@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::api::kind::Kind;
 use crate::api::metadata::Object;
+use crate::strategy::crd::conversion::{Conversion, Converted};
 use crate::strategy::crd::members::is_true;
 use crate::strategy::crd::members::{flag, list, schema_of, text};
 use crate::strategy::crd::served::{Column, Served};
@@ -18,6 +19,8 @@ use k8s_schema::Validator;
 pub(crate) struct Around {
     pub(crate) converts_upto: u64,
     pub(crate) ended: Follower<()>,
+    /// The names of all versions that there were, by number.
+    pub(crate) numbers: Vec<String>,
 }
 
 /// The served kinds of a definition, and its storage version, served or not.
@@ -41,12 +44,25 @@ pub(crate) fn kinds(
     let read = |version: &Value| Validator::read(schema_of(version).unwrap_or(&any)).map(Arc::new);
     let stored = read(storage)?;
     let terminating = is_true(object, "Terminating");
+    let number = |version: &Value| {
+        let name = text(version, "name");
+        let number = around.numbers.iter().position(|known| known == name).unwrap_or_default();
+        u16::try_from(number).unwrap_or(u16::MAX)
+    };
+    let mut schemas = Vec::new();
+    for name in &around.numbers {
+        let version = versions.iter().find(|version| text(version, "name") == name);
+        schemas.push((name.clone(), version.map(read).transpose()?));
+    }
+    let conversion = Conversion::read(spec, schemas).map(Arc::new);
     let mut served = Vec::new();
     let mut stored_as = None;
     for version in versions {
         let is_storage = text(version, "name") == text(storage, "name");
         let as_stored = is_storage || schema_of(version) == schema_of(storage);
         let validator = if as_stored { Arc::clone(&stored) } else { read(version)? };
+        // A webhook leaves to this server what is within a version.
+        let form = if conversion.is_some() { &validator } else { &stored };
         let columns =
             list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
         let kind = Arc::new(resource(
@@ -54,10 +70,14 @@ pub(crate) fn kinds(
             accepted,
             version,
             Served {
+                stored: Arc::clone(form),
                 validator,
-                stored: Arc::clone(&stored),
                 is_stored: is_storage,
                 converts_upto: if as_stored { around.converts_upto } else { u64::MAX },
+                number: number(version),
+                stored_number: number(storage),
+                conversion: conversion.clone(),
+                converted: Converted::default(),
                 columns,
                 deprecation: deprecation(spec, version),
                 terminating,

@@ -176,7 +176,7 @@ fn writes() -> Vec<Case> {
         ),
         case(
             "a_review_of_a_patch",
-            "The review of a PATCH is an update with the patched object and PatchOptions.",
+            "The review of a PATCH is an update with the patched object and UpdateOptions.",
             async |t| {
                 t.map("x", "v").await?;
                 let hooks = hooks(t, sign).await?;
@@ -190,14 +190,14 @@ fn writes() -> Vec<Case> {
                     json!({
                         "operation": "UPDATE", "object": { "data": { "a": "b", "k": "v" } },
                         "oldObject": { "data": { "a": null, "k": "v" } },
-                        "options": { "kind": "PatchOptions", "force": null },
+                        "options": { "kind": "UpdateOptions", "force": null },
                     }),
                 )
             },
         ),
         case(
             "a_review_of_an_apply",
-            "An apply is a create with CreateOptions, or an update with PatchOptions, and the change of a webhook has no owner.",
+            "An apply is a create with CreateOptions, or an update with UpdateOptions, and the change of a webhook has no owner.",
             async |t| {
                 let hooks = hooks(t, sign).await?;
                 let rules = rules(&["CREATE", "UPDATE"], "/v1", &["configmaps"]);
@@ -218,7 +218,8 @@ fn writes() -> Vec<Case> {
                     &requests[0],
                     json!({ "operation": "CREATE", "options": create, "oldObject": null }),
                 )?;
-                let update = json!({ "kind": "PatchOptions", "fieldManager": "me", "force": true });
+                let update =
+                    json!({ "kind": "UpdateOptions", "fieldManager": "me", "force": null });
                 let object = json!({ "data": { "k": "v" } });
                 has(
                     &requests[1],

@@ -1,12 +1,14 @@
-//! Validation of admission policies, but for the expressions themselves.
+//! Validation of admission policies. The expressions of mutations are not compiled.
 
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
+use crate::strategy::builtin::admission_policy::compiler::Compiler;
 use crate::strategy::builtin::members::{items, part, said};
 use crate::strategy::builtin::values::one_of_texts;
 use crate::strategy::builtin::webhook::{FAILURE_POLICIES, REINVOCATION_POLICIES};
 use crate::strategy::builtin::{match_conditions, match_resources};
+use crate::strategy::expressions::{Wanted, environment};
 
 const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const PATCH_TYPES: &[&str] = &["ApplyConfiguration", "JSONPatch"];
@@ -55,10 +57,17 @@ pub(super) fn validate_common(spec: &Value, causes: &mut FieldErrors) {
 }
 
 /// The conditions and the variables. `old` is the stored spec.
-pub(super) fn validate_conditions(spec: &Value, old: Option<&Value>, causes: &mut FieldErrors) {
+pub(super) fn validate_conditions(
+    spec: &Value,
+    old: Option<&Value>,
+    compiler: &mut Compiler,
+    causes: &mut FieldErrors,
+) {
     let is_kept = |member: &str| old.is_some_and(|old| old.get(member) == spec.get(member));
     if !(is_kept("paramKind") && is_kept("matchConditions")) {
-        match_conditions::validate(spec.get("matchConditions"), "spec.matchConditions", causes);
+        let environment = environment(part(spec, "paramKind").is_some(), true);
+        let conditions = spec.get("matchConditions");
+        match_conditions::validate(conditions, "spec.matchConditions", &environment, causes);
     }
     for (path, variable) in items(spec.get("variables"), "spec.variables") {
         let name = said(variable, "name");
@@ -68,14 +77,27 @@ pub(super) fn validate_conditions(spec: &Value, old: Option<&Value>, causes: &mu
         } else if !is_identifier(name) {
             causes.push(FieldError::invalid(field, name, "must be a valid CEL identifier"));
         }
-        require_expression(variable, &path, "expression is not specified", causes);
+        if let Some(source) = require_expression(variable, &path, UNSPECIFIED, causes) {
+            compiler.variable(name, source, format!("{path}.expression"), causes);
+        }
     }
 }
 
-fn require_expression(of: &Value, path: &str, why: &str, causes: &mut FieldErrors) {
-    if said(of, "expression").trim().is_empty() {
+const UNSPECIFIED: &str = "expression is not specified";
+
+/// Returns the expression, unless it is blank.
+fn require_expression<'a>(
+    of: &'a Value,
+    path: &str,
+    why: &str,
+    causes: &mut FieldErrors,
+) -> Option<&'a str> {
+    let source = said(of, "expression");
+    if source.trim().is_empty() {
         causes.push(FieldError::required(format!("{path}.expression"), why));
+        return None;
     }
+    Some(source)
 }
 
 #[doc(alias = "isCELIdentifier")]
@@ -122,7 +144,12 @@ fn validate_param_kind(param: &Value, causes: &mut FieldErrors) {
 }
 
 /// The validations and the audit annotations of a policy that validates.
-pub(super) fn validate_validations(name: &str, spec: &Value, causes: &mut FieldErrors) {
+pub(super) fn validate_validations(
+    name: &str,
+    spec: &Value,
+    compiler: &Compiler,
+    causes: &mut FieldErrors,
+) {
     let (validations, annotations) = (spec.get("validations"), spec.get("auditAnnotations"));
     let count = |list: Option<&Value>| list.and_then(Value::as_array).map_or(0, Vec::len);
     if count(validations) + count(annotations) == 0 {
@@ -131,7 +158,7 @@ pub(super) fn validate_validations(name: &str, spec: &Value, causes: &mut FieldE
         causes.push(FieldError::required("spec.auditAnnotations", why));
     }
     for (path, validation) in items(validations, "spec.validations") {
-        validate_validation(validation, &path, causes);
+        validate_validation(validation, &path, compiler, causes);
     }
     if count(annotations) > MOST_ANNOTATIONS {
         let value = annotations.unwrap_or(&Value::Null);
@@ -145,13 +172,16 @@ pub(super) fn validate_validations(name: &str, spec: &Value, causes: &mut FieldE
         for why in names::wrongs_of_qualified_name(&qualified) {
             causes.push(FieldError::invalid(field.clone(), &qualified, why));
         }
-        let value = said(annotation, "valueExpression").trim();
+        let source = said(annotation, "valueExpression");
+        let value = source.trim();
         let of_value = format!("{path}.valueExpression");
         if value.is_empty() {
             causes.push(FieldError::required(of_value, "valueExpression is not specified"));
         } else if value.len() > LONGEST_VALUE {
             let why = format!("must not exceed {LONGEST_VALUE} bytes in length");
             causes.push(FieldError::required(of_value, &why));
+        } else {
+            compiler.check(source, Wanted::TextOrNull, of_value, causes);
         }
         if seen.contains(&key) {
             causes.push(FieldError::duplicate(field, &key.into()));
@@ -161,8 +191,19 @@ pub(super) fn validate_validations(name: &str, spec: &Value, causes: &mut FieldE
 }
 
 #[doc(alias = "validateValidation")]
-fn validate_validation(validation: &Value, path: &str, causes: &mut FieldErrors) {
-    require_expression(validation, path, "expression is not specified", causes);
+fn validate_validation(
+    validation: &Value,
+    path: &str,
+    compiler: &Compiler,
+    causes: &mut FieldErrors,
+) {
+    if let Some(source) = require_expression(validation, path, UNSPECIFIED, causes) {
+        compiler.check(source, Wanted::Bool, format!("{path}.expression"), causes);
+    }
+    let (message, field) = (said(validation, "messageExpression"), "messageExpression");
+    if !message.trim().is_empty() {
+        compiler.check(message, Wanted::Text, format!("{path}.{field}"), causes);
+    }
     let mut refuse = |member: &str, why: &str| {
         let value = said(validation, member);
         causes.push(FieldError::invalid(format!("{path}.{member}"), value, why));
