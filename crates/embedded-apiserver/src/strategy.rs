@@ -19,6 +19,7 @@ pub(crate) mod unserved;
 
 use std::fmt::Debug;
 
+use api_front::User;
 use jiff::Timestamp;
 use k8s_value::{FieldErrors, names};
 use serde_json::Value;
@@ -78,15 +79,23 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     fn default(&self, _object: &mut Object) {}
 
     /// Runs the admission plugins that every server has on. Only for a new object, before
-    /// [`prepare_create`](Self::prepare_create).
+    /// [`prepare_create`](Self::prepare_create). `classes` reads all PriorityClasses.
     ///
     /// # Errors
     ///
     /// Says why a plugin refuses the object (403).
     #[doc(alias = "MutatingAdmissionPlugin")]
-    fn admit(&self, _object: &mut Object) -> Result<(), String> {
+    fn admit(
+        &self,
+        _object: &mut Object,
+        _classes: &mut dyn FnMut() -> Vec<Object>,
+    ) -> Result<(), String> {
         Ok(())
     }
+
+    /// Sets the members that say who has created the object. Runs before
+    /// [`prepare_create`](Self::prepare_create), if a user creates it.
+    fn set_creator(&self, _object: &mut Object, _user: &User) {}
 
     /// Sets what only the creation sets: the first status, generated selectors. Must not remove
     /// what `validate` refuses.
@@ -106,6 +115,16 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     /// `status` are put back already.
     #[doc(alias = "PrepareForUpdate")]
     fn prepare_status_update(&self, _object: &mut Object, _old: &Object, _now: Timestamp) {}
+
+    /// Whether there is the subresource `approval`, which writes conditions of the status.
+    fn has_approval(&self) -> bool {
+        false
+    }
+
+    /// Puts back what an update of the approval cannot change. The members beside `metadata` and
+    /// `status` are put back already.
+    #[doc(alias = "PrepareForUpdate")]
+    fn prepare_approval(&self, _object: &mut Object, _old: &Object, _now: Timestamp) {}
 
     /// Whether the object needs something that all objects of the kind share, so that
     /// [`allocate`](Self::allocate) must run. `old` is `None` for a new object.
@@ -227,6 +246,12 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     /// Whether an update of the status takes changes of the metadata along.
     fn changes_metadata_by_status(&self) -> bool {
         true
+    }
+
+    /// The fields that a write to an object with a status leaves alone.
+    #[doc(alias = "GetResetFields")]
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["status"]]
     }
 
     /// The fields that an update of the status leaves alone, as paths of member names: the client

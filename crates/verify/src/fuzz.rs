@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
 
-pub use crate::fuzz::draw::draws;
+pub use crate::fuzz::draw::{draws, draws_of};
 pub use crate::fuzz::play::Pair;
 
 /// Calls in one sequence.

@@ -153,7 +153,7 @@ impl Printer {
         let of_kind = self.kind.definition();
         let definitions = with_columns.then(|| match of_kind {
             Some(definition) => printed::definitions(definition),
-            None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
+            None => columns.iter().filter_map(Column::definition).collect::<Vec<_>>(),
         });
         // The default printer has null instead of an empty list.
         let plain = std::ptr::eq(columns, columns::DEFAULT);

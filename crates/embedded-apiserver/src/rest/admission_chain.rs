@@ -135,6 +135,11 @@ impl<'a> AdmissionChain<'a> {
         [&self.warnings.mutating, &self.warnings.validating].map(|all| all.lock().clone())
     }
 
+    /// Whose write it is.
+    pub(crate) const fn user(&self) -> &'a User {
+        self.writer.user
+    }
+
     /// Whether the write is of a view of the object.
     pub(crate) const fn has_view(&self) -> bool {
         self.writer.view.is_some()

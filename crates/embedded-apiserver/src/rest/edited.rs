@@ -230,7 +230,11 @@ impl Edited<'_> {
                         keep(new, &member);
                     }
                 }
-                strategy.prepare_status_update(new, old, self.now);
+                if subresource == "approval" {
+                    strategy.prepare_approval(new, old, self.now);
+                } else {
+                    strategy.prepare_status_update(new, old, self.now);
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Inserts a new object.
 
+use std::sync::{Arc, LazyLock};
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -92,6 +94,9 @@ impl<'a> New<'a> {
     }
 }
 
+/// The table of priority classes.
+static CLASSES: LazyLock<Arc<str>> = LazyLock::new(|| "scheduling.k8s.io/priorityclasses".into());
+
 /// Brings a new object to its canonical form, validates it and adds it to the transaction.
 pub(super) async fn insert(
     api: &ApiState,
@@ -145,11 +150,17 @@ pub(super) async fn insert(
     if drops_status && drops_it_later {
         object.remove("status");
     }
-    strategy.admit(&mut object).map_err(|why| Status::forbidden(kind, &name, &why))?;
+    let mut classes =
+        || transaction.list(&CLASSES).iter().map(|class| class.object()).collect::<Vec<_>>();
+    let admitted = strategy.admit(&mut object, &mut classes);
+    admitted.map_err(|why| Status::forbidden(kind, &name, &why))?;
     if by_status {
         // A create through a subresource allocates nothing.
         strategy.reset_status(&mut object);
     } else {
+        if let Some(chain) = admission {
+            strategy.set_creator(&mut object, chain.user());
+        }
         let creation = Creation { now, protects_volumes: api.options.protect_volumes };
         strategy.prepare_create(&mut object, creation);
         allocate(api, transaction, kind, &name, (&mut object, None), dry_run)?;

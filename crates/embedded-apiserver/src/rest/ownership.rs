@@ -260,9 +260,10 @@ pub(super) fn write_scale(
 /// strategy in k8s.io/kubernetes/pkg/registry.
 fn reset(kind: &ServedResource, subresource: &str) -> Set {
     let paths: &[&[&str]] = match subresource {
-        "" if kind.has_status() => &[&["status"]],
+        "" if kind.has_status() => kind.strategy().reset_fields(),
         "status" => kind.strategy().reset_fields_of_status(),
         "finalize" => &[&["status"]],
+        "approval" => &[&["spec"], &["status", "certificate"]],
         _ => &[],
     };
     Set::of_fields(paths)

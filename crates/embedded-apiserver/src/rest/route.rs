@@ -124,7 +124,9 @@ fn to_segments(segments: &[&str], registry: &Registry) -> Route {
 }
 
 fn resources(registry: &Registry, group: &str, version: &str) -> Route {
-    if is_unknown_version(registry, group, version) {
+    // A version that only upstream serves is not missing.
+    let is_missing = !unserved::is_group(group, Some(version));
+    if is_missing && is_unknown_version(registry, group, version) {
         return nothing_of(registry, group);
     }
     Route::Resources { group: group.to_owned(), version: version.to_owned() }

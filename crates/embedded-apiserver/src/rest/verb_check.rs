@@ -85,6 +85,7 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
     let served = match subresource {
         "status" => kind.has_status(),
         "finalize" => kind.strategy().has_finalize(),
+        "approval" => kind.strategy().has_approval(),
         "scale" => kind.scale_paths().is_some(),
         other => NamedCreate::of(kind, Some(other)).is_some(),
     };

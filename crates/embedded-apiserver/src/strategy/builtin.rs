@@ -5,6 +5,7 @@ mod admission_policy_binding;
 mod admission_rule;
 mod api_service;
 mod cells;
+mod certificate_signing_request;
 mod cidr;
 mod conditions;
 mod config_data;
@@ -24,6 +25,7 @@ pub(crate) mod event;
 mod horizontal_pod_autoscaler;
 mod flow_rules;
 mod flow_schema;
+mod go_struct;
 mod ingress;
 mod ingress_class;
 mod ip_address;
@@ -127,6 +129,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &csi_node::CSI_NODE,
     &csi_storage_capacity::CSI_STORAGE_CAPACITY,
     &volume_attributes_class::VOLUME_ATTRIBUTES_CLASS,
+    &certificate_signing_request::CERTIFICATE_SIGNING_REQUEST,
     &api_service::API_SERVICE,
     &flow_schema::FLOW_SCHEMA,
     &priority_level::PRIORITY_LEVEL_CONFIGURATION,

@@ -14,6 +14,8 @@ pub(crate) struct Column {
     wide: bool,
     /// Its type and format, if the cells do not tell them.
     declared: Option<(&'static str, &'static str)>,
+    /// Whether upstream has forgotten its definition.
+    undefined: bool,
     cell: Cell,
 }
 
@@ -42,12 +44,12 @@ pub(crate) enum Cell {
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, declared: None, cell }
+    Column { name, wide: false, declared: None, undefined: false, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, declared: None, cell }
+    Column { name, wide: true, declared: None, undefined: false, cell }
 }
 
 /// The name of the object.
@@ -75,8 +77,16 @@ impl Column {
         Self { declared: Some(("string", "name")), ..self }
     }
 
+    /// The column, with cells and without a definition.
+    pub(crate) const fn without_definition(self) -> Self {
+        Self { undefined: true, ..self }
+    }
+
     /// Its entry in `columnDefinitions`.
-    pub(crate) fn definition(&self) -> Value {
+    pub(crate) fn definition(&self) -> Option<Value> {
+        if self.undefined {
+            return None;
+        }
         let (kind, format) = match (self.declared, self.cell) {
             (Some(declared), _) => declared,
             (None, Cell::Created) => ("date", ""),
@@ -87,10 +97,10 @@ impl Column {
             (None, _) => ("string", ""),
         };
         let priority = i32::from(self.wide);
-        json!({
+        Some(json!({
             "name": self.name, "type": kind, "format": format,
             "description": "", "priority": priority,
-        })
+        }))
     }
 
     /// Its cell in the row of an object.

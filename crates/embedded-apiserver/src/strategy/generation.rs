@@ -11,6 +11,9 @@ pub(crate) enum Generation {
     Constant,
     /// A change of the spec.
     Spec,
+    /// A change of the spec. A new object has no generation
+    /// (pkg/registry/storage/csidriver/strategy.go).
+    LaterSpec,
     /// A change of the spec or of an annotation: annotations are copied to the dependents.
     SpecAndAnnotations,
     /// A change of any member outside of the metadata, or of a label
@@ -23,9 +26,9 @@ pub(crate) enum Generation {
 }
 
 impl Generation {
-    /// Whether objects have a generation.
+    /// Whether a new object has a generation.
     pub(crate) fn exists(self) -> bool {
-        self != Self::None
+        !matches!(self, Self::None | Self::LaterSpec)
     }
 
     /// Whether an update increases the generation. Not for updates of the status.
@@ -39,7 +42,7 @@ impl Generation {
         };
         match self {
             Self::None | Self::Constant => false,
-            Self::Spec => differs("spec"),
+            Self::Spec | Self::LaterSpec => differs("spec"),
             Self::SpecAndAnnotations => differs("spec") || differs_in_metadata("annotations"),
             Self::MembersAndLabels => differs_but(&["metadata"]) || differs_in_metadata("labels"),
             Self::Members => differs_but(&["metadata"]),

@@ -162,7 +162,4 @@ fn a_kind_that_cannot_be_served_is_refused_with_the_reason() {
     }
     let statuses = Kind::cluster_scoped("", "v1", "ComponentStatus", "componentstatuses");
     server.register_kind(statuses).unwrap();
-    let flows =
-        Kind::cluster_scoped("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
-    server.register_kind(flows.status(true)).unwrap();
 }

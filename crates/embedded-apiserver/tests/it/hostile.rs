@@ -133,9 +133,8 @@ async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rule
     let server = EmbeddedApiServer::new();
     let refused = server.register_kind(Kind::namespaced("", "v2", "ConfigMap", "configmaps"));
     assert!(refused.unwrap_err().to_string().contains("built in"));
-    let flows =
-        Kind::cluster_scoped("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
-    server.register_kind(flows).unwrap();
+    let statuses = Kind::cluster_scoped("", "v1", "ComponentStatus", "componentstatuses");
+    server.register_kind(statuses).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

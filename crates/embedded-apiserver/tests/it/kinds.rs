@@ -12,19 +12,17 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
     let server = EmbeddedApiServer::new();
     for (path, named) in [
         (
-            "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/a",
-            "flowschemas.flowcontrol.apiserver.k8s.io",
+            "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
+            "horizontalpodautoscalers.autoscaling",
         ),
         (
-            "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/a/status",
-            "flowschemas/status.flowcontrol.apiserver.k8s.io",
+            "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/a/status",
+            "horizontalpodautoscalers/status.autoscaling",
         ),
-        ("/apis/storage.k8s.io/v1/csinodes", "csinodes.storage.k8s.io"),
         ("/api/v1/componentstatuses", "componentstatuses"),
         ("/api/v1/namespaces/default/pods/a/log", "pods/log"),
         ("/api/v1/namespaces/default/pods/a/resize", "pods/resize"),
-        ("/apis/flowcontrol.apiserver.k8s.io", "the group flowcontrol.apiserver.k8s.io"),
-        ("/apis/flowcontrol.apiserver.k8s.io/v1/", "the group flowcontrol.apiserver.k8s.io"),
+        ("/apis/autoscaling/v1/", "the group autoscaling"),
     ] {
         let answer = wire::get(&server, path).await;
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);
@@ -35,6 +33,25 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
     {
         assert_eq!(wire::get(&server, path).await.code, StatusCode::NOT_FOUND, "{path}");
     }
+}
+
+#[tokio::test]
+async fn pods_without_a_class_have_the_default_one_of_which_there_is_one() {
+    let server = EmbeddedApiServer::new();
+    let (classes, pods) =
+        ("/apis/scheduling.k8s.io/v1/priorityclasses", "/api/v1/namespaces/default/pods");
+    let class =
+        |name: &str| json!({ "metadata": { "name": name }, "value": 7, "globalDefault": true });
+    assert_eq!(wire::post(&server, classes, &class("a")).await.code, StatusCode::CREATED);
+    let second = wire::post(&server, classes, &class("b")).await;
+    assert_eq!(second.code, StatusCode::FORBIDDEN, "{}", second.text);
+    let why = "PriorityClass a is already marked as default. Only one default can exist";
+    assert!(second.text.contains(why), "{}", second.text);
+    let containers = json!([{ "name": "c", "image": "i" }]);
+    let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": containers } });
+    let made = wire::post(&server, pods, &pod).await.json();
+    assert_eq!(made["spec"]["priority"], 7);
+    assert_eq!(made["spec"]["priorityClassName"], "a");
 }
 
 #[tokio::test]

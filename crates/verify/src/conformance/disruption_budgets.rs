@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::objects::with_spec;
 use crate::conformance::{Case, Target, case};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -12,11 +13,8 @@ fn budgets(t: &Target, rest: &str) -> String {
 }
 
 fn budget(name: &str, limits: Value) -> Value {
-    let mut spec = json!({ "selector": { "matchLabels": { "app": "a" } } });
-    for (member, value) in limits.as_object().into_iter().flatten() {
-        spec[member] = value.clone();
-    }
-    json!({ "metadata": { "name": name }, "spec": spec })
+    let spec = json!({ "selector": { "matchLabels": { "app": "a" } } });
+    with_spec(json!({ "metadata": { "name": name }, "spec": spec }), limits)
 }
 
 /// A condition that is valid, with other members.

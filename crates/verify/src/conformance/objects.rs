@@ -232,6 +232,19 @@ pub(super) fn pod(name: &str) -> Value {
     json!({ "metadata": { "name": name }, "spec": { "containers": [{ "name": "c", "image": "i" }] } })
 }
 
+/// Sets members of the spec of an object.
+pub(super) fn with_spec(mut object: Value, members: Value) -> Value {
+    for (member, value) in members.as_object().into_iter().flatten() {
+        object["spec"][member] = value.clone();
+    }
+    object
+}
+
+/// A template of Pods with the label `app: a`.
+pub(super) fn pod_template() -> Value {
+    json!({ "metadata": { "labels": { "app": "a" } }, "spec": pod("")["spec"] })
+}
+
 pub(super) fn service(name: &str) -> Value {
     json!({ "metadata": { "name": name }, "spec": { "ports": [{ "port": 80 }] } })
 }

@@ -9,11 +9,7 @@ use crate::conformance::{Case, Target, case};
 
 /// A Pod whose spec has other members, too.
 fn with(members: Value) -> Value {
-    let mut pod = pod("a");
-    for (member, value) in members.as_object().into_iter().flatten() {
-        pod["spec"][member] = value.clone();
-    }
-    pod
+    with_spec(pod("a"), members)
 }
 
 fn gated(members: Value) -> Value {

@@ -88,13 +88,15 @@ impl Server {
         Ok(Self { has_faults: true, ..Self::new(prepared(true)?.client()) })
     }
 
-    /// An embedded server with the cases' custom kinds on which nobody but its clients writes.
+    /// An embedded server with the cases' custom kinds on which nobody but its clients writes. They
+    /// are the user that the control plane calls `admin`.
     ///
     /// # Errors
     ///
     /// As of [`embedded`](Self::embedded).
     pub fn bare() -> Result<Self, String> {
-        Ok(Self::new(prepared(false)?.client()))
+        let admin = User::new("admin").group(User::MASTERS).uid("admin");
+        Ok(Self::new(prepared(false)?.client_as(admin)))
     }
 
     /// A client that reaches the same server without credentials.

@@ -30,6 +30,11 @@ pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
 }
 
+/// Whether there are calls about a kind of this version.
+pub fn draws_of(version: &str, name: &str) -> bool {
+    kinds().any(|kind| kind.api_version == version && kind.kind == name)
+}
+
 /// Whether there are calls about a kind.
 pub fn draws(name: &str) -> bool {
     kinds().any(|kind| kind.kind == name)
@@ -93,9 +98,15 @@ impl Draw {
 
     fn name(&mut self, kind: &Kind) -> String {
         let name = self.one(&["a", "a", "b", "c"]);
-        if kind.kind == "CustomResourceDefinition" && !self.one_in(6) {
-            // What a definition must be called.
-            return "things.{own}.example.com".to_owned();
+        // Some kinds prescribe the name.
+        let prescribed = match kind.kind {
+            "CustomResourceDefinition" => Some("things.{own}.example.com"),
+            "APIService" => Some("v1.{own}.example.com"),
+            "IPAddress" => Some("10.99.0.1"),
+            _ => None,
+        };
+        if let Some(name) = prescribed.filter(|_| !self.one_in(6)) {
+            return name.to_owned();
         }
         if kind.cluster { format!("{{own}}-{name}") } else { name.to_owned() }
     }
@@ -109,7 +120,10 @@ impl Draw {
         // Metadata of what the answer is: of an object, or of a list.
         let accept = match (self.rng.u32(..40), &method, rest.as_str()) {
             (0..2, &Method::DELETE, _) => Some(JSON),
-            (0, ..) => Some("application/json;as=Table;v=v1;g=meta.k8s.io"),
+            // Upstream has no tables of approvals.
+            (0, ..) if !rest.ends_with("/approval") => {
+                Some("application/json;as=Table;v=v1;g=meta.k8s.io")
+            }
             (1, &Method::GET, "") => {
                 Some("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io")
             }
@@ -242,7 +256,8 @@ impl Draw {
 
     /// Makes of an object what goes to a subresource of it.
     fn fit(&mut self, object: &mut Value, kind: &Kind, rest: &str) {
-        if rest.ends_with("/status") && !self.one_in(5) {
+        let of_status = rest.ends_with("/status") || rest.ends_with("/approval");
+        if of_status && !self.one_in(5) {
             object["status"] = (kind.status)(&mut self.rng);
         }
         if rest.ends_with("/scale") && !self.one_in(8) {

@@ -4,6 +4,7 @@
 mod cases;
 mod clients;
 mod histories;
+mod kinds;
 mod sockets;
 mod comparison;
 mod differences;

@@ -29,6 +29,7 @@ const SCALE: Subresource = Subresource {
     verbs: READ_AND_WRITE,
 };
 const STATUS: Subresource = Subresource { name: "status", shows: None, verbs: READ_AND_WRITE };
+const APPROVAL: Subresource = Subresource { name: "approval", shows: None, verbs: READ_AND_WRITE };
 const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs: &["update"] };
 
 /// The verbs of a kind, in upstream's order.
@@ -51,6 +52,9 @@ pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     let mut all = Vec::new();
     if kind.strategy().has_finalize() {
         all.push(FINALIZE);
+    }
+    if kind.strategy().has_approval() {
+        all.push(APPROVAL);
     }
     if kind.has_status() {
         all.push(STATUS);

@@ -6,9 +6,10 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
 use crate::api::clock;
+use crate::api::kind::Kind;
 use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::{list, text_at};
-use crate::strategy::builtin::members::{at, items, part, said, text};
+use crate::strategy::builtin::members::{at, items, part, said, set_missing, text};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::{port_number, subdomain};
 use crate::strategy::columns::Cell::Made;
@@ -36,7 +37,7 @@ impl Strategy for ApiService {
     fn default(&self, object: &mut Object) {
         let service = object.get_mut("spec").and_then(|spec| spec.get_mut("service"));
         if let Some(Value::Object(service)) = service {
-            service.entry("port").or_insert_with(|| 443.into());
+            set_missing(service, &[("port", 443.into())]);
         }
     }
 
@@ -77,6 +78,10 @@ impl Strategy for ApiService {
         validate_names(object, causes);
         validate_priorities(object, causes);
         validate_service(object, causes);
+    }
+
+    fn storage_prefix(&self, kind: &Kind) -> String {
+        format!("{}/{}", kind.group(), kind.plural())
     }
 
     fn updates_unconditionally(&self) -> bool {

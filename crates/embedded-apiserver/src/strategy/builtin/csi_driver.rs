@@ -111,7 +111,7 @@ impl Strategy for CsiDriver {
     }
 
     fn generation(&self) -> Generation {
-        Generation::Spec
+        Generation::LaterSpec
     }
 
     fn updates_unconditionally(&self) -> bool {

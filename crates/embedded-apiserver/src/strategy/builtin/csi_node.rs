@@ -4,6 +4,7 @@ use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::Value;
 
 use crate::api::metadata::Object;
+use crate::strategy::builtin::go_struct::{self, Field, Shape};
 use crate::strategy::builtin::members::{at, items, part, said, texts};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::{IMMUTABLE, not_negative};
@@ -11,7 +12,6 @@ use crate::strategy::builtin::volume_values::validate_driver;
 use crate::strategy::columns::Cell::Items;
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Strategy, Write};
-use k8s_value::go_json::go_json;
 
 pub(super) static CSI_NODE: Row = Row {
     group: "storage.k8s.io",
@@ -22,6 +22,12 @@ pub(super) static CSI_NODE: Row = Row {
 };
 
 const COLUMNS: &[Column] = &[NAME, column("Drivers", Items("/spec/drivers")), AGE];
+const DRIVER: &[Field] = &[
+    ("Name", "name", Shape::Text),
+    ("NodeID", "nodeID", Shape::Text),
+    ("TopologyKeys", "topologyKeys", Shape::Plain),
+    ("Allocatable", "allocatable", Shape::Null),
+];
 const LONGEST_ID: usize = 256;
 
 #[derive(Debug)]
@@ -54,7 +60,7 @@ impl Strategy for CsiNode {
         for (_, before) in items(at(old, "spec.drivers"), "") {
             for (_, now) in items(at(object, "spec.drivers"), "") {
                 if said(now, "name") == said(before, "name") && fixed(now) != fixed(before) {
-                    let shown = shown(now);
+                    let shown = go_struct::shown(now, DRIVER);
                     causes.push(FieldError::invalid_shown("spec.drivers", &shown, IMMUTABLE));
                 }
             }
@@ -72,16 +78,6 @@ impl Strategy for CsiNode {
     fn columns(&self) -> &'static [Column] {
         COLUMNS
     }
-}
-
-/// Formats a driver as Go's type does, without what may change.
-fn shown(driver: &Value) -> String {
-    format!(
-        "{{\"Name\":{},\"NodeID\":{},\"TopologyKeys\":{},\"Allocatable\":null}}",
-        go_json(&said(driver, "name")),
-        go_json(&said(driver, "nodeID")),
-        go_json(&part(driver, "topologyKeys")),
-    )
 }
 
 fn validate_id(id: &str, path: &str, causes: &mut FieldErrors) {

@@ -8,8 +8,6 @@ use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{immutable, subdomain};
 use crate::strategy::builtin::volume_values::validate_amount;
-use crate::strategy::columns::Cell::Member;
-use crate::strategy::columns::{Column, NAME, column};
 use crate::strategy::{Strategy, Write};
 
 pub(super) static CSI_STORAGE_CAPACITY: Row = Row {
@@ -19,12 +17,6 @@ pub(super) static CSI_STORAGE_CAPACITY: Row = Row {
     strategy: &CsiStorageCapacity,
     ..NAMESPACED
 };
-
-const COLUMNS: &[Column] = &[
-    NAME,
-    column("StorageClassName", Member("/storageClassName", "")),
-    column("Capacity", Member("/capacity", "<unset>")),
-];
 
 #[derive(Debug)]
 struct CsiStorageCapacity;
@@ -47,9 +39,5 @@ impl Strategy for CsiStorageCapacity {
 
     fn updates_unconditionally(&self) -> bool {
         false
-    }
-
-    fn columns(&self) -> &'static [Column] {
-        COLUMNS
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
+use crate::api::kind::Kind;
 use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::{NONE, list};
 use crate::strategy::builtin::cidr::{address_warning, read_address, wrong_address};
@@ -89,6 +90,10 @@ impl Strategy for Ingress {
             return vec![format!("annotation {CLASS_ANNOTATION:?} {instead}")];
         }
         Vec::new()
+    }
+
+    fn storage_prefix(&self, _: &Kind) -> String {
+        "ingress".to_owned()
     }
 
     fn generation(&self) -> Generation {

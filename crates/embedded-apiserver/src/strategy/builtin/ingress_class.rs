@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::{NONE, text_at};
-use crate::strategy::builtin::members::{at, part, said, text};
+use crate::strategy::builtin::members::{at, part, said, set_missing, text};
 use crate::strategy::builtin::row::{CLUSTER, Row};
-use crate::strategy::builtin::values::{immutable, label, one_of_texts, path_name, subdomain};
+use crate::strategy::builtin::values::{IMMUTABLE, label, one_of_texts, path_name, subdomain};
 use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, column};
 use crate::strategy::{Generation, Strategy, Write};
@@ -37,7 +37,7 @@ impl Strategy for IngressClass {
     fn default(&self, object: &mut Object) {
         let parameters = object.get_mut("spec").and_then(|spec| spec.get_mut("parameters"));
         if let Some(Value::Object(parameters)) = parameters {
-            parameters.entry("scope").or_insert_with(|| "Cluster".into());
+            set_missing(parameters, &[("scope", "Cluster".into())]);
         }
     }
 
@@ -50,7 +50,10 @@ impl Strategy for IngressClass {
 
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         let path = "spec.controller";
-        immutable(at(object, path), at(old, path), path, causes);
+        let controller = text(object, path);
+        if controller != text(old, path) {
+            causes.push(FieldError::invalid(path, controller, IMMUTABLE));
+        }
     }
 
     fn generation(&self) -> Generation {

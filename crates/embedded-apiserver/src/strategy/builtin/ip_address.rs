@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::NONE;
 use crate::strategy::builtin::cidr::wrong_canonical_address;
+use crate::strategy::builtin::go_struct::{self, Field, Shape::Text};
 use crate::strategy::builtin::members::{at, said};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::{IMMUTABLE, path_name, subdomain};
@@ -22,7 +23,14 @@ pub(super) static IP_ADDRESS: Row = Row {
     ..CLUSTER
 };
 
-const COLUMNS: &[Column] = &[NAME, column("ParentRef", Made(parent)), AGE];
+const COLUMNS: &[Column] = &[NAME, column("ParentRef", Made(parent)), AGE.without_definition()];
+
+const PARENT: &[Field] = &[
+    ("Group", "group", Text),
+    ("Resource", "resource", Text),
+    ("Namespace", "namespace", Text),
+    ("Name", "name", Text),
+];
 
 #[derive(Debug)]
 struct IpAddress;
@@ -49,7 +57,7 @@ impl Strategy for IpAddress {
         let path = "spec.parentRef";
         let parent = at(object, path);
         if parent != at(old, path) {
-            let shown = parent.map_or_else(|| "null".to_owned(), shown);
+            let shown = parent.map_or_else(|| "null".to_owned(), |it| go_struct::shown(it, PARENT));
             causes.push(FieldError::invalid_shown(path, &shown, IMMUTABLE));
         }
     }
@@ -73,13 +81,6 @@ fn validate_parent(parent: &Value, path: &str, causes: &mut FieldErrors) {
         }
     }
     path_name(said(parent, "namespace"), &path("namespace"), causes);
-}
-
-/// Formats a reference as Go's type does.
-fn shown(parent: &Value) -> String {
-    let members = ["Group", "Resource", "Namespace", "Name"]
-        .map(|name| format!("{name:?}:{}", Value::from(said(parent, &name.to_lowercase()))));
-    format!("{{{}}}", members.join(","))
 }
 
 fn parent(address: &Value) -> Value {

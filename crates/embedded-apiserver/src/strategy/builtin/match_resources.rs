@@ -23,7 +23,7 @@ pub(super) fn default(matches: Option<&mut Value>) {
     );
     for rules in ["resourceRules", "excludeResourceRules"] {
         for rule in objects(matches.get_mut(rules)) {
-            rule.entry("scope").or_insert_with(|| "*".into());
+            set_missing(rule, &[("scope", "*".into())]);
         }
     }
 }

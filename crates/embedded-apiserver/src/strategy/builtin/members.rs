@@ -49,10 +49,13 @@ pub(super) fn objects(list: Option<&mut Value>) -> impl Iterator<Item = &mut Obj
     list.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }
 
-/// Sets those of the members that are not there.
+/// Sets those of the members that are not there, or null.
 pub(super) fn set_missing(object: &mut Object, defaults: &[(&str, Value)]) {
     for (name, value) in defaults {
-        object.entry(*name).or_insert_with(|| value.clone());
+        let said = object.entry(*name).or_insert(Value::Null);
+        if said.is_null() {
+            said.clone_from(value);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cidr::{self, Cidr};
 use crate::strategy::builtin::label_selector;
-use crate::strategy::builtin::members::{at, items, objects, part, said, texts};
+use crate::strategy::builtin::members::{at, items, objects, part, said, set_missing, texts};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{one_of_texts, port_or_name};
 use crate::strategy::builtin::workload::selector_cell;
@@ -42,7 +42,7 @@ impl Strategy for NetworkPolicy {
         for (direction, _) in DIRECTIONS {
             for rule in objects(spec.get_mut(direction)) {
                 for port in objects(rule.get_mut("ports")) {
-                    port.entry("protocol").or_insert_with(|| "TCP".into());
+                    set_missing(port, &[("protocol", "TCP".into())]);
                 }
             }
         }

@@ -56,7 +56,11 @@ impl Strategy for Node {
         default_ranges(object);
     }
 
-    fn admit(&self, object: &mut Object) -> Result<(), String> {
+    fn admit(
+        &self,
+        object: &mut Object,
+        _classes: &mut dyn FnMut() -> Vec<Object>,
+    ) -> Result<(), String> {
         taint(object);
         Ok(())
     }

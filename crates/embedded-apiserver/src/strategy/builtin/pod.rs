@@ -74,8 +74,12 @@ impl Strategy for Pod {
         default_addresses(object);
     }
 
-    fn admit(&self, object: &mut Object) -> Result<(), String> {
-        admission::admit(object)
+    fn admit(
+        &self,
+        object: &mut Object,
+        classes: &mut dyn FnMut() -> Vec<Object>,
+    ) -> Result<(), String> {
+        admission::admit(object, &classes())
     }
 
     fn prepare_create(&self, object: &mut Object, creation: Creation) {

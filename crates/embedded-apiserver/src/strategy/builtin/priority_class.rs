@@ -44,6 +44,24 @@ impl Strategy for PriorityClass {
         object.entry("preemptionPolicy").or_insert_with(|| "PreemptLowerPriority".into());
     }
 
+    #[doc(alias = "validatePriorityClass")]
+    fn admit(
+        &self,
+        object: &mut Object,
+        classes: &mut dyn FnMut() -> Vec<Object>,
+    ) -> Result<(), String> {
+        if !is_default(object) {
+            return Ok(());
+        }
+        match default_of(&classes()) {
+            None => Ok(()),
+            Some(known) => Err(format!(
+                "PriorityClass {} is already marked as default. Only one default can exist",
+                metadata::text(known, "name")
+            )),
+        }
+    }
+
     fn validates_generate_name_of_updates(&self) -> bool {
         false
     }
@@ -55,7 +73,7 @@ impl Strategy for PriorityClass {
             return;
         }
         let name = metadata::text(object, "name");
-        let value = at(object, "value").and_then(Value::as_i64).unwrap_or(0);
+        let value = value(object);
         if name.starts_with("system-") {
             if let Some(why) = wrong_system_class(object, name, value) {
                 let why = format!(
@@ -89,6 +107,21 @@ impl Strategy for PriorityClass {
     }
 }
 
+/// The priority of a class.
+pub(super) fn value(class: &Object) -> i64 {
+    at(class, "value").and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// The class of Pods that name none: of several the one with the least value.
+#[doc(alias = "getDefaultPriorityClass")]
+pub(super) fn default_of(classes: &[Object]) -> Option<&Object> {
+    classes.iter().filter(|class| is_default(class)).min_by_key(|class| value(class))
+}
+
+fn is_default(class: &Object) -> bool {
+    class.get("globalDefault") == Some(&Value::Bool(true))
+}
+
 #[doc(alias = "IsKnownSystemPriorityClass")]
 fn wrong_system_class(object: &Object, name: &str, value: i64) -> Option<String> {
     match SYSTEM.iter().find(|(known, _)| *known == name) {
@@ -96,7 +129,7 @@ fn wrong_system_class(object: &Object, name: &str, value: i64) -> Option<String>
         Some((_, of)) if *of != value => {
             Some(format!("value of {name} PriorityClass must be {of}"))
         }
-        Some(_) if object.get("globalDefault") == Some(&Value::Bool(true)) => {
+        Some(_) if is_default(object) => {
             Some(format!("globalDefault of {name} PriorityClass must be false"))
         }
         Some(_) => None,

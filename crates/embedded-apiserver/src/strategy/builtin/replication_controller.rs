@@ -1,6 +1,6 @@
 //! ReplicationControllers, the elder kin of ReplicaSets.
 
-use k8s_value::{FieldError, FieldErrors};
+use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
 use crate::api::kind::Kind;
@@ -60,6 +60,10 @@ impl Strategy for ReplicationController {
         object.insert("status".to_owned(), json!({ "replicas": 0 }));
     }
 
+    fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {
+        names::wrongs_of_path_prefix(prefix).collect()
+    }
+
     fn validates_generate_name_of_updates(&self) -> bool {
         false
     }
@@ -70,11 +74,12 @@ impl Strategy for ReplicationController {
             return;
         }
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        not_negative(spec, "spec", &["replicas", "minReadySeconds"], causes);
+        not_negative(spec, "spec", &["minReadySeconds"], causes);
         let selector = members(spec.get("selector"));
         if selector.is_empty() {
             causes.push(FieldError::required("spec.selector", ""));
         }
+        not_negative(spec, "spec", &["replicas"], causes);
         let template = spec.get("template");
         if template.is_none() {
             return causes.push(FieldError::required("spec.template", ""));

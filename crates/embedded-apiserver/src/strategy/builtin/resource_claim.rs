@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::list;
+use crate::strategy::builtin::go_struct::{self, Field, Shape};
 use crate::strategy::builtin::members::{at, items, objects, part, said};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::{IMMUTABLE, label, subdomain};
@@ -32,6 +33,37 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Row = Row {
 
 const COLUMNS: &[Column] = &[NAME, column("State", Made(state)), AGE];
 const MOST_REQUESTS: usize = 32;
+
+const EXACTLY: &[Field] = &[
+    ("DeviceClassName", "deviceClassName", Shape::Text),
+    ("Selectors", "selectors", Shape::Plain),
+    ("AllocationMode", "allocationMode", Shape::Text),
+    ("Count", "count", Shape::Number),
+    ("AdminAccess", "adminAccess", Shape::Plain),
+    ("Tolerations", "tolerations", Shape::Plain),
+    ("Capacity", "capacity", Shape::Plain),
+];
+const AVAILABLE: &[Field] = &[
+    ("Name", "name", Shape::Text),
+    ("DeviceClassName", "deviceClassName", Shape::Text),
+    ("Selectors", "selectors", Shape::Plain),
+    ("AllocationMode", "allocationMode", Shape::Text),
+    ("Count", "count", Shape::Number),
+    ("Tolerations", "tolerations", Shape::Plain),
+    ("Capacity", "capacity", Shape::Plain),
+];
+const REQUEST: &[Field] = &[
+    ("Name", "name", Shape::Text),
+    ("Exactly", "exactly", Shape::Pointer(EXACTLY)),
+    ("FirstAvailable", "firstAvailable", Shape::List(AVAILABLE)),
+];
+const DEVICES: &[Field] = &[
+    ("Requests", "requests", Shape::List(REQUEST)),
+    ("Constraints", "constraints", Shape::Plain),
+    ("Config", "config", Shape::Plain),
+];
+const SPEC: &[Field] = &[("Devices", "devices", Shape::Struct(DEVICES))];
+const TEMPLATE: &[Field] = &[("Spec", "spec", Shape::Struct(SPEC))];
 
 #[derive(Debug)]
 struct ResourceClaim {
@@ -69,8 +101,9 @@ impl Strategy for ResourceClaim {
 
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         if object.get("spec") != old.get("spec") {
-            let spec = object.get("spec").unwrap_or(&Value::Null);
-            causes.push(FieldError::invalid_json("spec", spec, IMMUTABLE));
+            let fields = if self.is_template { TEMPLATE } else { SPEC };
+            let shown = go_struct::shown(object.get("spec").unwrap_or(&Value::Null), fields);
+            causes.push(FieldError::invalid_shown("spec", &shown, IMMUTABLE));
         }
     }
 
@@ -111,7 +144,7 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
     let mut seen = Vec::new();
     for (path, request) in items(requests, path) {
         let name = said(request, "name");
-        validate_name(name, &format!("{path}.name"), causes);
+        label(name, &format!("{path}.name"), causes);
         let exactly = part(request, "exactly");
         let available = items(request.get("firstAvailable"), &format!("{path}.firstAvailable"));
         let available: Vec<_> = available.collect();
@@ -125,7 +158,7 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
             (Some(exactly), []) => validate_request(exactly, &format!("{path}.exactly"), causes),
             (None, available) => {
                 for (path, request) in available {
-                    validate_name(said(request, "name"), &format!("{path}.name"), causes);
+                    label(said(request, "name"), &format!("{path}.name"), causes);
                     validate_request(request, path, causes);
                 }
             }
@@ -134,14 +167,6 @@ fn validate_requests(requests: Option<&Value>, path: &str, causes: &mut FieldErr
             causes.push(FieldError::duplicate(path, &name.into()));
         }
         seen.push(name);
-    }
-}
-
-fn validate_name(name: &str, path: &str, causes: &mut FieldErrors) {
-    if name.is_empty() {
-        causes.push(FieldError::required(path, ""));
-    } else {
-        label(name, path, causes);
     }
 }
 

@@ -66,6 +66,10 @@ impl Strategy for ResourceSlice {
         is_mixed.then(warning).into_iter().collect()
     }
 
+    fn why_unselectable(&self, path: &str) -> String {
+        format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {path}")
+    }
+
     fn generation(&self) -> Generation {
         Generation::Spec
     }

@@ -11,7 +11,7 @@ use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::IMMUTABLE;
 use crate::strategy::columns::Cell::Made;
 use crate::strategy::columns::{AGE, Column, NAME, column};
-use crate::strategy::{Strategy, Write};
+use crate::strategy::{Creation, Strategy, Write};
 
 pub(super) static SERVICE_CIDR: Row = Row {
     group: "networking.k8s.io",
@@ -29,6 +29,10 @@ const PATH: &str = "spec.cidrs";
 struct ServiceCidr;
 
 impl Strategy for ServiceCidr {
+    fn prepare_create(&self, object: &mut Object, _: Creation) {
+        object.insert("status".to_owned(), json!({}));
+    }
+
     fn validates_generate_name_of_updates(&self) -> bool {
         false
     }

@@ -4,6 +4,7 @@ use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::api::metadata::Object;
+use crate::strategy::builtin::go_struct::{self, Field, Shape};
 use crate::strategy::builtin::members::{at, text};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::values::{IMMUTABLE, subdomain};
@@ -11,7 +12,6 @@ use crate::strategy::builtin::volume_values::validate_driver;
 use crate::strategy::columns::Cell::{Is, Member};
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Creation, Strategy, Write};
-use k8s_value::go_json::go_json;
 
 pub(super) static VOLUME_ATTACHMENT: Row = Row {
     group: "storage.k8s.io",
@@ -29,6 +29,18 @@ const COLUMNS: &[Column] = &[
     column("Node", Member("/spec/nodeName", "")),
     column("Attached", Is("/status/attached")),
     AGE,
+];
+const SPEC: &[Field] = &[
+    ("Attacher", "attacher", Shape::Text),
+    (
+        "Source",
+        "source",
+        Shape::Struct(&[
+            ("PersistentVolumeName", "persistentVolumeName", Shape::Plain),
+            ("InlineVolumeSpec", "inlineVolumeSpec", Shape::Plain),
+        ]),
+    ),
+    ("NodeName", "nodeName", Shape::Text),
 ];
 const LONGEST_MESSAGE: usize = 1024;
 const MOST_METADATA: usize = 256 * 1024;
@@ -56,7 +68,8 @@ impl Strategy for VolumeAttachment {
 
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
         if object.get("spec") != old.get("spec") {
-            causes.push(FieldError::invalid_shown("spec", &shown(object), IMMUTABLE));
+            let shown = go_struct::shown(object.get("spec").unwrap_or(&Value::Null), SPEC);
+            causes.push(FieldError::invalid_shown("spec", &shown, IMMUTABLE));
         }
     }
 
@@ -75,18 +88,6 @@ impl Strategy for VolumeAttachment {
     fn columns(&self) -> &'static [Column] {
         COLUMNS
     }
-}
-
-/// Formats a spec as Go's type does. An inline volume is shown as it is.
-fn shown(object: &Object) -> String {
-    format!(
-        "{{\"Attacher\":{},\"Source\":{{\"PersistentVolumeName\":{},\"InlineVolumeSpec\":{}}},\
-         \"NodeName\":{}}}",
-        go_json(&text(object, "spec.attacher")),
-        go_json(&at(object, "spec.source.persistentVolumeName")),
-        go_json(&at(object, "spec.source.inlineVolumeSpec")),
-        go_json(&text(object, "spec.nodeName")),
-    )
 }
 
 #[doc(alias = "validateVolumeAttachmentSource")]

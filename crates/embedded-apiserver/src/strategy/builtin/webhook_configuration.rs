@@ -55,14 +55,14 @@ impl Strategy for WebhookConfiguration {
                 ],
             );
             if self.mutates {
-                webhook.entry("reinvocationPolicy").or_insert_with(|| "Never".into());
+                set_missing(webhook, &[("reinvocationPolicy", "Never".into())]);
             }
             for rule in objects(webhook.get_mut("rules")) {
-                rule.entry("scope").or_insert_with(|| "*".into());
+                set_missing(rule, &[("scope", "*".into())]);
             }
             let service = webhook.get_mut("clientConfig").and_then(|it| it.get_mut("service"));
             if let Some(Value::Object(service)) = service {
-                service.entry("port").or_insert_with(|| 443.into());
+                set_missing(service, &[("port", 443.into())]);
             }
         }
     }

@@ -165,7 +165,7 @@ fn binds(kind: &str) -> Value {
     })
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<(&'static Sample, Case)> {
     kinds! {
         "definitions" DEFINITION "a CustomResourceDefinition is answered, its status included";
         "claims" CLAIM "a PersistentVolumeClaim is answered, its status included";

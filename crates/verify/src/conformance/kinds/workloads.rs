@@ -1,10 +1,10 @@
 //! The kinds of workloads, and of what limits them.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::conformance::Case;
 use crate::conformance::kinds::walk::{KIND, Sample};
-use crate::conformance::objects::pod;
+use crate::conformance::objects::pod_template;
 
 static STATEFUL_SET: Sample = Sample {
     version: "apps/v1",
@@ -14,7 +14,7 @@ static STATEFUL_SET: Sample = Sample {
     has_scale: true,
     content: |_, _| {
         let selector = json!({ "matchLabels": { "app": "a" } });
-        json!({ "spec": { "replicas": 0, "serviceName": "s", "selector": selector, "template": template() } })
+        json!({ "spec": { "replicas": 0, "serviceName": "s", "selector": selector, "template": pod_template() } })
     },
     ..KIND
 };
@@ -25,7 +25,7 @@ static DAEMON_SET: Sample = Sample {
     has_status: true,
     content: |_, _| {
         let selector = json!({ "matchLabels": { "app": "a" } });
-        json!({ "spec": { "selector": selector, "template": template() } })
+        json!({ "spec": { "selector": selector, "template": pod_template() } })
     },
     ..KIND
 };
@@ -42,7 +42,7 @@ static CRON_JOB: Sample = Sample {
     plural: "cronjobs",
     has_status: true,
     content: |_, _| {
-        let mut template = template();
+        let mut template = pod_template();
         template["spec"]["restartPolicy"] = "Never".into();
         let job = json!({ "spec": { "template": template } });
         json!({ "spec": { "schedule": "@daily", "suspend": true, "jobTemplate": job } })
@@ -54,13 +54,13 @@ static REPLICATION_CONTROLLER: Sample = Sample {
     plural: "replicationcontrollers",
     has_status: true,
     has_scale: true,
-    content: |_, _| json!({ "spec": { "replicas": 0, "template": template() } }),
+    content: |_, _| json!({ "spec": { "replicas": 0, "template": pod_template() } }),
     ..KIND
 };
 static TEMPLATE: Sample = Sample {
     kind: "PodTemplate",
     plural: "podtemplates",
-    content: |_, _| json!({ "template": template() }),
+    content: |_, _| json!({ "template": pod_template() }),
     ..KIND
 };
 static LIMITS: Sample = Sample {
@@ -108,11 +108,7 @@ static RUNTIME: Sample = Sample {
     ..KIND
 };
 
-fn template() -> Value {
-    json!({ "metadata": { "labels": { "app": "a" } }, "spec": pod("")["spec"] })
-}
-
-pub(super) fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<(&'static Sample, Case)> {
     kinds! {
         "stateful_sets" STATEFUL_SET "a StatefulSet is answered, its status and its scale included";
         "daemon_sets" DAEMON_SET "a DaemonSet is answered, its status included";

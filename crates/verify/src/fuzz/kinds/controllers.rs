@@ -96,8 +96,10 @@ fn stateful_set(rng: &mut Rng) -> Value {
                 claim["spec"]["accessModes"] = one(rng, &[json!([]), json!(["Odd"])]);
             }
             spec["volumeClaimTemplates"] = json!([claim]);
-            spec["template"]["spec"]["containers"][0]["volumeMounts"] =
-                json!([{ "name": one(rng, &["d", "e"]), "mountPath": "/d" }]);
+            let mounts = json!([{ "name": one(rng, &["d", "e"]), "mountPath": "/d" }]);
+            if let Some(container) = spec.pointer_mut("/template/spec/containers/0") {
+                container["volumeMounts"] = mounts;
+            }
         }
         _ => {}
     }
@@ -231,11 +233,7 @@ fn replication_controller(rng: &mut Rng) -> Value {
         1 => spec["selector"] = json!({ "app": "b" }),
         2 => spec["selector"] = json!({ "app": "a" }),
         3 => spec["minReadySeconds"] = one(rng, &[1, -1]).into(),
-        4 => {
-            if rng.u8(..4) == 0 {
-                spec = json!({ "selector": { "app": "a" } });
-            }
-        }
+        4 if rng.u8(..4) == 0 => spec = json!({ "selector": { "app": "a" } }),
         _ => {}
     }
     json!({ "spec": spec })

@@ -163,7 +163,7 @@ fn csi_node(rng: &mut Rng) -> Value {
         driver["allocatable"] = json!({ "count": one(rng, &[0, 3, -1]) });
     }
     let other = json!({ "name": "d.example.com", "nodeID": "k" });
-    let drivers = one(rng, &[json!([driver]), json!([driver]), json!([driver, other]), json!([])]);
+    let drivers = one(rng, &[json!([driver]), json!([driver]), json!([driver, other])]);
     json!({ "spec": { "drivers": drivers } })
 }
 

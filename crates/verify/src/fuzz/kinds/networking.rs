@@ -3,6 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use crate::conformance::certificates::{CERTIFICATE, REQUEST};
 use crate::fuzz::kinds::{BASE, Kind};
 use crate::fuzz::pick::one;
 
@@ -33,6 +34,8 @@ pub(super) const KINDS: &[Kind] = &[
         collection: "/apis/networking.k8s.io/v1/ipaddresses",
         kind: "IPAddress",
         rest: ip_address,
+        // All sequences have the same addresses.
+        dry: true,
         ..GROUP
     },
     Kind {
@@ -50,6 +53,16 @@ pub(super) const KINDS: &[Kind] = &[
         rest: api_service,
         // The real server forwards requests by them.
         dry: true,
+        ..GROUP
+    },
+    Kind {
+        collection: "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+        api_version: "certificates.k8s.io/v1",
+        kind: "CertificateSigningRequest",
+        subresources: &["status", "approval"],
+        fields: &["spec.signerName"],
+        rest: signing_request,
+        status: signing_status,
         ..GROUP
     },
 ];
@@ -265,4 +278,37 @@ fn api_service(rng: &mut Rng) -> Value {
         _ => {}
     }
     json!({ "spec": spec })
+}
+
+fn signing_request(rng: &mut Rng) -> Value {
+    let mut spec = json!({
+        "request": one(rng, &[REQUEST, REQUEST, REQUEST, CERTIFICATE, "eA=="]),
+        "signerName": one(rng, &["example.com/s", "example.com/s", "example.com/t", "", "x", "x/s", "A.b/S"]),
+        "usages": one(rng, &[
+            json!(["client auth"]), json!(["client auth"]), json!(["odd"]), json!(["any", "any"]), json!([]),
+        ]),
+    });
+    match rng.u8(..5) {
+        0 => spec["expirationSeconds"] = one(rng, &[600, 3600, 100]).into(),
+        1 => spec["username"] = "somebody".into(),
+        _ => {}
+    }
+    json!({ "spec": spec })
+}
+
+fn signing_status(rng: &mut Rng) -> Value {
+    let condition = |kind: &str| json!({ "type": kind, "status": "True", "reason": "r" });
+    let mut status = json!({ "conditions": one(rng, &[
+        json!([condition("Approved")]),
+        json!([condition("Denied")]),
+        json!([condition("Approved"), condition("Denied")]),
+        json!([condition("Failed")]),
+        json!([condition("A"), condition("A")]),
+        json!([{ "type": "Failed", "status": "False" }, { "type": "", "status": "" }]),
+        json!([]),
+    ]) });
+    if rng.u8(..4) == 0 {
+        status["certificate"] = one(rng, &[CERTIFICATE, CERTIFICATE, REQUEST, "eA=="]).into();
+    }
+    status
 }

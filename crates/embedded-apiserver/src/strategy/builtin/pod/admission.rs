@@ -2,23 +2,32 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::api::metadata::Object;
-use crate::strategy::builtin::members::at;
+use crate::api::metadata::{self, Object};
+use crate::strategy::builtin::members::{at, text};
+use crate::strategy::builtin::priority_class;
 
 /// Adds priority and tolerations to a new Pod.
 ///
 /// # Errors
 ///
 /// Says why a plugin refuses the Pod.
-pub(super) fn admit(object: &mut Object) -> Result<(), String> {
+pub(super) fn admit(object: &mut Object, classes: &[Object]) -> Result<(), String> {
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return Ok(()) };
-    let class = spec.get("priorityClassName").and_then(Value::as_str).unwrap_or_default();
-    let priority = match class {
-        "" => 0,
-        "system-cluster-critical" => 2_000_000_000,
-        "system-node-critical" => 2_000_001_000,
-        other => return Err(format!("no PriorityClass with name {other} was found")),
+    let name = spec.get("priorityClassName").and_then(Value::as_str).unwrap_or_default();
+    let class = match name {
+        "" => priority_class::default_of(classes),
+        name => classes.iter().find(|class| metadata::text(class, "name") == name),
     };
+    let known = priority_class::SYSTEM.iter().find(|(system, _)| *system == name);
+    let priority = match (class, known) {
+        (Some(class), _) => priority_class::value(class),
+        (None, Some((_, value))) => *value,
+        (None, None) if name.is_empty() => 0,
+        (None, None) => return Err(format!("no PriorityClass with name {name} was found")),
+    };
+    if let Some(class) = class {
+        spec.insert("priorityClassName".to_owned(), metadata::text(class, "name").into());
+    }
     if let Some(said) =
         spec.get("priority").and_then(Value::as_i64).filter(|said| *said != priority)
     {
@@ -28,7 +37,8 @@ pub(super) fn admit(object: &mut Object) -> Result<(), String> {
         ));
     }
     spec.insert("priority".to_owned(), priority.into());
-    let preemption = "PreemptLowerPriority";
+    let preemption = class.map_or("", |class| text(class, "preemptionPolicy"));
+    let preemption = if preemption.is_empty() { "PreemptLowerPriority" } else { preemption };
     if let Some(said) =
         spec.get("preemptionPolicy").and_then(Value::as_str).filter(|said| *said != preemption)
     {
