@@ -1,4 +1,4 @@
-//! Tokens of service accounts: what is asked for, whom they name, and when they end.
+//! Tokens of service accounts: requests for them, their users, and their ends.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,5 +1,5 @@
-//! What somebody who runs a cluster does with kubectl: drains a node, makes tokens, follows a
-//! rollout. The same steps on the embedded server and on a real control plane print the same.
+//! kubectl drains a node, makes tokens, follows a rollout, approves a certificate: the same steps on
+//! the embedded server and on a real control plane print the same.
 
 use std::collections::BTreeSet;
 
@@ -44,6 +44,11 @@ const STEPS: &[&str] = &[
     "describe hpa web",
     "scale statefulset db --replicas=3",
     "rollout status statefulset/db --timeout=2s",
+    "certificate approve operations-c",
+    "get csr operations-c -o jsonpath={.status.conditions[*].reason}{.status.conditions[*].message}",
+    "certificate deny operations-c",
+    "certificate approve none",
+    "describe csr operations-c",
     "auth can-i create pods/eviction",
     "auth can-i create serviceaccounts/token --as=nobody",
 ];

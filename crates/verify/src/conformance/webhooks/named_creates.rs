@@ -1,4 +1,4 @@
-//! Webhooks of what is posted to an object: evictions, bindings, requests for tokens.
+//! Webhooks of evictions, bindings and requests for tokens.
 
 use serde_json::{Value, json};
 
