@@ -10,6 +10,7 @@
 mod call;
 pub mod compare;
 mod draw;
+mod kind;
 mod kinds;
 mod pick;
 mod play;

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::conformance::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
 use crate::fuzz::call::{Body, CLIENTS, Call, Request, What};
-use crate::fuzz::kinds::{Kind, kinds};
+use crate::fuzz::kind::Kind;
+use crate::fuzz::kinds::kinds;
 use crate::fuzz::pick::{odd, one};
 
 mod deletes;

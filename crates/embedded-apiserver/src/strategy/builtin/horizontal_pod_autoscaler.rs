@@ -3,15 +3,17 @@
 mod behavior;
 mod cells;
 mod metrics;
+mod reference;
 
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::UNSET;
+use crate::strategy::builtin::horizontal_pod_autoscaler::reference::{Version, validate_reference};
 use crate::strategy::builtin::members::{at, fill, said, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
-use crate::strategy::builtin::values::{not_negative, wrongs_of_path_name};
+use crate::strategy::builtin::values::not_negative;
 use crate::strategy::columns::Cell::{Made, Member, Number};
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Creation, Strategy, Write};
@@ -135,43 +137,4 @@ fn validate_target(object: &Object, old: Option<&Object>, causes: &mut FieldErro
         _ => Version::Grouped,
     };
     validate_reference(target, path, version, causes);
-}
-
-/// What the `apiVersion` of a reference may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    Any,
-    Valid,
-    /// With a group.
-    Grouped,
-}
-
-#[doc(alias = "ValidateCrossVersionObjectReference")]
-fn validate_reference(reference: &Value, path: &str, allowed: Version, causes: &mut FieldErrors) {
-    for member in ["kind", "name"] {
-        let (field, name) = (format!("{path}.{member}"), said(reference, member));
-        if name.is_empty() {
-            causes.push(FieldError::required(field.as_str(), ""));
-        }
-        for why in wrongs_of_path_name(name) {
-            causes.push(FieldError::invalid(field.as_str(), name, why));
-        }
-    }
-    let version = said(reference, "apiVersion");
-    if let Some(why) = wrong_version(version, allowed) {
-        causes.push(FieldError::invalid(format!("{path}.apiVersion"), version, &why));
-    }
-}
-
-#[doc(alias = "ValidateAPIVersion")]
-fn wrong_version(version: &str, allowed: Version) -> Option<String> {
-    let slashes = version.matches('/').count();
-    match allowed {
-        Version::Any => None,
-        _ if slashes > 1 => Some(format!("unexpected GroupVersion string: {version}")),
-        Version::Grouped if slashes == 0 || version.starts_with('/') => {
-            Some("apiVersion must specify API group".to_owned())
-        }
-        Version::Valid | Version::Grouped => None,
-    }
 }

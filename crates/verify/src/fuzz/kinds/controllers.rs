@@ -3,8 +3,8 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
+use crate::fuzz::kind::{BASE, Kind};
 use crate::fuzz::kinds::workloads::{job, selector, template};
-use crate::fuzz::kinds::{BASE, Kind};
 use crate::fuzz::pick::one;
 
 pub(super) const KINDS: &[Kind] = &[

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Value, json};
 
-use crate::fuzz::kinds::{BASE, Kind};
+use crate::fuzz::kind::{BASE, Kind};
 use crate::fuzz::pick::one;
 
 pub(super) const KINDS: &[Kind] = &[

@@ -4,7 +4,7 @@ use k8s_value::{FieldError, FieldErrors};
 use serde_json::Value;
 
 use crate::api::metadata::Object;
-use crate::strategy::builtin::horizontal_pod_autoscaler::{
+use crate::strategy::builtin::horizontal_pod_autoscaler::reference::{
     Version, validate_reference, wrong_version,
 };
 use crate::strategy::builtin::members::{at, items, said};

@@ -19,7 +19,7 @@ const COUNTS: [&str; 7] = [
 
 /// Validates all but the selector, which a template does not have.
 #[doc(alias = "validateJobSpec")]
-pub(in crate::strategy::builtin) fn validate(spec: &Value, path: &str, causes: &mut FieldErrors) {
+pub(crate) fn validate(spec: &Value, path: &str, causes: &mut FieldErrors) {
     not_negative(spec, path, &COUNTS, causes);
     if has(spec, "maxFailedIndexes") && !has(spec, "backoffLimitPerIndex") {
         causes.push(FieldError::required(
