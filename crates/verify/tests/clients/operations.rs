@@ -1,5 +1,5 @@
-//! kubectl drains a node, makes tokens, follows a rollout, approves a certificate: the same steps on
-//! the embedded server and on a real control plane print the same.
+//! kubectl drains a node, makes tokens, follows a rollout, approves a certificate. The same steps
+//! print the same on the embedded server and on a real control plane.
 
 use std::collections::BTreeSet;
 
