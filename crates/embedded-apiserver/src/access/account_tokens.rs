@@ -180,7 +180,7 @@ impl AccountTokens {
             }))
     }
 
-    /// Checks that a bound object is still the one that the token names.
+    /// Checks that a bound object exists and has the uid of the claim.
     fn check_bound(
         &self,
         kind: &str,

@@ -2,7 +2,7 @@
 //!
 //! Follows k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the constrained
 //! modes, which also need a right for the request (`impersonate-on:user-info:list`), then the
-//! legacy mode. `associated-node` is not supported: no token is bound to a pod.
+//! legacy mode.
 
 use api_front::{RequestInfo, User};
 use bytes::Bytes;
@@ -21,6 +21,9 @@ const UID: HeaderName = HeaderName::from_static("impersonate-uid");
 const EXTRA: &str = "impersonate-extra-";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE: &str = "system:node:";
+/// Where the user of a token has the node that it is bound to.
+#[doc(alias = "NodeNameKey")]
+const ACCOUNT_NODE: &str = "authentication.kubernetes.io/node-name";
 
 /// The user to impersonate.
 #[derive(Debug, Default)]
@@ -35,6 +38,8 @@ struct Impersonation {
 /// A mode of impersonation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
+    /// The node that the account's token names.
+    AssociatedNode,
     ArbitraryNode,
     ServiceAccount,
     UserInfo,
@@ -51,8 +56,8 @@ pub(super) fn apply(
     let info = RequestInfo::of(request.method(), request.uri());
     let request_asks = Attributes::of(request.method(), &info);
     let mut first_refusal = None;
-    for mode in [Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy] {
-        if !mode.applies(&impersonation) {
+    for mode in Mode::ALL {
+        if !mode.applies(&impersonation, &asker) {
             continue;
         }
         let questions = impersonation.questions(mode, &request_asks);
@@ -80,12 +85,23 @@ pub(super) fn apply(
 }
 
 impl Mode {
-    fn applies(self, impersonation: &Impersonation) -> bool {
+    const ALL: [Self; 5] = [
+        Self::AssociatedNode,
+        Self::ArbitraryNode,
+        Self::ServiceAccount,
+        Self::UserInfo,
+        Self::Legacy,
+    ];
+
+    fn applies(self, impersonation: &Impersonation, asker: &User) -> bool {
         let (node, account) = (
             node(&impersonation.user).is_some(),
             User::split_service_account(&impersonation.user).is_some(),
         );
         match self {
+            Self::AssociatedNode => {
+                impersonation.is_only_a_name() && node && is_on_node(asker, &impersonation.user)
+            }
             Self::ArbitraryNode => impersonation.is_only_a_name() && node,
             Self::ServiceAccount => impersonation.is_only_a_name() && account,
             Self::UserInfo => {
@@ -102,12 +118,21 @@ impl Mode {
 
     const fn word(self) -> &'static str {
         match self {
+            Self::AssociatedNode => "associated-node",
             Self::ArbitraryNode => "arbitrary-node",
             Self::ServiceAccount => "serviceaccount",
             Self::UserInfo => "user-info",
             Self::Legacy => "",
         }
     }
+}
+
+/// Whether a service account's token names the node whose user this is.
+#[doc(alias = "requesterAssociatedWithRequestedNodeUsername")]
+fn is_on_node(asker: &User, user: &str) -> bool {
+    let of = asker.get_extra().get(ACCOUNT_NODE).map(Vec::as_slice).unwrap_or_default();
+    User::split_service_account(asker.name()).is_some()
+        && node(user).is_some_and(|node| of == [node])
 }
 
 fn node(user: &str) -> Option<&str> {
@@ -177,6 +202,8 @@ impl Impersonation {
         }
         all.push(match (User::split_service_account(&self.user), node(&self.user)) {
             (Some((namespace, name)), _) => ask(group, "serviceaccounts", "", namespace, name),
+            // A right for every node, whichever it is.
+            (None, Some(_)) if mode == Mode::AssociatedNode => ask(group, "nodes", "", "", "*"),
             (None, Some(name)) if constrained => ask(group, "nodes", "", "", name),
             (None, _) => ask(group, "users", "", "", &self.user),
         });
@@ -192,7 +219,7 @@ impl Impersonation {
 
     fn granted(self, mode: Mode) -> User {
         let groups = match mode {
-            Mode::ArbitraryNode => vec!["system:nodes".to_owned()],
+            Mode::AssociatedNode | Mode::ArbitraryNode => vec!["system:nodes".to_owned()],
             _ => self.groups,
         };
         let user = User::with_groups(&self.user, known_groups(&self.user, groups)).uid(self.uid);

@@ -18,7 +18,7 @@ pub(super) fn sign(key: &SigningKey, claims: &Value) -> String {
     format!("{signed}.{signature}")
 }
 
-/// The claims of a token, whoever has signed it. `None`: it is no token of this form.
+/// The claims of a token, without a look at its signature. `None`: it is no token of this form.
 pub(super) fn claims(token: &str) -> Option<Map<String, Value>> {
     let (signed, _) = token.rsplit_once('.')?;
     let (_, claims) = signed.split_once('.')?;

@@ -1,11 +1,11 @@
-//! Tokens of service accounts: what is asked for, whom they name, and when they end.
+//! Tokens of service accounts: requests for them, their users, and their ends.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::conformance::access::users::{by, get_by, grant, rule};
+use crate::conformance::access::users::{RBAC, USER, binding, by, get_by, grant, make, rule};
 use crate::conformance::answer::*;
 use crate::conformance::objects::{named, pod};
 use crate::conformance::target::JSON;
@@ -425,6 +425,44 @@ fn bindings() -> Vec<Case> {
                 )?;
                 t.delete(&format!("/api/v1/nodes/{name}")).await?.is(200)?;
                 ends(t, token_of(&request), "service account token has been invalidated").await
+            },
+        ),
+        case(
+            "an_account_may_impersonate_the_node_of_its_token",
+            "With the right to impersonate its associated node an account impersonates the node that its token names, and no other.",
+            async move |t| {
+                let name = t.own("n");
+                t.make("/api/v1/nodes", named(&name)).await?;
+                let request = made(t, "a", to("Node", &name)).await?;
+                let rights = |verb: &str, resource: &str| {
+                    rule(&[verb], "authentication.k8s.io", &[resource])
+                };
+                let role = json!({ "metadata": { "name": t.own("a") }, "rules": [
+                    rights("impersonate:associated-node", "nodes"),
+                    rights("impersonate-on:associated-node:create", "selfsubjectreviews"),
+                ] });
+                make(t, &format!("{RBAC}/clusterroles"), role).await?;
+                let account =
+                    json!({ "kind": "ServiceAccount", "name": "a", "namespace": t.namespace });
+                let granted = binding(&t.own("a"), "ClusterRole", &t.own("a"), json!([account]));
+                make(t, &format!("{RBAC}/clusterrolebindings"), granted).await?;
+                let bearer = format!("Bearer {}", token_of(&request));
+                let as_node = async |node: &str| {
+                    let user = format!("system:node:{node}");
+                    let headers = [JSON, ("authorization", &*bearer), (USER, &*user)];
+                    t.as_stranger().send(Method::POST, MYSELF, &headers, "{}").await
+                };
+                let said = eventually(async || {
+                    let answer = as_node(&name).await?;
+                    Ok(answer.is(201))
+                })
+                .await?;
+                let user = json!({
+                    "username": format!("system:node:{name}"),
+                    "groups": ["system:nodes", "system:authenticated"],
+                });
+                same("the user", &said["status"]["userInfo"], &user)?;
+                as_node("another").await?.refused(403, "Forbidden").map(drop)
             },
         ),
         case(

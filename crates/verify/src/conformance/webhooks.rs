@@ -6,6 +6,7 @@ mod denials;
 mod failures;
 pub(super) mod fixture;
 mod matching;
+mod named_creates;
 mod order;
 mod patches;
 mod reviews;
@@ -20,6 +21,7 @@ pub(super) fn cases() -> Vec<Case> {
         order::cases(),
         reviews::cases(),
         subresources::cases(),
+        named_creates::cases(),
         versions::cases(),
         deletes::cases(),
         matching::cases(),

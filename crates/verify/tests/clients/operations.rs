@@ -1,5 +1,5 @@
-//! What somebody who runs a cluster does with kubectl: drains a node, makes tokens, follows a
-//! rollout. The same steps on the embedded server and on a real control plane print the same.
+//! kubectl drains a node, makes tokens, follows a rollout, approves a certificate. The same steps
+//! print the same on the embedded server and on a real control plane.
 
 use std::collections::BTreeSet;
 
@@ -30,6 +30,25 @@ const STEPS: &[&str] = &[
     "create token a --bound-object-kind=Secret --bound-object-name=s -o jsonpath={.spec.boundObjectRef}",
     "create token a --bound-object-kind=Secret --bound-object-name=none",
     "create token a --bound-object-kind=Pod --bound-object-name=guarded",
+    "rollout status statefulset/db --timeout=2s",
+    r#"patch statefulset db --subresource=status --type=merge -p {"status":{"observedGeneration":1,"replicas":2,"readyReplicas":1,"updatedReplicas":2,"currentRevision":"a","updateRevision":"a"}}"#,
+    "rollout status statefulset/db --timeout=2s",
+    r#"patch statefulset db --subresource=status --type=merge -p {"status":{"readyReplicas":2}}"#,
+    "rollout status statefulset/db --timeout=2s",
+    "rollout status deployment/web --timeout=2s",
+    r#"patch deployment web --subresource=status --type=merge -p {"status":{"observedGeneration":1,"replicas":1,"updatedReplicas":1,"availableReplicas":1}}"#,
+    "rollout status deployment/web --timeout=2s",
+    "autoscale deployment web --min=1 --max=3 --cpu=50%",
+    "autoscale deployment web --min=1 --max=3",
+    "get hpa web -o jsonpath={.spec}",
+    "describe hpa web",
+    "scale statefulset db --replicas=3",
+    "rollout status statefulset/db --timeout=2s",
+    "certificate approve operations-c",
+    "get csr operations-c -o jsonpath={.status.conditions[*].reason}{.status.conditions[*].message}",
+    "certificate deny operations-c",
+    "certificate approve none",
+    "describe csr operations-c",
     "auth can-i create pods/eviction",
     "auth can-i create serviceaccounts/token --as=nobody",
 ];

@@ -1,4 +1,4 @@
-//! Binding: assigns a Pod to a node, for good.
+//! Binding: assigns a Pod to a node.
 
 use k8s_merge::managed_fields::ManagedFields;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub(super) async fn bind(call: Call<'_>, posted: Posted<'_>) -> Result<(), Statu
         }
         assign(&mut pod, binding);
         set_condition(&mut pod, pod_condition("PodScheduled", now));
-        // As upstream, nobody comes to own what a binding sets.
+        // As upstream, a binding owns no fields.
         let managed = &ManagedFields::parse(current.managed());
         let unsaid = current.leaves_unsaid();
         let version = Version { key: key.clone(), object: pod, managed, unsaid };

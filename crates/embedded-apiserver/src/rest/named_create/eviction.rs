@@ -215,7 +215,7 @@ impl Eviction<'_> {
             if pod == old {
                 return Ok(());
             }
-            // As upstream, nobody comes to own the condition.
+            // As upstream, the condition has no owner.
             let managed = &ManagedFields::parse(current.managed());
             let unsaid = current.leaves_unsaid();
             let version = Version { key: key.clone(), object: pod, managed, unsaid };
@@ -253,7 +253,7 @@ fn frees_unready(budget: &Object) -> bool {
         || (current >= desired && desired > 0)
 }
 
-/// The Pods of a budget that are healthy, and those that must be.
+/// How many Pods of a budget are healthy, and how many must be.
 fn healthy(budget: &Object) -> (i64, i64) {
     (number(budget, "status.currentHealthy"), number(budget, "status.desiredHealthy"))
 }

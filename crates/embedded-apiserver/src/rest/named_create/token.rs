@@ -85,7 +85,7 @@ pub(super) async fn request(
     Ok(json_response(StatusCode::CREATED, shown))
 }
 
-/// The wanted audiences; this server, if there are none.
+/// The wanted audiences. Without any, the audience is this server.
 fn audiences(object: &mut Object) -> Value {
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return json!([]) };
     let wanted = spec.entry("audiences").or_insert(Value::Null);

@@ -48,7 +48,7 @@ impl NamedCreate {
         })
     }
 
-    /// What is posted to a resource or a subresource.
+    /// The create of a resource or a subresource, if another kind is posted to it.
     pub(crate) fn of(kind: &Kind, subresource: Option<&str>) -> Option<Self> {
         match subresource {
             Some(name) => Self::of_kind(kind).find(|create| create.subresource() == name),

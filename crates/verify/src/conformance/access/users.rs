@@ -7,9 +7,9 @@ use crate::conformance::answer::{Answer, Outcome, same, text};
 use crate::conformance::target::{JSON, Target};
 use crate::conformance::waiting::eventually;
 
-pub(super) const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+pub(in crate::conformance) const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
-pub(super) const USER: &str = "impersonate-user";
+pub(in crate::conformance) const USER: &str = "impersonate-user";
 
 /// A request in the name of a user that is the case's own.
 pub(in crate::conformance) async fn by(
@@ -41,7 +41,11 @@ fn typed(path: &str, object: &Value) -> Value {
     object
 }
 
-pub(super) async fn make(t: &Target, path: &str, object: Value) -> Result<Value, String> {
+pub(in crate::conformance) async fn make(
+    t: &Target,
+    path: &str,
+    object: Value,
+) -> Result<Value, String> {
     t.make(path, typed(path, &object)).await
 }
 
@@ -70,7 +74,12 @@ pub(super) fn user_subject(name: &str) -> Value {
     json!({ "kind": "User", "apiGroup": GROUP, "name": name })
 }
 
-pub(super) fn binding(name: &str, kind: &str, role: &str, subjects: Value) -> Value {
+pub(in crate::conformance) fn binding(
+    name: &str,
+    kind: &str,
+    role: &str,
+    subjects: Value,
+) -> Value {
     json!({
         "metadata": { "name": name }, "subjects": subjects,
         "roleRef": { "apiGroup": GROUP, "kind": kind, "name": role },
