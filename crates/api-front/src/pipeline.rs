@@ -78,7 +78,9 @@ impl Parts {
         let content = request_log::of_request(&request);
         let authenticated = match request.extensions().get::<User>() {
             Some(user) => Ok(user.clone()),
-            None => self.tokens.authenticate(request.headers()),
+            None => self
+                .tokens
+                .authenticate(request.headers(), |token| call.backend.user_of_token(token)),
         };
         let Ok(user) = authenticated else {
             let nobody = User::anonymous();

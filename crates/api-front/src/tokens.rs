@@ -34,37 +34,54 @@ impl Tokens {
         self.users.get(token)
     }
 
-    /// The user of a request over a socket.
+    /// The user of a request over a socket. `issued` knows the tokens that the server behind has
+    /// issued itself: see [`Backend::user_of_token`](crate::Backend::user_of_token).
     ///
     /// Beside `Authorization: Bearer` the token is taken as the password of `Basic`, with the
     /// user's name: client-go and kubectl send no bearer token over plain HTTP (clientcmd reads
     /// it only for TLS), but they do send the user part of the URL.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Result<User, Unauthorized> {
-        if self.users.is_empty() {
-            return Ok(User::anonymous());
-        }
-        let value = headers.get(header::AUTHORIZATION);
-        if value.is_none() && self.admit_anonymous {
-            return Ok(User::anonymous());
-        }
-        let value = value.and_then(|value| value.to_str().ok()).ok_or(Unauthorized)?;
-        let (scheme, credentials) = value.trim().split_once(' ').ok_or(Unauthorized)?;
-        let credentials = credentials.trim();
-        let user = if scheme.eq_ignore_ascii_case("bearer") {
-            self.users.get(credentials)
-        } else if scheme.eq_ignore_ascii_case("basic") {
-            // Both the name of a service account and a token may have colons.
-            let pair = decoded(credentials).ok_or(Unauthorized)?;
-            let mut splits = pair.match_indices(':').filter_map(|(at, _)| {
-                let (name, token) = (pair.get(..at)?, pair.get(at.saturating_add(1)..)?);
-                self.users.get(token).filter(|user| user.name() == name)
-            });
-            return splits.next().cloned().ok_or(Unauthorized);
-        } else {
-            None
+    pub(crate) fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        issued: impl Fn(&str) -> Result<Option<User>, String>,
+    ) -> Result<User, Unauthorized> {
+        let Some(value) = headers.get(header::AUTHORIZATION) else {
+            let admits = self.users.is_empty() || self.admit_anonymous;
+            return if admits { Ok(User::anonymous()) } else { Err(Unauthorized) };
         };
-        user.cloned().ok_or(Unauthorized)
+        let known = |token: &str| match self.users.get(token) {
+            Some(user) => Ok(Some(user.clone())),
+            None => issued(token).map_err(|_| Unauthorized),
+        };
+        let credentials = value.to_str().ok().and_then(|value| value.trim().split_once(' '));
+        let user = match credentials.map(|(scheme, rest)| (scheme, rest.trim())) {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => known(token)?,
+            Some((scheme, pair)) if scheme.eq_ignore_ascii_case("basic") => {
+                of_pair(&decoded(pair).unwrap_or_default(), known)?
+            }
+            _ => None,
+        };
+        match user {
+            Some(user) => Ok(user),
+            None if self.users.is_empty() => Ok(User::anonymous()),
+            None => Err(Unauthorized),
+        }
     }
+}
+
+/// The user of `NAME:TOKEN`. Both the name of a service account and a token may have colons.
+fn of_pair(
+    pair: &str,
+    known: impl Fn(&str) -> Result<Option<User>, Unauthorized>,
+) -> Result<Option<User>, Unauthorized> {
+    for (at, _) in pair.match_indices(':') {
+        let (name, token) = (pair.get(..at), pair.get(at.saturating_add(1)..));
+        let user = token.map(&known).transpose()?.flatten();
+        if let Some(user) = user.filter(|user| Some(user.name()) == name) {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
 }
 
 /// Tokens are secrets: only the users are shown.

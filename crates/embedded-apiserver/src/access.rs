@@ -1,5 +1,7 @@
-//! RBAC: decisions by the roles and bindings in the store, and the record of their use.
+//! RBAC: decisions by the roles and bindings in the store, and the record of their use. Tokens of
+//! service accounts.
 
+mod account_tokens;
 mod admit;
 mod attributes;
 mod authorizer;
@@ -8,12 +10,14 @@ mod escalation;
 mod expressions;
 mod grants;
 mod impersonation;
+mod jwt;
 mod ledger;
 mod policy;
 mod refusal;
 mod rule;
 mod user;
 
+pub(crate) use crate::access::account_tokens::{AccountTokens, Claims, ISSUER, reference};
 pub(crate) use crate::access::admit::admit;
 pub(crate) use crate::access::attributes::Attributes;
 pub(crate) use crate::access::authorizer::{Authorizer, GROUP};

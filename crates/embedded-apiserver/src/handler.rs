@@ -20,6 +20,7 @@ use crate::rest::{
     self, ApiState, Call, create, delete, delete_collection, get, list, patch, path_check, replace,
     reviews, scale, verb_check, watch,
 };
+use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::reviews::is_review;
 use api_front::{Body, User};
 
@@ -119,6 +120,9 @@ impl Handler {
                 Some(options) => options.convert(&scale::SCALES, &api.clock, response),
                 None => response,
             });
+        }
+        if let Some(posted) = NamedCreate::of(&target.kind, target.subresource.as_deref()) {
+            return rest::named_create(call, posted, form).await;
         }
         let writes = !matches!(*request.method(), Method::GET);
         let response = match (request.method(), target.name.as_deref()) {

@@ -14,6 +14,8 @@ mod replica_state;
 mod restore;
 mod service;
 mod shared;
+#[cfg(feature = "client")]
+mod status;
 
 pub use builder::Builder;
 pub use handle::EmbeddedApiServer;

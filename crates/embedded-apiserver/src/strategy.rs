@@ -136,6 +136,11 @@ pub(crate) trait Strategy: Debug + Send + Sync {
         names::wrong_subdomain(name)
     }
 
+    /// Whether a new object without a name gets a uid as its name.
+    fn draws_names(&self) -> bool {
+        false
+    }
+
     /// Says all that is wrong with the `generateName` of a new object; it is not empty.
     #[doc(alias = "ValidateNameFunc")]
     fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {
@@ -228,7 +233,7 @@ pub(crate) trait Strategy: Debug + Send + Sync {
     /// does not come to own them.
     #[doc(alias = "GetResetFields")]
     fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
-        &[&["spec"]]
+        if self.changes_metadata_by_status() { &[&["spec"]] } else { &[&["metadata"], &["spec"]] }
     }
 
     /// Whether what is stored lacks something that every read sets, so that an equal update is a

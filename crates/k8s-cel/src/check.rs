@@ -268,7 +268,8 @@ impl Checker {
             }
             None => self.scope.push((fold.variable.clone(), key.clone())),
         }
-        let condition = fold.condition.as_mut().map(|condition| (condition.at, self.expr(condition)));
+        let condition =
+            fold.condition.as_mut().map(|condition| (condition.at, self.expr(condition)));
         let step = fold.step.as_mut().map(|step| self.expr(step));
         if let Some((place, of)) = condition {
             if !self.known.fit(&of, &Type::Bool) {

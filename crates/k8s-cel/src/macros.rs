@@ -33,17 +33,14 @@ pub(super) fn fold(
     };
     let first = variable(&mut args, at, why)?;
     let has_step = kind == FoldKind::Map;
-    let second = if args.len() == 2 && !has_step { Some(variable(&mut args, at, why)?) } else { None };
+    let second =
+        if args.len() == 2 && !has_step { Some(variable(&mut args, at, why)?) } else { None };
     let step = if has_step { args.next_back() } else { None };
     let fold = Fold { kind, range, variable: first, second, condition: args.next(), step };
     Ok(ExprKind::Fold(Box::new(fold)))
 }
 
-fn variable(
-    args: &mut impl Iterator<Item = Expr>,
-    at: usize,
-    why: &str,
-) -> Result<String, Issue> {
+fn variable(args: &mut impl Iterator<Item = Expr>, at: usize, why: &str) -> Result<String, Issue> {
     match args.next() {
         Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
         other => {

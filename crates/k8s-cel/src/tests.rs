@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Activation, Asked, AskedResource, Authorizer, Composition, Decision, Declared, Environment, EvalError,
-    Expression, Type, Value,
+    Activation, Asked, AskedResource, Authorizer, Composition, Decision, Declared, Environment,
+    EvalError, Expression, Type, Value,
 };
 use proptest::prelude::*;
 

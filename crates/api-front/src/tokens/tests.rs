@@ -12,6 +12,11 @@ fn with(value: Option<&'static str>) -> HeaderMap {
     headers
 }
 
+/// The server behind knows none.
+fn none(_: &str) -> Result<Option<User>, String> {
+    Ok(None)
+}
+
 fn two_users() -> Tokens {
     let mut tokens = Tokens::default();
     tokens.insert(User::new("writer"), "w-token".to_owned());
@@ -22,14 +27,15 @@ fn two_users() -> Tokens {
 
 #[test]
 fn without_tokens_everybody_is_anonymous() {
-    let user = Tokens::default().authenticate(&with(Some("Bearer whatever"))).expect("open");
+    let user = Tokens::default().authenticate(&with(Some("Bearer whatever")), none).expect("open");
     assert_eq!(user, User::anonymous());
 }
 
 #[test]
 fn a_token_names_its_user_in_both_schemes() {
     let tokens = two_users();
-    let user = |value| tokens.authenticate(&with(Some(value))).map(|user| user.name().to_owned());
+    let user =
+        |value| tokens.authenticate(&with(Some(value)), none).map(|user| user.name().to_owned());
     assert_eq!(user("Bearer w-token").as_deref(), Ok("writer"));
     assert_eq!(user("bearer   j:token ").as_deref(), Ok("judge"));
     // judge:j:token
@@ -57,7 +63,7 @@ fn anything_else_is_unauthorized() {
         // writer:j:token, the token of another user
         Some("Basic d3JpdGVyOmo6dG9rZW4="),
     ] {
-        assert_eq!(tokens.authenticate(&with(value)), Err(Unauthorized), "{value:?}");
+        assert_eq!(tokens.authenticate(&with(value), none), Err(Unauthorized), "{value:?}");
     }
 }
 
@@ -65,8 +71,24 @@ fn anything_else_is_unauthorized() {
 fn where_somebody_else_decides_only_a_request_without_credentials_is_anonymous() {
     let mut tokens = two_users();
     tokens.admit_anonymous = true;
-    assert_eq!(tokens.authenticate(&with(None)), Ok(User::anonymous()));
-    assert_eq!(tokens.authenticate(&with(Some("Bearer wrong"))), Err(Unauthorized));
+    assert_eq!(tokens.authenticate(&with(None), none), Ok(User::anonymous()));
+    assert_eq!(tokens.authenticate(&with(Some("Bearer wrong")), none), Err(Unauthorized));
+}
+
+#[test]
+fn the_server_behind_is_asked_about_other_tokens() {
+    let issued = |token: &str| match token {
+        "issued" => Ok(Some(User::new("account"))),
+        "expired" => Err("expired".to_owned()),
+        _ => Ok(None),
+    };
+    for tokens in [Tokens::default(), two_users()] {
+        let user = |value| tokens.authenticate(&with(Some(value)), issued);
+        assert_eq!(user("Bearer issued"), Ok(User::new("account")));
+        // account:issued
+        assert_eq!(user("Basic YWNjb3VudDppc3N1ZWQ="), Ok(User::new("account")));
+        assert_eq!(user("Bearer expired"), Err(Unauthorized));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The query of a request: options of lists, watches and writes, parsed as in apimachinery.
 
-mod duration;
+pub(crate) mod duration;
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -285,6 +285,23 @@ impl Status {
         )
     }
 
+    /// The server asks to try again later, in some seconds, or whenever the client likes. `cause`:
+    /// its reason and message.
+    pub(crate) fn too_many_requests(
+        message: &str,
+        (reason, why): (&str, &str),
+        seconds: u32,
+    ) -> Self {
+        let mut status = Self::new(429, "TooManyRequests", message);
+        let mut details = json!({ "causes": [{ "reason": reason, "message": why }] });
+        if seconds > 0 {
+            details["retryAfterSeconds"] = seconds.into();
+            status.retry_after = Some(seconds);
+        }
+        status.details = Some(details);
+        status
+    }
+
     /// Upstream's response to an error without a reason.
     pub(crate) fn unknown(why: impl Into<String>) -> Self {
         Self::new(500, "", why)

@@ -188,11 +188,16 @@ impl Printer {
     fn included(&self, mut object: Value) -> Value {
         match self.include {
             Include::Nothing if !ends_initial_events(&object) => Value::Null,
-            Include::Nothing | Include::Metadata => json!({
-                "kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": object["metadata"].take(),
-            }),
+            Include::Nothing | Include::Metadata => {
+                if let Value::Object(members) = object {
+                    object = self.kind.to_storage(members).into();
+                }
+                json!({
+                    "kind": "PartialObjectMetadata",
+                    "apiVersion": "meta.k8s.io/v1",
+                    "metadata": object["metadata"].take(),
+                })
+            }
             Include::Object => {
                 // Items of lists have no apiVersion.
                 object["apiVersion"] = self.kind.api_version().into();

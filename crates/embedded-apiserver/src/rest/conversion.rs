@@ -46,7 +46,7 @@ pub(super) async fn shown_as(
     }
 }
 
-/// As [`shown_as`], for all objects of a list or a watch. What was converted before is kept.
+/// As [`shown_as`], for all objects of a list or a watch. Converted objects are kept.
 ///
 /// # Errors
 ///

@@ -66,6 +66,7 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
 /// An empty object of a kind. A custom one has no metadata either.
 fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
+    kind.strategy().fill_empty(&mut object);
     if !kind.is_built_in() && form == Form::Full {
         return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
     }

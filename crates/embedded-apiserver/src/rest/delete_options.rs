@@ -15,7 +15,7 @@ use crate::strategy::shape::{Source, canonical};
 use crate::strategy::{Dependents, Propagation};
 
 /// `metav1.DeleteOptions`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct DeleteOptions {
     pub(super) grace_period_seconds: Option<i64>,
@@ -25,7 +25,7 @@ pub(super) struct DeleteOptions {
     pub(super) preconditions: Option<Preconditions>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Preconditions {
     pub(super) uid: Option<String>,
@@ -97,7 +97,44 @@ impl DeleteOptions {
         Ok(options)
     }
 
-    fn check(&self) -> Result<(), Status> {
+    /// The same options for a dry run, if the request is one.
+    ///
+    /// # Errors
+    ///
+    /// The options say something else.
+    #[doc(alias = "propagateDryRun")]
+    pub(super) fn with_dry_run(mut self, dry_run: bool) -> Result<Self, Status> {
+        if !dry_run {
+            return Ok(self);
+        }
+        let all = vec![Some("All".to_owned())];
+        let own = self.dry_run.take().filter(|own| !own.is_empty());
+        if let Some(own) = own.filter(|own| *own != all) {
+            let own: Vec<&str> = own.iter().map(|one| one.as_deref().unwrap_or_default()).collect();
+            return Err(Status::unknown(format!(
+                "Non-matching dry-run options in request and content: [All] and [{}]",
+                own.join(" ")
+            )));
+        }
+        self.dry_run = Some(all);
+        Ok(self)
+    }
+
+    /// Whether a precondition names a resourceVersion.
+    pub(super) fn has_version(&self) -> bool {
+        self.preconditions.as_ref().is_some_and(|wanted| wanted.resource_version.is_some())
+    }
+
+    /// The same options for this version of the object. `None`: for that which they name.
+    pub(super) fn at_version(&self, version: Option<String>) -> Self {
+        let mut options = self.clone();
+        if version.is_some() {
+            options.preconditions.get_or_insert_default().resource_version = version;
+        }
+        options
+    }
+
+    pub(super) fn check(&self) -> Result<(), Status> {
         let mut causes = Vec::new();
         if self.orphan_dependents.is_some()
             && let Some(policy) = &self.propagation_policy
@@ -134,11 +171,11 @@ impl DeleteOptions {
 
     /// The warnings of a delete.
     pub(super) fn warnings(&self, kind: &ServedResource) -> Vec<String> {
-        self.default_of(kind).map(str::to_owned).into_iter().collect()
+        self.default_of(kind).flatten().map(str::to_owned).into_iter().collect()
     }
 
-    /// The warning, if dependents are orphaned by default.
-    fn default_of(&self, kind: &ServedResource) -> Option<&'static str> {
+    /// If dependents are orphaned by default, the warning of it.
+    fn default_of(&self, kind: &ServedResource) -> Option<Option<&'static str>> {
         match kind.strategy().dependents() {
             Dependents::Orphan(warning) => Some(warning).filter(|_| !self.says_what_waits()),
             Dependents::Delete | Dependents::Unsupported => None,

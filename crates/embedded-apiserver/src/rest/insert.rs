@@ -164,7 +164,7 @@ pub(super) async fn insert(
         return Err(Status::invalid(kind, &name, &causes));
     }
     by_update.map_or(Ok(()), CreateRight::check)?;
-    if hidden.ends_at_zero && by_update.is_some() && kind.is_built_in() {
+    if hidden.ends_at_zero && by_update.is_some() && kind.is_stored_as_protobuf() {
         metadata::set(&mut object, "deletionTimestamp", Value::Null);
     }
     if let Some(chain) = admission {
@@ -224,6 +224,8 @@ fn name(
             name = next;
         }
         metadata::set(object, "name", name);
+    } else if metadata::text(object, "name").is_empty() && kind.strategy().draws_names() {
+        metadata::set(object, "name", api.store.draw(metadata::new_uid));
     }
     metadata::text(object, "name").to_owned()
 }

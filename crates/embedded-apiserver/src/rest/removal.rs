@@ -194,7 +194,7 @@ fn remove_at_once(
     Ok(Removal::Gone(Answer::Change(last)))
 }
 
-fn check_preconditions(
+pub(super) fn check_preconditions(
     kind: &ServedResource,
     name: &str,
     wanted: &Preconditions,

@@ -18,7 +18,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::access::{Attributes, Rule, user_of};
+use crate::access::{Attributes, ISSUER, Rule, user_of};
+use crate::admission::review::user_info;
 use crate::api::clock;
 use crate::api::media;
 use crate::api::query::{FieldValidation, Query};
@@ -306,38 +307,34 @@ impl<'a> Asked<'a> {
         if token.is_empty() {
             return Err(Status::bad_request("token is required for TokenReview in authentication"));
         }
-        let asked =
-            self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
-        let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
-        let status = match api.front.user_of(token).filter(|_| is_for_us) {
-            Some(user) => {
-                json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] })
-            }
-            None => json!({ "user": {}, "error": "invalid bearer token" }),
+        let asked = self.spec.get("audiences").and_then(Value::as_array);
+        let mut audiences: Vec<&str> =
+            asked.into_iter().flatten().filter_map(Value::as_str).collect();
+        if audiences.is_empty() {
+            audiences.push(ISSUER);
+        }
+        let given = api.front.user_of(token).filter(|_| audiences.contains(&ISSUER));
+        let found = match given {
+            Some(user) => Ok(Some((user.clone(), vec![ISSUER.to_owned()]))),
+            None => api
+                .tokens
+                .authenticate(token, &audiences, api.clock.now())
+                .map(|found| found.map(|found| (found.user, found.audiences))),
+        };
+        let unknown = "invalid bearer token";
+        let status = match found {
+            Ok(Some((user, audiences))) => json!({
+                "authenticated": true, "user": user_info(&user), "audiences": audiences,
+            }),
+            Ok(None) => json!({ "user": {}, "error": unknown }),
+            Err(why) => json!({ "user": {}, "error": format!("[{unknown}, {why}]") }),
         };
         Ok(parts(self.shown_metadata(), Some(self.spec.clone()), status))
     }
 }
 
-/// The default `--service-account-issuer` in the tools that set up clusters.
-const AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
-
 fn who_am_i(user: &User, now: &str) -> Parts {
     parts(json!({ "creationTimestamp": now }), None, json!({ "userInfo": user_info(user) }))
-}
-
-fn user_info(user: &User) -> Value {
-    let mut info = json!({ "username": user.name() });
-    if !user.get_uid().is_empty() {
-        info["uid"] = user.get_uid().into();
-    }
-    if !user.groups().is_empty() {
-        info["groups"] = user.groups().into();
-    }
-    if !user.get_extra().is_empty() {
-        info["extra"] = json!(user.get_extra());
-    }
-    info
 }
 
 fn texts(set: &[Arc<str>]) -> Value {

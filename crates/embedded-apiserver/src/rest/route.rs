@@ -165,8 +165,12 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
                 subresource: owned(subresource.filter(|subresource| !subresource.is_empty())),
             })
         };
-    // The handler of custom kinds ignores the path after a subresource.
-    let ends = |target: &Target, more: &[&str]| more.is_empty() || !target.kind.is_built_in();
+    // The handler of custom kinds ignores the path after a subresource. After `proxy` it is that of
+    // another server.
+    let ends = |target: &Target, more: &[&str]| {
+        let goes_on = !target.kind.is_built_in() || target.subresource.as_deref() == Some("proxy");
+        more.is_empty() || goes_on
+    };
     let found = match *rest {
         ["namespaces", "", subresource @ ("status" | "finalize")] if group.is_empty() => {
             target(None, "namespaces", Some(""), Some(subresource))

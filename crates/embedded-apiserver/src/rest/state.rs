@@ -6,7 +6,7 @@ use std::time::Duration;
 use api_front::Front;
 use parking_lot::{Mutex, RwLock};
 
-use crate::access::Authorizer;
+use crate::access::{AccountTokens, Authorizer};
 use crate::admission::Hooks;
 use crate::admission::policies::Policies;
 use crate::admission::webhooks::Registrations;
@@ -40,6 +40,7 @@ pub(crate) struct ApiState {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) store: Arc<Store>,
     pub(crate) access: Arc<Authorizer>,
+    pub(crate) tokens: AccountTokens,
     pub(crate) admission: Arc<Hooks>,
     pub(crate) policies: Policies,
     pub(crate) allocated: Mutex<AllocationCounts>,
@@ -61,6 +62,7 @@ impl ApiState {
     ) -> Self {
         let store = Arc::new(Store::new(options.history, rng));
         let access = Arc::new(Authorizer::new(options.rbac, Arc::clone(&store)));
+        let tokens = AccountTokens::new(Arc::clone(&store));
         let (admission, policies, registrations, allocated, webhooks) = Default::default();
         Self {
             options,
@@ -68,6 +70,7 @@ impl ApiState {
             registry,
             store,
             access,
+            tokens,
             admission,
             policies,
             registrations,

@@ -8,7 +8,9 @@ use http::{Method, Request};
 use crate::api::media;
 use crate::api::status::Status;
 use crate::rest::route::Target;
+use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::reviews;
+use crate::strategy::unserved::instead_of;
 
 /// Whether upstream serves the path only with GET. Then other methods get 404.
 pub(crate) fn is_for_reading_only(target: &Target) -> bool {
@@ -74,7 +76,7 @@ fn custom_has_method(target: &Target, method: &Method) -> bool {
 
 fn check_subresource(target: &Target) -> Result<(), Status> {
     let kind = &target.kind;
-    if reviews::is_review(kind)
+    if !reviews::is_stored(kind)
         && (target.name.is_some() || kind.is_namespaced() != target.namespace.is_some())
     {
         return Err(Status::no_such_resource());
@@ -84,13 +86,14 @@ fn check_subresource(target: &Target) -> Result<(), Status> {
         "status" => kind.has_status(),
         "finalize" => kind.strategy().has_finalize(),
         "scale" => kind.scale_paths().is_some(),
-        _ => false,
+        other => NamedCreate::of(kind, Some(other)).is_some(),
     };
     if served {
         return Ok(());
     }
     if kind.has_unserved(subresource) {
-        let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
+        let (plural, instead) = (kind.qualified_plural(), instead_of(subresource));
+        let what = format!("the subresource {plural}/{subresource}{instead}");
         return Err(Status::not_implemented(&what));
     }
     // For custom kinds, upstream's error names the object.
@@ -106,7 +109,7 @@ fn has_method(target: &Target, method: &Method) -> bool {
     let kind = &target.kind;
     let one_place = kind.is_namespaced() == target.namespace.is_some();
     match (&target.name, target.subresource.as_deref()) {
-        (None, _) if reviews::is_review(kind) => method == Method::POST,
+        (None, _) if !reviews::is_stored(kind) => method == Method::POST,
         (None, _) => match *method {
             Method::GET => true,
             Method::POST => one_place,
@@ -117,6 +120,9 @@ fn has_method(target: &Target, method: &Method) -> bool {
             matches!(*method, Method::GET | Method::PUT | Method::PATCH | Method::DELETE)
         }
         (Some(_), Some("finalize")) => method == Method::PUT,
+        (Some(_), other @ Some(_)) if NamedCreate::of(kind, other).is_some() => {
+            method == Method::POST
+        }
         (Some(_), Some(_)) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
     }
 }

@@ -79,7 +79,7 @@ pub(crate) async fn watch(
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks
     });
-    let initial = all_shown_as(api, kind, objects.into()).await?;
+    let initial = all_shown_as(api, kind, objects).await?;
     let initial = initial.into_iter().filter(|object| selector.matches(object)).collect();
     let watcher = Watcher {
         api: Arc::clone(api),
@@ -209,8 +209,8 @@ impl Watcher {
         }
     }
 
-    /// The change in the version of the watch. While the webhook fails it tries again, as upstream's
-    /// cache does, and the watch stands still. `None` if the watch ends meanwhile.
+    /// The change in the version of the watch. Tries again while the webhook fails, as upstream's
+    /// cache does. `None` if the watch ends meanwhile.
     async fn convert(&mut self, change: Change) -> Option<Change> {
         let Change { revision, before, object, removed } = change;
         let all: Vec<_> = std::iter::once(object).chain(before).collect();

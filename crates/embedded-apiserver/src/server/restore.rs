@@ -62,7 +62,8 @@ impl EmbeddedApiServer {
         object.remove("kind");
         let managed = metadata::of(&mut object).remove("managedFields");
         let managed = managed.map(|managed| managed.to_string()).unwrap_or_default();
-        let stored = Stored::new(&kind, key, revision, &mut object, &managed);
+        let number = kind.definition().map_or(0, |served| served.number);
+        let stored = Stored::new(&kind, key, revision, &mut object, &managed).written_as(number);
         api.registrations.note(&kind.storage);
         api.store.write(|state| state.restore(&kind.storage, Arc::new(stored)));
         Ok(())

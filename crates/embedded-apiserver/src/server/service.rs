@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use tower::Service;
 
+use crate::access;
 use crate::server::core::Core;
 use crate::server::handle::EmbeddedApiServer;
 use crate::server::replica::Replica;
@@ -57,6 +58,16 @@ impl Backend for Behind {
             response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
             response
         })
+    }
+
+    fn user_of_token(&self, token: &str) -> Result<Option<User>, String> {
+        let core = match self {
+            Self::Server { core, .. } => core,
+            Self::Replica(replica) => replica.server(),
+        };
+        let api = core.api();
+        let found = api.tokens.authenticate(token, &[access::ISSUER], api.clock.now())?;
+        Ok(found.map(|found| found.user))
     }
 
     fn on_arrival(&self) {

@@ -12,8 +12,8 @@ pub(crate) struct Column {
     name: &'static str,
     /// Whether only `-o wide` shows it.
     wide: bool,
-    /// Its type is `string` without a format, although the cells are numbers.
-    of_text: bool,
+    /// Its type and format, if the cells do not tell them.
+    declared: Option<(&'static str, &'static str)>,
     cell: Cell,
 }
 
@@ -36,16 +36,18 @@ pub(crate) enum Cell {
     Number(&'static str),
     /// The number of items of the list at a path.
     Items(&'static str),
+    /// The boolean at a path. Defaults to false.
+    Is(&'static str),
 }
 
 /// A column that is always shown.
 pub(crate) const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, of_text: false, cell }
+    Column { name, wide: false, declared: None, cell }
 }
 
 /// A column that only `-o wide` shows.
 pub(crate) const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, of_text: false, cell }
+    Column { name, wide: true, declared: None, cell }
 }
 
 /// The name of the object.
@@ -60,17 +62,29 @@ pub(crate) static DEFAULT: &[Column] = &[NAME, column("Created At", Cell::Create
 impl Column {
     /// The column, with type `string`.
     pub(crate) const fn of_text(self) -> Self {
-        Self { of_text: true, ..self }
+        self.of("string")
+    }
+
+    /// The column, with this type and no format.
+    pub(crate) const fn of(self, kind: &'static str) -> Self {
+        Self { declared: Some((kind, "")), ..self }
+    }
+
+    /// The column, with format `name`.
+    pub(crate) const fn of_name(self) -> Self {
+        Self { declared: Some(("string", "name")), ..self }
     }
 
     /// Its entry in `columnDefinitions`.
     pub(crate) fn definition(&self) -> Value {
-        let (kind, format) = match self.cell {
-            Cell::Created => ("date", ""),
-            Cell::Number(_) | Cell::Items(_) if !self.of_text => ("integer", ""),
-            Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
-            _ if self.name == "Name" && !self.of_text => ("string", "name"),
-            _ => ("string", ""),
+        let (kind, format) = match (self.declared, self.cell) {
+            (Some(declared), _) => declared,
+            (None, Cell::Created) => ("date", ""),
+            (None, Cell::Number(_) | Cell::Items(_)) => ("integer", ""),
+            (None, Cell::Is(_)) => ("boolean", ""),
+            (None, Cell::Member("/metadata/name", _)) => ("string", "name"),
+            (None, _) if self.name == "Name" => ("string", "name"),
+            (None, _) => ("string", ""),
         };
         let priority = i32::from(self.wide);
         json!({
@@ -100,6 +114,7 @@ impl Column {
             Cell::Made(make) => make(object),
             Cell::Timed(make) => make(object, now),
             Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
+            Cell::Is(path) => (object.pointer(path) == Some(&Value::Bool(true))).into(),
             Cell::Items(path) => {
                 object.pointer(path).and_then(Value::as_array).map_or(0, Vec::len).into()
             }

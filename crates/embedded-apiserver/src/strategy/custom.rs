@@ -74,10 +74,6 @@ impl Strategy for Custom {
         false
     }
 
-    fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn columns(&self) -> &'static [Column] {
         const { &[NAME, column("Age", Cell::Created)] }
     }

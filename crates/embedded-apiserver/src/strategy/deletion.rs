@@ -17,8 +17,8 @@ pub(crate) enum Deletion {
 pub(crate) enum Dependents {
     /// The garbage collector deletes them.
     Delete,
-    /// Dependents are orphaned, with this warning.
-    Orphan(&'static str),
+    /// Dependents are orphaned, with this warning if there is one.
+    Orphan(Option<&'static str>),
     /// The kind has no dependents: the garbage collector's finalizers are never set.
     Unsupported,
 }

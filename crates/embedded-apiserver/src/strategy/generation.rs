@@ -7,6 +7,8 @@ use crate::api::metadata::{self, Object};
 pub(crate) enum Generation {
     /// Objects have no generation.
     None,
+    /// Objects have generation 1, whatever changes.
+    Constant,
     /// A change of the spec.
     Spec,
     /// A change of the spec or of an annotation: annotations are copied to the dependents.
@@ -36,7 +38,7 @@ impl Generation {
             names.any(|name| !left_out.contains(&name.as_str()) && differs(name))
         };
         match self {
-            Self::None => false,
+            Self::None | Self::Constant => false,
             Self::Spec => differs("spec"),
             Self::SpecAndAnnotations => differs("spec") || differs_in_metadata("annotations"),
             Self::MembersAndLabels => differs_but(&["metadata"]) || differs_in_metadata("labels"),

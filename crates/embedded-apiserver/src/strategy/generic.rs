@@ -1,5 +1,6 @@
 //! The strategy of a built-in kind without rules of its own: flags.
 
+use crate::strategy::columns::{self, Column};
 use crate::strategy::{Generation, Strategy};
 
 /// A built-in kind without rules of its own. All else is the default of [`Strategy`].
@@ -13,6 +14,8 @@ pub(crate) struct Generic {
     pub(crate) generation: Generation,
     /// Whether DELETE answers with the object.
     pub(crate) delete_answers_object: bool,
+    /// The columns of the tables that kubectl shows.
+    pub(crate) columns: &'static [Column],
 }
 
 impl Generic {
@@ -22,6 +25,7 @@ impl Generic {
         updates_unconditionally: true,
         generation: Generation::None,
         delete_answers_object: false,
+        columns: columns::DEFAULT,
     };
 }
 
@@ -40,5 +44,9 @@ impl Strategy for Generic {
 
     fn delete_answers_object(&self) -> bool {
         self.delete_answers_object
+    }
+
+    fn columns(&self) -> &'static [Column] {
+        self.columns
     }
 }

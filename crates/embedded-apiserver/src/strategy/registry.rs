@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::api::kind::{InvalidKind, Kind};
 use crate::api::metadata::Object;
+use crate::strategy::builtin::named_create::BINDING;
 use crate::strategy::crd::{Ended, Registered};
 use crate::strategy::resource::{self, ServedResource};
 use crate::strategy::reviews;
@@ -32,6 +33,7 @@ impl Registry {
         for kind in resource::built_in() {
             registry.insert(kind);
         }
+        registry.insert(ServedResource::built_in(&BINDING));
         for kind in reviews::kinds() {
             registry.insert(ServedResource::new(kind.built_in()));
         }
@@ -64,7 +66,7 @@ impl Registry {
 
     /// Every kind with stored objects, by group, version and plural.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<ServedResource>> {
-        self.all().filter(|kind| !reviews::is_review(kind))
+        self.all().filter(|kind| reviews::is_stored(kind))
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<ServedResource>> {

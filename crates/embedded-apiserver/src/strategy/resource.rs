@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::api::kind::Kind;
 use crate::api::metadata::Object;
 use crate::api::recorded::types::TYPES;
+#[cfg(feature = "client")]
+use crate::api::recorded::types::Type;
 use crate::strategy::builtin::{KINDS, Row};
 use crate::strategy::crd::Served;
 use crate::strategy::openapi;
@@ -110,6 +112,12 @@ impl ServedResource {
         self.message
     }
 
+    /// Whether upstream stores its objects as protobuf, which keeps a time of zero. JSON does not.
+    pub(crate) fn is_stored_as_protobuf(&self) -> bool {
+        let message = self.message.and_then(|message| TYPES.message(message));
+        message.is_some_and(|message| !message.is_stored_as_json)
+    }
+
     /// Brings an object of a built-in kind to the canonical form. Drops unknown members and adds
     /// their names to `unknown`. Custom objects stay as they are.
     ///
@@ -125,6 +133,23 @@ impl ServedResource {
         match self.message {
             Some(message) => canonical(message, object, source, unknown),
             None => Ok(object),
+        }
+    }
+
+    /// Whether the status of the kind's objects has a member: by the Go type, or by the schema of
+    /// the definition.
+    #[cfg(feature = "client")]
+    pub(crate) fn has_status_member(&self, name: &str) -> bool {
+        let Some(message) = self.message else {
+            let path = format!("/properties/status/properties/{name}");
+            return self.schema().is_some_and(|schema| schema.pointer(&path).is_some());
+        };
+        let status = TYPES.message(message).and_then(|of| of.member("status"));
+        match status.map(|status| status.of) {
+            Some(Type::Message(status)) => {
+                TYPES.message(status).is_some_and(|of| of.member(name).is_some())
+            }
+            _ => false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The kinds of reviews: they are created and never stored.
 
 use crate::api::kind::Kind;
+use crate::strategy::builtin::named_create::is_binding;
 
 pub(crate) const AUTHORIZATION: &str = "authorization.k8s.io";
 pub(crate) const AUTHENTICATION: &str = "authentication.k8s.io";
@@ -21,6 +22,11 @@ pub(crate) fn kinds() -> [Kind; 6] {
         cluster(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews"),
         cluster(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews"),
     ]
+}
+
+/// Whether objects of the kind are stored. Reviews and Bindings are only created.
+pub(crate) fn is_stored(kind: &Kind) -> bool {
+    !is_review(kind) && !is_binding(kind)
 }
 
 /// Whether the kind is a review. Their groups have no other kinds.

@@ -133,7 +133,7 @@ impl Walk<'_> {
                     return Err(self.mistyped("array", &value));
                 };
                 if items.is_empty() {
-                    let is_kept = presence == Presence::NullList && message.keeps_empty_lists;
+                    let is_kept = presence == Presence::NullList && message.is_stored_as_json;
                     return Ok(is_kept.then(|| Value::Array(Vec::new())));
                 }
                 let path = self.path.len();

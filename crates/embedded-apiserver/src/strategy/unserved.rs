@@ -23,6 +23,17 @@ pub(crate) fn is_subresource(version: &str, plural: &str, subresource: &str) -> 
     is_resource(version, &format!("{plural}/{subresource}"))
 }
 
+/// What a test can do without a subresource that a kubelet answers upstream.
+pub(crate) fn instead_of(subresource: &str) -> &'static str {
+    match subresource {
+        "attach" | "exec" | "log" | "portforward" | "proxy" => {
+            ": no kubelet runs here. A test can answer the request itself, in a tower layer around \
+             EmbeddedApiServer::service"
+        }
+        _ => "",
+    }
+}
+
 /// Whether upstream has a kind of this name and version.
 pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
     let ends = |line: &str| {

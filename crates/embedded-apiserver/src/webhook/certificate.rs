@@ -22,6 +22,12 @@ pub(super) fn text(error: &CertificateError) -> String {
         CertificateError::NotValidForNameContext { expected, presented } => {
             wrong_name(expected, presented)
         }
+        // Go accepts it.
+        CertificateError::Other(why) if format!("{why:?}").contains("CaUsedAsEndEntity") => {
+            "this server takes no certificate of an authority (CA:TRUE) for that of a server: \
+             make one with CA:FALSE"
+                .to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -57,7 +57,7 @@ impl Endpoint {
     }
 }
 
-/// `caBundle`: its bytes are base64 in JSON. `None` if there is none, or only white space.
+/// Decodes `caBundle`, which is base64 in JSON. Returns `None` if it is absent or blank.
 pub(crate) fn ca_bundle(client_config: &Value) -> Option<Vec<u8>> {
     let text = client_config.get("caBundle").and_then(Value::as_str)?;
     // As Go, which skips the ends of lines.

@@ -160,8 +160,9 @@ fn a_kind_that_cannot_be_served_is_refused_with_the_reason() {
         let refused = server.register_kind(kind).unwrap_err().to_string();
         assert!(refused.contains(field), "{refused}");
     }
-    server.register_kind(Kind::namespaced("", "v1", "PodTemplate", "podtemplates")).unwrap();
-    server
-        .register_kind(Kind::namespaced("apps", "v1", "StatefulSet", "statefulsets").status(true))
-        .unwrap();
+    let statuses = Kind::cluster_scoped("", "v1", "ComponentStatus", "componentstatuses");
+    server.register_kind(statuses).unwrap();
+    let flows =
+        Kind::cluster_scoped("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
+    server.register_kind(flows.status(true)).unwrap();
 }

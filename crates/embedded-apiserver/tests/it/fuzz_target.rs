@@ -166,6 +166,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
             "invalid resource name",
             "failed to create RequestInfo",
             "failed to create typed patch object",
+            "failed to create manager for existing fields",
             "the applied configuration cannot be decoded",
             "apiVersion is missing",
             "caused apiserver to panic",

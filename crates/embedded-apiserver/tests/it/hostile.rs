@@ -133,7 +133,9 @@ async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rule
     let server = EmbeddedApiServer::new();
     let refused = server.register_kind(Kind::namespaced("", "v2", "ConfigMap", "configmaps"));
     assert!(refused.unwrap_err().to_string().contains("built in"));
-    server.register_kind(Kind::namespaced("apps", "v1", "StatefulSet", "statefulsets")).unwrap();
+    let flows =
+        Kind::cluster_scoped("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
+    server.register_kind(flows).unwrap();
 }
 
 #[tokio::test(start_paused = true)]

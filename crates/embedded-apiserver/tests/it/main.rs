@@ -39,6 +39,7 @@ mod access;
 mod admission;
 mod scale;
 mod strategic;
+mod subresources;
 mod tables;
 mod wakeups;
 mod watches;

@@ -1,5 +1,6 @@
 //! One write, and the owners that lose fields by it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -180,6 +181,20 @@ impl Operation<'_> {
         }
         managed.entries.retain(|id, entry| !forgotten.contains(id) && !entry.fields.is_empty());
         Ok((comparisons.own, Vec::new()))
+    }
+
+    /// An object of one version in another one.
+    pub(super) fn in_version<'a>(
+        &self,
+        object: &'a Object,
+        from: &str,
+        to: &str,
+    ) -> Result<Cow<'a, Object>, Mismatch> {
+        let Some(converter) = self.converter.filter(|_| from != to) else {
+            return Ok(Cow::Borrowed(object));
+        };
+        let converted = converter.convert(object, from, to).map(Cow::Owned);
+        converted.ok_or_else(|| Mismatch(format!("it is not converted from {from} to {to}")))
     }
 
     /// Adapts sets that were written under another schema.

@@ -1,5 +1,6 @@
 //! Conversion webhooks of definitions: what a version shows of objects that are stored in another.
 
+mod admission;
 mod failures;
 mod hook;
 mod owners;
@@ -10,7 +11,13 @@ mod writes;
 use crate::conformance::Case;
 
 pub(super) fn cases() -> Vec<Case> {
-    let all =
-        [reads::cases(), writes::cases(), owners::cases(), failures::cases(), refusals::cases()];
+    let all = [
+        reads::cases(),
+        writes::cases(),
+        owners::cases(),
+        failures::cases(),
+        refusals::cases(),
+        admission::cases(),
+    ];
     all.into_iter().flatten().collect()
 }

@@ -9,7 +9,7 @@ use crate::conformance::{Case, Target, case};
 const NAMESPACES: &str = "/api/v1/namespaces";
 
 /// A namespace that is being deleted and does not end, since something in it is held.
-async fn ending(t: &Target) -> Result<String, String> {
+pub(super) async fn ending(t: &Target) -> Result<String, String> {
     let name = t.own("end");
     t.make(NAMESPACES, named(&name)).await?;
     let mut object = map("held", "v");

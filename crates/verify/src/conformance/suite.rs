@@ -2,12 +2,12 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, apply, apps, collecting, collections, continuing, conversions, custom, definitions,
-    deletes, discovery, disruption_budgets, entrances, events, expressions, faults, finalizers,
-    following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed, media,
-    metadata, names, namespaces, nodes, patches, paths, pods, policies, rbac_kinds, reviews, rules,
-    schemas, selectors, services, shapes, statuses, storage, stored_json, verbs, verdicts,
-    versions, watches, webhooks, workloads, writes,
+    access, apply, apps, bindings, collecting, collections, continuing, conversions, custom,
+    definitions, deletes, discovery, disruption_budgets, entrances, events, evictions, expressions,
+    faults, finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists,
+    managed, media, metadata, names, namespaces, nodes, patches, paths, pod_changes, pods,
+    policies, rbac_kinds, reviews, rules, schemas, selectors, services, shapes, statuses, storage,
+    stored_json, tokens, verbs, verdicts, versions, watches, webhooks, workloads, writes,
 };
 
 /// Every case, group by group.
@@ -42,6 +42,9 @@ pub fn cases() -> Vec<Case> {
         ("events", events::cases()),
         ("workloads", workloads::cases()),
         ("pods", pods::cases()),
+        ("bindings", bindings::cases()),
+        ("evictions", evictions::cases()),
+        ("pod_changes", pod_changes::cases()),
         ("apps", apps::cases()),
         ("jobs", jobs::cases()),
         ("disruption_budgets", disruption_budgets::cases()),
@@ -51,6 +54,7 @@ pub fn cases() -> Vec<Case> {
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),
+        ("tokens", tokens::cases()),
         ("definitions", definitions::cases()),
         ("conversions", conversions::cases()),
         ("shapes", shapes::cases()),

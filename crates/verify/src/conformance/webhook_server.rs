@@ -49,7 +49,7 @@ pub(crate) struct WebhookServer {
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// What is wrong with a webhook's certificate.
+/// The certificate of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certificate {
     /// Nothing: it is for `127.0.0.1` and `localhost`.
@@ -61,18 +61,7 @@ pub(crate) enum Certificate {
 }
 
 impl WebhookServer {
-    /// A webhook whose reviews get these answers.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no socket.
-    pub(crate) async fn start(
-        answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
-    ) -> Result<Self, String> {
-        Self::with(Certificate::Good, answer).await
-    }
-
-    /// As [`start`](Self::start), with a certificate that is not good.
+    /// A webhook with this certificate, whose reviews get these answers.
     ///
     /// # Errors
     ///

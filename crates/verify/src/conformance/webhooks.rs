@@ -4,7 +4,7 @@ mod certificates;
 mod deletes;
 mod denials;
 mod failures;
-mod fixture;
+pub(super) mod fixture;
 mod matching;
 mod order;
 mod patches;

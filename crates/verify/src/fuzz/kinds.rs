@@ -3,7 +3,10 @@
 
 mod admission;
 mod cluster;
+mod controllers;
+mod drivers;
 mod expressions;
+mod networking;
 mod plain;
 mod policies;
 mod schemas;
@@ -52,7 +55,15 @@ const BASE: Kind = Kind {
 
 /// All kinds that calls are drawn for.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [COMMON, policies::KINDS, admission::KINDS].into_iter().flatten()
+    let all = [
+        COMMON,
+        controllers::KINDS,
+        policies::KINDS,
+        admission::KINDS,
+        networking::KINDS,
+        drivers::KINDS,
+    ];
+    all.into_iter().flatten()
 }
 
 /// The kinds that most controllers use.

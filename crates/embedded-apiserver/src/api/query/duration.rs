@@ -3,7 +3,7 @@
 const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
 
 /// Whether a text is a duration (`time.ParseDuration`).
-pub(super) fn is_duration(text: &str) -> bool {
+pub(crate) fn is_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
     if matches!(rest, "0" | "") {
         return rest == "0";

@@ -30,7 +30,7 @@ pub(crate) struct Message {
     /// The defaults of the type's schema.
     defaults: Vec<(Box<str>, Value)>,
     /// Its objects are stored as JSON, which distinguishes an empty list from an absent one.
-    pub(crate) keeps_empty_lists: bool,
+    pub(crate) is_stored_as_json: bool,
     /// Its fields by number. Embedded structs are one field.
     fields: HashMap<u64, Field>,
 }
@@ -157,8 +157,8 @@ impl Types {
                     }
                 }
                 ["message", name] => {
-                    let keeps_empty_lists = name.starts_with("apiextensions/");
-                    types.messages.push(Message { keeps_empty_lists, ..Message::default() });
+                    let is_stored_as_json = name.starts_with("apiextensions/");
+                    types.messages.push(Message { is_stored_as_json, ..Message::default() });
                 }
                 // The Go names follow.
                 [number, name, presence, of, ..] => {

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::strategy::builtin::named_create::NamedCreate;
 use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
 use crate::strategy::reviews;
@@ -15,7 +16,8 @@ use crate::strategy::reviews;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subresource {
     pub(super) name: &'static str,
-    /// Group, version and kind of its objects, if they differ from the kind's.
+    /// Group, version and kind of its objects, if they differ from the kind's. The group and the
+    /// version are empty if they are those of the kind.
     pub(super) shows: Option<(&'static str, &'static str, &'static str)>,
     pub(super) verbs: &'static [&'static str],
 }
@@ -32,7 +34,7 @@ const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs
 /// The verbs of a kind, in upstream's order.
 pub(super) fn verbs(kind: &ServedResource) -> Vec<&'static str> {
     let mut verbs = match kind.is_built_in() {
-        true if reviews::is_review(kind) => vec!["create"],
+        true if !reviews::is_stored(kind) => vec!["create"],
         true => {
             vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
         }
@@ -56,6 +58,14 @@ pub(super) fn subresources(kind: &ServedResource) -> Vec<Subresource> {
     if kind.scale_paths().is_some() {
         all.push(SCALE);
     }
+    all.extend(NamedCreate::of_kind(kind).map(|create| {
+        let shows = match create {
+            NamedCreate::Binding => ("", "", "Binding"),
+            NamedCreate::Eviction => ("policy", "v1", "Eviction"),
+            NamedCreate::Token => (reviews::AUTHENTICATION, "v1", "TokenRequest"),
+        };
+        Subresource { name: create.subresource(), shows: Some(shows), verbs: &["create"] }
+    }));
     // Sorted by name. For custom kinds the status comes first.
     if kind.is_built_in() {
         all.sort_by_key(|subresource| subresource.name);
@@ -71,8 +81,10 @@ pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
         "namespaced": kind.is_namespaced(),
         "kind": kind.kind(),
         "verbs": verbs(kind),
-        "storageVersionHash": storage_version_hash(kind),
     });
+    if reviews::is_stored(kind) {
+        resource["storageVersionHash"] = storage_version_hash(kind).into();
+    }
     if !kind.short_names().is_empty() {
         resource["shortNames"] = kind.short_names().into();
     }
@@ -89,8 +101,10 @@ pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
             "verbs": subresource.verbs,
         });
         if let Some((group, version, kind)) = subresource.shows {
-            entry["group"] = group.into();
-            entry["version"] = version.into();
+            if !version.is_empty() {
+                entry["group"] = group.into();
+                entry["version"] = version.into();
+            }
             entry["kind"] = kind.into();
         }
         entry

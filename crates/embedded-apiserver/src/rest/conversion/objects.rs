@@ -1,5 +1,5 @@
-//! Objects in other versions, for rules that do not wait: what is missing is converted between two
-//! runs of them.
+//! Objects in other versions, for rules that do not wait: a missing object is converted between two
+//! runs of the rules.
 
 use k8s_merge::managed_fields::Converter;
 use parking_lot::Mutex;
@@ -10,7 +10,7 @@ use crate::rest::conversion::between;
 use crate::rest::state::ApiState;
 use crate::strategy::resource::ServedResource;
 
-/// The objects that were converted for one write, and the one that is missing.
+/// The converted objects of one write, and the missing one.
 #[derive(Debug, Default)]
 pub(in crate::rest) struct ConvertedObjects(Mutex<State>);
 
@@ -20,7 +20,7 @@ struct State {
     wanted: Option<Wanted>,
 }
 
-/// An object, its apiVersion, and the one that it is wanted in.
+/// An object with its apiVersion, and the wanted apiVersion.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::rest) struct Wanted {
     object: Object,

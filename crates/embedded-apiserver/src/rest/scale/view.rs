@@ -62,16 +62,19 @@ pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool),
     Ok((scale, wanted.is_some()))
 }
 
-/// Formats a `LabelSelector`, sorted by key, as `FormatLabelSelector` of k8s.io/apimachinery.
+/// Formats a `LabelSelector`, or the map of labels of a ReplicationController, sorted by key, as
+/// `FormatLabelSelector` of k8s.io/apimachinery.
 fn selector_text(selector: &Map<String, Value>) -> String {
     let text = |value: &'_ Value, name: &str| {
         value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let mut parts: Vec<(String, String)> = Vec::new();
-    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-    parts.extend(labels.map(|(key, value)| {
-        (key.clone(), format!("{key}={}", value.as_str().unwrap_or_default()))
-    }));
+    let labels = selector.get("matchLabels").and_then(Value::as_object).unwrap_or(selector);
+    parts.extend(
+        labels
+            .iter()
+            .filter_map(|(key, value)| Some((key.clone(), format!("{key}={}", value.as_str()?)))),
+    );
     let expressions =
         selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
     for expression in expressions {

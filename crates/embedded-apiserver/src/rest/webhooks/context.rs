@@ -64,7 +64,7 @@ impl<'a> Context<'a> {
 
     /// The version in which a webhook is called for a write; `None` if it is not.
     #[doc(alias = "ShouldCallHook")]
-    pub(super) fn matching(
+    pub(super) async fn matching(
         &self,
         webhook: &Webhook,
         subject: &Subject<'_>,
@@ -74,7 +74,17 @@ impl<'a> Context<'a> {
         if webhook.conditions.is_empty() {
             return Ok(Some(matched));
         }
-        let variables = Variables::of(subject, &matched, &self.authorizer);
+        let converted;
+        let mut seen = *subject;
+        if self.kind.has_webhook() && matched.0.is_some() {
+            let request = subject.request;
+            let object = self.versioned(subject, &request.object, &matched).await?;
+            let old_object = self.versioned(subject, &request.old_object, &matched).await?;
+            let (object, old_object) = (object.into_owned(), old_object.into_owned());
+            converted = AdmissionRequest { object, old_object, ..request.clone() };
+            seen = self.subject(&converted);
+        }
+        let variables = Variables::of(&seen, &matched, &self.authorizer);
         let holds = webhook.conditions.hold(&variables.of_conditions(None));
         let forbidden = |why: String| Status::forbidden(self.kind, &subject.request.name, &why);
         Ok(holds.map_err(forbidden)?.then_some(matched))

@@ -28,7 +28,7 @@ pub(in crate::rest) async fn mutate<'w>(
     for round in 0..2 {
         for webhook in webhooks.clone() {
             let subject = context.subject(request);
-            let Some(matched) = context.matching(webhook, &subject)? else { continue };
+            let Some(matched) = context.matching(webhook, &subject).await? else { continue };
             if round == 1 && !calls.is_due(&webhook.uid) {
                 continue;
             }

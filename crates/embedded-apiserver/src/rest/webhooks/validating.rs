@@ -23,7 +23,7 @@ pub(in crate::rest) async fn validate(
     let subject = &context.subject(request);
     let mut matching = Vec::new();
     for webhook in webhooks {
-        if let Some(matched) = context.matching(webhook, subject)? {
+        if let Some(matched) = context.matching(webhook, subject).await? {
             matching.push((webhook, matched));
         }
     }

@@ -125,10 +125,6 @@ impl Strategy for AdmissionPolicy {
         false
     }
 
-    fn reset_fields_of_status(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn columns(&self) -> &'static [Column] {
         if self.mutates { MUTATING_COLUMNS } else { COLUMNS }
     }

@@ -8,7 +8,7 @@ use crate::strategy::builtin::cells::UNSET;
 use crate::strategy::builtin::members::{at, part, said, text, texts};
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::static_suffix;
-use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::builtin::values::path_name;
 use crate::strategy::builtin::{label_selector, match_resources};
 use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, NAME, column};
@@ -118,9 +118,7 @@ fn validate_param_ref(reference: &Value, causes: &mut FieldErrors) {
     let (name, selector) = (said(reference, "name"), part(reference, "selector"));
     let both = !name.is_empty() && selector.is_some();
     let exclusive = "name and selector are mutually exclusive";
-    if let Some(why) = wrong_path_name(name) {
-        causes.push(FieldError::invalid(format!("{path}.name"), name, why));
-    }
+    path_name(name, &format!("{path}.name"), causes);
     if both {
         causes.push(FieldError::forbidden(format!("{path}.name"), exclusive));
     }

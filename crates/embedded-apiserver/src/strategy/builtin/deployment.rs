@@ -95,12 +95,7 @@ impl Strategy for Deployment {
         ];
         let parts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
         workload::validate_counts(object, &COUNTS, &parts, causes);
-        let path = "status.collisionCount";
-        let collisions = |object| at(object, path).and_then(Value::as_i64).unwrap_or(0);
-        if collisions(object) < collisions(old) {
-            let why = "cannot be decremented";
-            causes.push(FieldError::invalid_json(path, &collisions(object).into(), why));
-        }
+        workload::validate_collisions(object, old, causes);
     }
 
     fn has_warnings(&self) -> bool {

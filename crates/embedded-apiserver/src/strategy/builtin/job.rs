@@ -2,6 +2,7 @@
 
 mod cells;
 pub(crate) mod selector;
+pub(super) mod spec;
 
 use std::sync::Arc;
 
@@ -102,11 +103,11 @@ impl Strategy for Job {
     }
 
     fn dependents(&self) -> Dependents {
-        Dependents::Orphan(
+        Dependents::Orphan(Some(
             "child pods are preserved by default when jobs are deleted; set \
              propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
              suppress this warning",
-        )
+        ))
     }
 
     fn columns(&self) -> &'static [Column] {
@@ -139,32 +140,8 @@ fn default_spec(object: &mut Object) {
 
 #[doc(alias = "ValidateJobSpec")]
 fn validate_spec(object: &Object, causes: &mut FieldErrors) {
-    let spec = object.get("spec").unwrap_or(&Value::Null);
-    not_negative(
-        spec,
-        "spec",
-        &[
-            "parallelism",
-            "completions",
-            "activeDeadlineSeconds",
-            "backoffLimit",
-            "ttlSecondsAfterFinished",
-            "backoffLimitPerIndex",
-            "maxFailedIndexes",
-        ],
-        causes,
-    );
-    let has = |member: &str| spec.get(member).is_some_and(|value| !value.is_null());
-    if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
-        causes.push(FieldError::required(
-            "spec.backoffLimitPerIndex",
-            "when maxFailedIndexes is specified",
-        ));
-    }
-    validate_mode(object, causes);
-    validate_replacement(object, causes);
-    pod_spec::validate_template(at(object, "spec.template"), "spec.template", causes);
-    validate_restarts(object, causes);
+    spec::validate(object.get("spec").unwrap_or(&Value::Null), "spec", causes);
+    validate_hostnames(object, causes);
     let selector = at(object, "spec.selector");
     match selector {
         None => causes.push(FieldError::required("spec.selector", "")),
@@ -174,80 +151,21 @@ fn validate_spec(object: &Object, causes: &mut FieldErrors) {
     let matches =
         selector.is_some_and(|selector| label_selector::matches(selector, &members(labels)));
     if !matches && selector.is_none_or(label_selector::is_usable) {
-        let why = "`selector` does not match template `labels`";
-        let labels = labels.unwrap_or(&Value::Null);
-        causes.push(FieldError::invalid_json("spec.template.metadata.labels", labels, why));
+        workload::refuse_labels(labels, causes);
     }
 }
 
-fn validate_replacement(object: &Object, causes: &mut FieldErrors) {
-    let has_policy = at(object, "spec.podFailurePolicy").is_some();
-    let replacement = text(object, "spec.podReplacementPolicy");
-    match (has_policy, replacement) {
-        (_, "") | (true, "Failed") | (false, "Failed" | "TerminatingOrFailed") => {}
-        (true, other) => {
-            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &["Failed"]))
-        }
-        (false, other) => {
-            let supported = ["Failed", "TerminatingOrFailed"];
-            causes.push(FieldError::unsupported("spec.podReplacementPolicy", other, &supported));
-        }
+/// The pods of an indexed Job have its name and an index as hostname.
+fn validate_hostnames(object: &Object, causes: &mut FieldErrors) {
+    let completions = at(object, "spec.completions").and_then(Value::as_i64).unwrap_or(0);
+    if text(object, "spec.completionMode") != "Indexed" || completions <= 0 {
+        return;
     }
-}
-
-fn validate_restarts(object: &Object, causes: &mut FieldErrors) {
-    let has_policy = at(object, "spec.podFailurePolicy").is_some();
-    let field = "spec.template.spec.restartPolicy";
-    match text(object, field) {
-        "" | "Always" => {
-            causes.push(FieldError::required(field, "valid values: \"OnFailure\", \"Never\""))
-        }
-        "OnFailure" if has_policy => {
-            let why = "only \"Never\" is supported when podFailurePolicy is specified";
-            causes.push(FieldError::invalid(field, "OnFailure", why));
-        }
-        "OnFailure" | "Never" => {}
-        other => causes.push(FieldError::unsupported(field, other, &["OnFailure", "Never"])),
-    }
-}
-
-fn validate_mode(object: &Object, causes: &mut FieldErrors) {
-    let number = |member: &str| at(object, &format!("spec.{member}")).and_then(Value::as_i64);
-    let mode = at(object, "spec.completionMode").and_then(Value::as_str).unwrap_or("NonIndexed");
-    match mode {
-        "NonIndexed" => {
-            for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
-                if let Some(value) = number(member) {
-                    let why = "requires indexed completion mode";
-                    causes.push(FieldError::invalid_json(
-                        format!("spec.{member}"),
-                        &value.into(),
-                        why,
-                    ));
-                }
-            }
-        }
-        "Indexed" => match number("completions") {
-            None => causes
-                .push(FieldError::required("spec.completions", "when completion mode is Indexed")),
-            Some(completions) => {
-                let name =
-                    format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
-                if completions > 0 && names::wrong_label(&name).is_some() {
-                    let why = format!("will not able to create pod with invalid DNS label: {name}");
-                    causes.push(FieldError::invalid(
-                        "metadata.name",
-                        metadata::text(object, "name"),
-                        &why,
-                    ));
-                }
-            }
-        },
-        other => causes.push(FieldError::unsupported(
-            "spec.completionMode",
-            other,
-            &["NonIndexed", "Indexed"],
-        )),
+    let name = metadata::text(object, "name");
+    let last = format!("{name}-{}", completions.saturating_sub(1));
+    if names::wrong_label(&last).is_some() {
+        let why = format!("will not able to create pod with invalid DNS label: {last}");
+        causes.push(FieldError::invalid("metadata.name", name, &why));
     }
 }
 

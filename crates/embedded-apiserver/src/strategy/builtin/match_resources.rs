@@ -4,7 +4,7 @@ use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::strategy::builtin::members::{items, objects, part, set_missing, texts};
-use crate::strategy::builtin::values::{one_of_texts, wrong_path_name};
+use crate::strategy::builtin::values::{one_of_texts, path_name};
 use crate::strategy::builtin::{admission_rule, label_selector};
 
 pub(super) const MATCH_POLICIES: &[&str] = &["Equivalent", "Exact"];
@@ -49,9 +49,7 @@ fn validate_names(rule: &Value, path: &str, causes: &mut FieldErrors) {
     let mut seen = Vec::new();
     for (path, name) in items(rule.get("resourceNames"), &format!("{path}.resourceNames")) {
         let name = name.as_str().unwrap_or_default();
-        if let Some(why) = wrong_path_name(name) {
-            causes.push(FieldError::invalid(path.clone(), name, why));
-        }
+        path_name(name, &path, causes);
         if seen.contains(&name) {
             causes.push(FieldError::duplicate(path, &name.into()));
         } else {

@@ -15,7 +15,7 @@ pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
 }
 
 /// The text at a path of member names; empty by default.
-pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -8,10 +8,7 @@ use crate::strategy::builtin::cells::{UNSET, text_at};
 use crate::strategy::builtin::members::{add_finalizer, at, fill, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
 use crate::strategy::builtin::values::IMMUTABLE;
-use crate::strategy::builtin::volume_values::{modes, phase};
-use crate::strategy::builtin::volume_values::{
-    validate_access_modes, validate_class_and_mode, validate_size,
-};
+use crate::strategy::builtin::volume_values::{modes, phase, validate_claim_spec};
 use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Creation, Strategy, Write};
@@ -45,8 +42,7 @@ struct PersistentVolumeClaim;
 
 impl Strategy for PersistentVolumeClaim {
     fn default(&self, object: &mut Object) {
-        fill(object, "spec", &[("volumeMode", "Filesystem".into())]);
-        fill(object, "status", &[("phase", "Pending".into())]);
+        default_claim(object);
         copy_source(object);
     }
 
@@ -58,10 +54,7 @@ impl Strategy for PersistentVolumeClaim {
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
-        validate_access_modes(object, "at least 1 access mode is required", causes);
-        let size = at(object, "spec.resources.requests.storage");
-        validate_size(size, "spec.resources[storage]", causes);
-        validate_class_and_mode(object, causes);
+        validate_claim_spec(object, "spec", causes);
     }
 
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
@@ -88,6 +81,13 @@ impl Strategy for PersistentVolumeClaim {
     fn columns(&self) -> &'static [Column] {
         COLUMNS
     }
+}
+
+/// Sets the defaults that templates of claims have, too.
+#[doc(alias("SetDefaults_PersistentVolumeClaim", "SetDefaults_PersistentVolumeClaimSpec"))]
+pub(super) fn default_claim(claim: &mut Object) {
+    fill(claim, "spec", &[("volumeMode", "Filesystem".into())]);
+    fill(claim, "status", &[("phase", "Pending".into())]);
 }
 
 /// Copies dataSource to dataSourceRef, and back.

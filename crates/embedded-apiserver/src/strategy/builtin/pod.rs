@@ -2,6 +2,7 @@
 
 mod admission;
 mod cells;
+mod change;
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use k8s_value::quantity::Quantity;
 use k8s_value::{FieldError, FieldErrors, names};
 use serde_json::{Value, json};
 
+use crate::api::clock;
 use crate::api::kind::Codec;
 use crate::api::metadata::{self, Object};
 use crate::strategy::builtin::cells::NONE;
@@ -76,8 +78,18 @@ impl Strategy for Pod {
         admission::admit(object)
     }
 
-    fn prepare_create(&self, object: &mut Object, _creation: Creation) {
-        let status = json!({ "phase": "Pending", "qosClass": quality(object) });
+    fn prepare_create(&self, object: &mut Object, creation: Creation) {
+        let mut status = json!({ "phase": "Pending", "qosClass": quality(object) });
+        if is_gated(object) {
+            status["conditions"] = json!([{
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": null,
+                "lastTransitionTime": clock::seconds(creation.now),
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }]);
+        }
         object.insert("status".to_owned(), status);
     }
 
@@ -98,11 +110,15 @@ impl Strategy for Pod {
         pod_spec::validate_spec(spec, "spec", causes);
         if write.old.is_none() {
             pod_spec::validate_tokens(spec, causes);
+            if is_gated(object) && !text(object, "spec.nodeName").is_empty() {
+                let why = "cannot be set until all schedulingGates have been cleared";
+                causes.push(FieldError::forbidden("spec.nodeName", why));
+            }
         }
     }
 
     fn validate_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
-        validate_change(object, old, causes);
+        change::validate(object, old, causes);
     }
 
     fn validate_status_update(&self, object: &Object, old: &Object, causes: &mut FieldErrors) {
@@ -173,6 +189,12 @@ impl Strategy for Pod {
     }
 }
 
+/// Whether gates hold the Pod back from the scheduler.
+fn is_gated(object: &Object) -> bool {
+    let gates = at(object, "spec.schedulingGates").and_then(Value::as_array);
+    gates.is_some_and(|gates| !gates.is_empty())
+}
+
 /// Synchronizes podIP and podIPs. podIP is authoritative.
 fn default_addresses(object: &mut Object) {
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
@@ -225,60 +247,5 @@ fn validate_status(object: &Object, old: &Object, causes: &mut FieldErrors) {
     let node = text(object, "status.nominatedNodeName");
     if !node.is_empty() && node != text(old, "status.nominatedNodeName") {
         subdomain(node, "status.nominatedNodeName", causes);
-    }
-}
-
-/// Images, the deadline and more tolerations may change.
-#[doc(alias = "ValidatePodUpdate")]
-fn validate_change(object: &Object, old: &Object, causes: &mut FieldErrors) {
-    let spec = |object: &Object| {
-        object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default()
-    };
-    let (mut new, was) = (spec(object), spec(old));
-    let mut same_number = true;
-    for member in ["containers", "initContainers"] {
-        let count = |spec: &Object| spec.get(member).and_then(Value::as_array).map_or(0, Vec::len);
-        if count(&new) != count(&was) {
-            let why = "pod updates may not add or remove containers";
-            causes.push(FieldError::forbidden(format!("spec.{member}"), why));
-            same_number = false;
-        }
-    }
-    if !same_number {
-        return;
-    }
-    for member in ["containers", "initContainers"] {
-        let images = was.get(member).and_then(Value::as_array).into_iter().flatten();
-        let containers = new.get_mut(member).and_then(Value::as_array_mut).into_iter().flatten();
-        for (container, old) in containers.zip(images) {
-            if let (Some(container), Some(image)) = (container.as_object_mut(), old.get("image")) {
-                container.insert("image".to_owned(), image.clone());
-            }
-        }
-    }
-    let tolerations = |spec: &Object| spec.get("tolerations").and_then(Value::as_array).cloned();
-    let (before, now) =
-        (tolerations(&was).unwrap_or_default(), tolerations(&new).unwrap_or_default());
-    let only_more = before.iter().all(|toleration| now.contains(toleration));
-    let negative = at(old, "spec.terminationGracePeriodSeconds")
-        .and_then(Value::as_i64)
-        .is_some_and(|s| s < 0);
-    for (member, allowed) in [
-        ("activeDeadlineSeconds", true),
-        ("tolerations", only_more),
-        ("terminationGracePeriodSeconds", negative),
-    ] {
-        match was.get(member) {
-            _ if !allowed => {}
-            Some(value) => drop(new.insert(member.to_owned(), value.clone())),
-            None => drop(new.remove(member)),
-        }
-    }
-    if new != was {
-        let why = "pod updates may not change fields other than `spec.containers[*].image`,\
-                   `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
-                   (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` \
-                   (allow it to be set to 1 if it was previously negative)";
-        causes.push(FieldError::forbidden("spec", why));
     }
 }

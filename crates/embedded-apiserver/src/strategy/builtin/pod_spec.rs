@@ -8,7 +8,12 @@ mod validation;
 mod volume;
 mod warnings;
 
-pub(super) use crate::strategy::builtin::pod_spec::defaults::{default_pod_spec, default_template};
-pub(super) use crate::strategy::builtin::pod_spec::validation::{validate_spec, validate_template};
+pub(super) use crate::strategy::builtin::pod_spec::defaults::{
+    default_pod_spec, default_template, default_template_of,
+};
+pub(super) use crate::strategy::builtin::pod_spec::resources::validate_resources;
+pub(super) use crate::strategy::builtin::pod_spec::validation::{
+    validate_spec, validate_template, validate_toleration,
+};
 pub(super) use crate::strategy::builtin::pod_spec::volume::validate_tokens;
 pub(super) use crate::strategy::builtin::pod_spec::warnings::add_warnings;

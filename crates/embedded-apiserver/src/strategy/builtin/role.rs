@@ -1,13 +1,13 @@
 //! Roles and ClusterRoles as objects.
 
-use k8s_value::{FieldError, FieldErrors, names};
+use k8s_value::{FieldError, FieldErrors};
 use serde_json::Value;
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::label_selector;
 use crate::strategy::builtin::members::items;
 use crate::strategy::builtin::row::{CLUSTER, NAMESPACED, Row};
-use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::builtin::values::{wrong_path_name, wrongs_of_path_name};
 use crate::strategy::{Strategy, Write};
 
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
@@ -39,7 +39,7 @@ impl Strategy for Role {
     }
 
     fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {
-        validate_prefix(prefix)
+        wrongs_of_path_name(prefix)
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
@@ -50,12 +50,6 @@ impl Strategy for Role {
     fn creates_on_update(&self) -> bool {
         true
     }
-}
-
-/// Validates the generateName of a path segment. It may begin with dots: more text follows.
-pub(super) fn validate_prefix(prefix: &str) -> Vec<&'static str> {
-    let dots = wrong_path_name(prefix).filter(|_| matches!(prefix, "." | ".."));
-    dots.into_iter().chain(names::wrongs_of_path_prefix(prefix)).collect()
 }
 
 #[doc(alias = "ValidatePolicyRule")]

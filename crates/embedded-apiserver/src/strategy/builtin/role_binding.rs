@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::list;
 use crate::strategy::builtin::members::{at, items, said};
-use crate::strategy::builtin::role::{GROUP, validate_prefix};
+use crate::strategy::builtin::role::GROUP;
 use crate::strategy::builtin::row::{CLUSTER, NAMESPACED, Row};
-use crate::strategy::builtin::values::wrong_path_name;
+use crate::strategy::builtin::values::{wrong_path_name, wrongs_of_path_name};
 use crate::strategy::columns::Cell::Made;
 use crate::strategy::columns::{AGE, Column, NAME, column, wide};
 use crate::strategy::{Strategy, Write};
@@ -64,7 +64,7 @@ impl Strategy for RoleBinding {
     }
 
     fn validate_generate_name(&self, prefix: &str) -> Vec<&'static str> {
-        validate_prefix(prefix)
+        wrongs_of_path_name(prefix)
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {

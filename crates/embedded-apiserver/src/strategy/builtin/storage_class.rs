@@ -1,6 +1,6 @@
 //! StorageClasses.
 
-use k8s_value::{FieldError, FieldErrors, names};
+use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::api::metadata::Object;
@@ -9,6 +9,7 @@ use crate::strategy::builtin::members::text;
 use crate::strategy::builtin::row::{CLUSTER, Row};
 use crate::strategy::builtin::topology;
 use crate::strategy::builtin::values::{IMMUTABLE, one_of};
+use crate::strategy::builtin::volume_values::validate_provisioner;
 use crate::strategy::columns::Cell::{Made, Member};
 use crate::strategy::columns::{AGE, Column, column};
 use crate::strategy::{Strategy, Write};
@@ -41,7 +42,7 @@ impl Strategy for StorageClass {
     }
 
     fn validate(&self, object: &Object, _: Write<'_>, causes: &mut FieldErrors) {
-        validate_provisioner(object, causes);
+        validate_provisioner(text(object, "provisioner"), "provisioner", causes);
         one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
         one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
         let topologies = object.get("allowedTopologies").and_then(Value::as_array);
@@ -63,17 +64,6 @@ impl Strategy for StorageClass {
 
     fn columns(&self) -> &'static [Column] {
         COLUMNS
-    }
-}
-
-fn validate_provisioner(object: &Object, causes: &mut FieldErrors) {
-    let provisioner = text(object, "provisioner");
-    if provisioner.is_empty() {
-        causes.push(FieldError::required("provisioner", ""));
-    } else {
-        for why in names::wrongs_of_qualified_name(&provisioner.to_lowercase()) {
-            causes.push(FieldError::invalid("provisioner", provisioner, why));
-        }
     }
 }
 

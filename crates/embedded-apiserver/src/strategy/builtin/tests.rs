@@ -33,20 +33,20 @@ fn every_kind_has_a_name_of_its_own_and_a_recorded_shape() {
 
 #[test]
 fn a_kind_without_rules_is_one_row() {
-    static QUOTAS: Row = Row {
-        kind: "ResourceQuota",
-        plural: "resourcequotas",
+    static ALLOWANCES: Row = Row {
+        kind: "Allowance",
+        plural: "allowances",
         status: true,
-        short_names: &["quota"],
+        short_names: &["al"],
         ..NAMESPACED
     };
-    let (kind, strategy) = (QUOTAS.to_kind(), QUOTAS.strategy);
+    let (kind, strategy) = (ALLOWANCES.to_kind(), ALLOWANCES.strategy);
     assert_eq!(kind.api_version(), "v1");
     assert!(kind.is_namespaced() && kind.has_status());
     assert!(strategy.updates_unconditionally() && !strategy.creates_on_update());
     assert_eq!(strategy.validate_name("a..b"), strategy.validate_name("A"));
     assert_eq!(strategy.generation(), Generation::None);
-    assert_eq!(strategy.storage_prefix(&kind), "resourcequotas");
+    assert_eq!(strategy.storage_prefix(&kind), "allowances");
     assert!(!CLUSTER.to_kind().is_namespaced());
 }
 
@@ -62,6 +62,7 @@ fn prefixes_in_etcd_are_the_real_servers() {
             "minions",
             "services/specs",
             "services/endpoints",
+            "controllers",
         ]
     );
 }
@@ -148,6 +149,7 @@ fn what_counts_a_generation() {
     };
     for (generation, counted) in [
         (Generation::None, &[][..]),
+        (Generation::Constant, &[]),
         (Generation::Spec, &["/spec"]),
         (Generation::SpecAndAnnotations, &["/spec", "/metadata/annotations"]),
         (Generation::MembersAndLabels, &["/spec", "/status", "/data", "/metadata/labels"]),

@@ -99,6 +99,14 @@ pub(super) fn subdomain(value: &str, path: &str, causes: &mut FieldErrors) {
     }
 }
 
+/// A name in a path.
+#[doc(alias = "IsPathSegmentName")]
+pub(super) fn path_name(value: &str, path: &str, causes: &mut FieldErrors) {
+    if let Some(why) = wrong_path_name(value) {
+        causes.push(FieldError::invalid(path, value, why));
+    }
+}
+
 /// `IsValidIPForLegacyField`: Go allows leading zeros.
 pub(super) fn address(text: &str, path: &str, causes: &mut FieldErrors) -> Option<IpAddr> {
     let parsed = text.parse().ok().or_else(|| without_zeros(text).parse().ok());
@@ -220,6 +228,13 @@ pub(super) fn one_of_texts(
     if !supported.contains(&value) {
         causes.push(FieldError::unsupported(path, value, supported));
     }
+}
+
+/// All that is wrong with a name in a path.
+#[doc(alias = "IsPathSegmentName")]
+pub(super) fn wrongs_of_path_name(name: &str) -> Vec<&'static str> {
+    let dots = wrong_path_name(name).filter(|_| matches!(name, "." | ".."));
+    dots.into_iter().chain(names::wrongs_of_path_prefix(name)).collect()
 }
 
 /// `IsValidPathSegmentName`.

@@ -197,6 +197,16 @@ pub(super) fn cases() -> Vec<Case> {
                 let tried = t.delete_with(&t.leases("/a"), options).await?.is(200)?;
                 same("the kind", text(&tried, "/kind"), "Lease")?;
                 same("the metadata", &tried["metadata"], &json!({}))?;
+                let deployments = |rest: &str| t.of_group("apps/v1", "deployments", rest);
+                let spec = json!({
+                    "replicas": 3, "selector": { "matchLabels": { "app": "a" } },
+                    "template": { "metadata": { "labels": { "app": "a" } }, "spec": pod("")["spec"] },
+                });
+                let held = json!({ "name": "a", "finalizers": ["orphan"] });
+                t.make(&deployments(""), json!({ "metadata": held, "spec": spec })).await?;
+                let options = json!({ "dryRun": ["All"], "propagationPolicy": "Background" });
+                let tried = t.delete_with(&deployments("/a"), options).await?.is(200)?;
+                same("the replicas of a Deployment", &tried["spec"]["replicas"], &json!(0))?;
                 let mut held = widget("a", json!({}));
                 held["metadata"]["finalizers"] = json!(["orphan"]);
                 t.make(&t.widgets(""), held).await?;

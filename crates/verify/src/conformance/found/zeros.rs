@@ -148,6 +148,31 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_definition_is_made_without_an_end_at_zero",
+            "An apply that makes a definition with a deletionTimestamp of the first moment of year 1 makes one without.",
+            async |t| {
+                let name = format!("things.{}.example.com", t.class);
+                let path =
+                    format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
+                let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+                let definition = json!({
+                    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                    "metadata": { "name": name, "deletionTimestamp": ZERO },
+                    "spec": {
+                        "group": format!("{}.example.com", t.class), "scope": "Namespaced",
+                        "names": { "kind": "Thing", "plural": "things" },
+                        "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+                    },
+                });
+                let made = apply(t, &path, definition).await?.is(201)?;
+                same("shown", made["metadata"].get("deletionTimestamp"), None)?;
+                t.merge(&path, json!({ "metadata": { "labels": { "a": "b" } } }))
+                    .await?
+                    .is(200)
+                    .map(drop)
+            },
+        ),
+        case(
             "a_deployment_is_warned_of_whenever_its_generation_rises",
             "A write to a Deployment that changes annotations alone warns of its pods, since its generation rises.",
             async |t| {

@@ -197,7 +197,10 @@ fn requests() -> Vec<Case> {
                 let checks = [
                     "object.metadata.name != 'no'".to_owned(),
                     format!("authorizer{secrets}.allowed() && authorizer{secrets}.error() == ''"),
-                    format!("!authorizer.serviceAccount('{}', 'nobody'){secrets}.allowed()", t.namespace),
+                    format!(
+                        "!authorizer.serviceAccount('{}', 'nobody'){secrets}.allowed()",
+                        t.namespace
+                    ),
                     "authorizer.path('/healthz').check('get').allowed()".to_owned(),
                     "!authorizer.requestResource.check('create').errored()".to_owned(),
                 ];

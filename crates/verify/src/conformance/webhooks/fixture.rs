@@ -11,33 +11,33 @@ use crate::conformance::waiting::eventually;
 use crate::conformance::webhook_server::{Certificate, Reply, Seen, WebhookServer};
 
 /// The plural of one of the two kinds of configurations.
-pub(super) const MUTATING: &str = "mutatingwebhookconfigurations";
-pub(super) const VALIDATING: &str = "validatingwebhookconfigurations";
+pub(in crate::conformance) const MUTATING: &str = "mutatingwebhookconfigurations";
+pub(in crate::conformance) const VALIDATING: &str = "validatingwebhookconfigurations";
 
 /// The label of objects that no webhook of the case sees. Their refusal tells that a configuration
 /// is in effect, which takes the real server a moment.
 const MARKER: &str = "marker";
 
 /// The path of a configuration.
-pub(super) fn configuration(t: &Target, kind: &str, name: &str) -> String {
+pub(in crate::conformance) fn configuration(t: &Target, kind: &str, name: &str) -> String {
     format!("/apis/admissionregistration.k8s.io/v1/{kind}/{}", t.own(name))
 }
 
 /// A server of webhooks. The path of a webhook is its name.
-pub(super) struct Hooks<'t> {
+pub(in crate::conformance) struct Hooks<'t> {
     t: &'t Target,
-    pub(super) server: WebhookServer,
+    pub(in crate::conformance) server: WebhookServer,
 }
 
 /// A server whose reviews get these answers.
-pub(super) async fn hooks<'t>(
+pub(in crate::conformance) async fn hooks<'t>(
     t: &'t Target,
     answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
 ) -> Result<Hooks<'t>, String> {
     hooks_with(t, Certificate::Good, answer).await
 }
 
-pub(super) async fn hooks_with<'t>(
+pub(in crate::conformance) async fn hooks_with<'t>(
     t: &'t Target,
     certificate: Certificate,
     answer: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
@@ -58,7 +58,7 @@ fn is_marker(seen: &Seen) -> bool {
 impl Hooks<'_> {
     /// A webhook: what it does not say is set so that it sees creates of ConfigMaps in the case's
     /// namespace.
-    pub(super) fn webhook(&self, name: &str, said: Value) -> Value {
+    pub(in crate::conformance) fn webhook(&self, name: &str, said: Value) -> Value {
         let mut webhook = json!({
             "name": format!("{name}.example.com"),
             "clientConfig": self.server.client_config(&format!("/{name}")),
@@ -79,7 +79,12 @@ impl Hooks<'_> {
     }
 
     /// Creates a configuration of these webhooks and waits until it is in effect.
-    pub(super) async fn register(&self, kind: &str, name: &str, webhooks: Vec<Value>) -> Outcome {
+    pub(in crate::conformance) async fn register(
+        &self,
+        kind: &str,
+        name: &str,
+        webhooks: Vec<Value>,
+    ) -> Outcome {
         let object = self.object(name, webhooks);
         let collection = format!("/apis/admissionregistration.k8s.io/v1/{kind}");
         self.t.post(&collection, &object).await?.is(201)?;
@@ -87,7 +92,7 @@ impl Hooks<'_> {
     }
 
     /// One webhook in a configuration of its name.
-    pub(super) async fn one(&self, kind: &str, name: &str, said: Value) -> Outcome {
+    pub(in crate::conformance) async fn one(&self, kind: &str, name: &str, said: Value) -> Outcome {
         self.register(kind, name, vec![self.webhook(name, said)]).await
     }
 
@@ -100,7 +105,7 @@ impl Hooks<'_> {
     }
 
     /// Waits until a configuration is in effect, or no more.
-    pub(super) async fn until(&self, name: &str, in_effect: bool) -> Outcome {
+    pub(in crate::conformance) async fn until(&self, name: &str, in_effect: bool) -> Outcome {
         let mut marker = objects::named(MARKER);
         marker["metadata"]["labels"] = json!({ MARKER: self.t.own(name) });
         let path = self.t.maps("?dryRun=All");
@@ -113,7 +118,7 @@ impl Hooks<'_> {
     }
 
     /// The requests that came for the case's writes, in order.
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(in crate::conformance) fn seen(&self) -> Vec<Seen> {
         let of_controller = |seen: &Seen| {
             let user = text(&seen.review, "/request/userInfo/username");
             ["system:kube-", "system:serviceaccount:"].iter().any(|begin| user.starts_with(begin))
@@ -123,18 +128,18 @@ impl Hooks<'_> {
     }
 
     /// `request` of the reviews.
-    pub(super) fn requests(&self) -> Vec<Value> {
+    pub(in crate::conformance) fn requests(&self) -> Vec<Value> {
         self.seen().into_iter().map(|mut seen| seen.review["request"].take()).collect()
     }
 
     /// The names of the called webhooks, in order.
-    pub(super) fn called(&self) -> String {
+    pub(in crate::conformance) fn called(&self) -> String {
         let names: Vec<String> = self.seen().iter().map(|seen| name(seen).to_owned()).collect();
         names.join(" ")
     }
 
     /// The operations and the names of the objects, in order.
-    pub(super) fn operations(&self) -> String {
+    pub(in crate::conformance) fn operations(&self) -> String {
         let requests = self.requests();
         let operations = requests
             .iter()
@@ -144,12 +149,16 @@ impl Hooks<'_> {
 }
 
 /// The name of the webhook that a request is for.
-pub(super) fn name(seen: &Seen) -> &str {
+pub(in crate::conformance) fn name(seen: &Seen) -> &str {
     seen.path.trim_start_matches('/').split('?').next().unwrap_or_default()
 }
 
 /// A rule for objects in namespaces. The version is as in `apiVersion`; core's begins with a slash.
-pub(super) fn rules(operations: &[&str], version: &str, resources: &[&str]) -> Value {
+pub(in crate::conformance) fn rules(
+    operations: &[&str],
+    version: &str,
+    resources: &[&str],
+) -> Value {
     let (group, version) = version.split_once('/').unwrap_or((version, "*"));
     json!([{
         "operations": operations, "apiGroups": [group], "apiVersions": [version],
@@ -158,40 +167,40 @@ pub(super) fn rules(operations: &[&str], version: &str, resources: &[&str]) -> V
 }
 
 /// An answer with these members beside the uid.
-pub(super) fn respond(seen: &Seen, mut response: Value) -> Reply {
+pub(in crate::conformance) fn respond(seen: &Seen, mut response: Value) -> Reply {
     response["uid"] = seen.review["request"]["uid"].clone();
     Reply::review(&json!({
         "apiVersion": seen.review["apiVersion"], "kind": "AdmissionReview", "response": response,
     }))
 }
 
-pub(super) fn allow(seen: &Seen) -> Reply {
+pub(in crate::conformance) fn allow(seen: &Seen) -> Reply {
     respond(seen, json!({ "allowed": true }))
 }
 
-pub(super) fn deny(seen: &Seen, status: Value) -> Reply {
+pub(in crate::conformance) fn deny(seen: &Seen, status: Value) -> Reply {
     respond(seen, json!({ "allowed": false, "status": status }))
 }
 
 /// Allows with a JSON patch.
-pub(super) fn patch(seen: &Seen, operations: Value) -> Reply {
+pub(in crate::conformance) fn patch(seen: &Seen, operations: Value) -> Reply {
     let patch = STANDARD.encode(operations.to_string());
     respond(seen, json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch }))
 }
 
 /// Adds the name of the webhook to an entry of the ConfigMap.
-pub(super) fn sign(seen: &Seen) -> Reply {
+pub(in crate::conformance) fn sign(seen: &Seen) -> Reply {
     let before = text(&seen.review, "/request/object/data/k");
     let value = format!("{before} {}", name(seen));
     patch(seen, json!([{ "op": "replace", "path": "/data/k", "value": value }]))
 }
 
 /// The path of a refusal's text behind `Post `.
-pub(super) fn failed(answer: &Answer, name: &str, why: &str) -> Outcome {
+pub(in crate::conformance) fn failed(answer: &Answer, name: &str, why: &str) -> Outcome {
     let why = format!("failed calling webhook \"{name}.example.com\": {why}");
     answer.says(500, "InternalError", &why).map(drop)
 }
 
-pub(super) fn base64(text: &str) -> String {
+pub(in crate::conformance) fn base64(text: &str) -> String {
     STANDARD.encode(text)
 }

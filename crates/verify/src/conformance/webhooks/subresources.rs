@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::objects::pod;
 use crate::conformance::target::Target;
 use crate::conformance::webhooks::fixture::*;
 use crate::conformance::{Case, case};
@@ -126,6 +127,52 @@ pub(super) fn cases() -> Vec<Case> {
                     )?;
                 }
                 Ok(())
+            },
+        ),
+        case(
+            "a_review_of_an_eviction",
+            "The review of an eviction has the Eviction, and the end of the Pod sends none.",
+            async |t| {
+                t.make(&t.core("pods", ""), pod("x")).await?;
+                let hooks = hooks(t, allow).await?;
+                let parts = json!({ "rules": rules(&["*"], "/v1", &["pods", "pods/eviction"]) });
+                hooks.one(VALIDATING, "see", parts).await?;
+                let eviction = json!({
+                    "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "x" },
+                });
+                t.post(&t.core("pods", "/x/eviction"), &eviction).await?.is(201)?;
+                same("calls", hooks.operations(), "CREATE x")?;
+                has(
+                    &hooks.requests()[0],
+                    json!({
+                        "kind": { "group": "policy", "version": "v1", "kind": "Eviction" },
+                        "resource": { "group": "", "version": "v1", "resource": "pods" },
+                        "subResource": "eviction", "namespace": t.namespace, "oldObject": null,
+                        "object": {
+                            "apiVersion": "policy/v1", "kind": "Eviction",
+                            "metadata": { "name": "x", "namespace": t.namespace },
+                        },
+                        "options": { "kind": "CreateOptions" },
+                    }),
+                )
+            },
+        ),
+        case(
+            "an_eviction_can_be_refused",
+            "A Pod whose eviction a webhook refuses stays.",
+            async |t| {
+                t.make(&t.core("pods", ""), pod("x")).await?;
+                let hooks =
+                    hooks(t, |seen| deny(seen, json!({ "message": "not yet", "code": 429 })))
+                        .await?;
+                let eviction = json!({ "rules": rules(&["CREATE"], "/v1", &["pods/eviction"]) });
+                hooks.one(MUTATING, "no", eviction).await?;
+                let eviction = json!({
+                    "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "x" },
+                });
+                let refused = t.post(&t.core("pods", "/x/eviction"), &eviction).await?;
+                refused.says(429, "", "\"no.example.com\" denied the request: not yet")?;
+                t.get(&t.core("pods", "/x")).await?.is(200).map(drop)
             },
         ),
         case(

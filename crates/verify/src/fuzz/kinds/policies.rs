@@ -6,15 +6,256 @@ use serde_json::{Value, json};
 use crate::fuzz::kinds::{BASE, Kind};
 use crate::fuzz::pick::one;
 
-pub(super) const KINDS: &[Kind] = &[Kind {
-    collection: "/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets",
-    api_version: "policy/v1",
-    kind: "PodDisruptionBudget",
-    subresources: &["status"],
-    rest: budget,
-    status: budget_status,
-    ..BASE
-}];
+pub(super) const KINDS: &[Kind] = &[
+    Kind {
+        collection: "/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets",
+        api_version: "policy/v1",
+        kind: "PodDisruptionBudget",
+        subresources: &["status"],
+        rest: budget,
+        status: budget_status,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/autoscaling/v2/namespaces/{ns}/horizontalpodautoscalers",
+        api_version: "autoscaling/v2",
+        kind: "HorizontalPodAutoscaler",
+        subresources: &["status"],
+        rest: scaler,
+        status: scaler_status,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/scheduling.k8s.io/v1/priorityclasses",
+        api_version: "scheduling.k8s.io/v1",
+        kind: "PriorityClass",
+        cluster: true,
+        rest: priority,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/node.k8s.io/v1/runtimeclasses",
+        api_version: "node.k8s.io/v1",
+        kind: "RuntimeClass",
+        cluster: true,
+        rest: runtime,
+        ..BASE
+    },
+    Kind {
+        collection: "/api/v1/namespaces/{ns}/resourcequotas",
+        kind: "ResourceQuota",
+        subresources: &["status"],
+        rest: quota,
+        // What is counted concerns no other kind: the real server enforces it.
+        status: |rng| {
+            let amounts =
+                |rng: &mut Rng| json!({ "count/things.example.com": one(rng, &["1", "5", "-1"]) });
+            json!({ "hard": amounts(rng), "used": amounts(rng) })
+        },
+        ..BASE
+    },
+    Kind {
+        collection: "/api/v1/namespaces/{ns}/limitranges",
+        kind: "LimitRange",
+        rest: limits,
+        // The real server applies stored ones to Pods and claims.
+        dry: true,
+        ..BASE
+    },
+];
+
+fn metric(rng: &mut Rng) -> Value {
+    let mut target = json!({ "type": one(rng, &["Utilization", "Value", "AverageValue", "AverageValue", "Odd", ""]) });
+    if rng.bool() {
+        target["averageUtilization"] = one(rng, &[50, 80, 0]).into();
+    }
+    if rng.bool() {
+        target["averageValue"] = one(rng, &["1", "100m", "0", "-1"]).into();
+    }
+    if rng.u8(..3) == 0 {
+        target["value"] = one(rng, &["1", "1k", "0"]).into();
+    }
+    let name = json!({ "name": one(rng, &["m", "m", "", "a/b"]) });
+    let described = json!({ "kind": "Pod", "name": one(rng, &["p", ""]), "apiVersion": one(rng, &["v1", "a/b/c"]) });
+    let mut metric = match rng.u8(..6) {
+        0 => {
+            json!({ "type": "Object", "object": { "describedObject": described, "metric": name, "target": target } })
+        }
+        1 => json!({ "type": "External", "external": { "metric": name, "target": target } }),
+        2 => json!({ "type": "Pods", "pods": { "metric": name, "target": target } }),
+        3 => {
+            json!({ "type": "ContainerResource", "containerResource": {
+            "name": one(rng, &["cpu", "odd", "example.com/x"]), "container": one(rng, &["c", ""]), "target": target,
+        } })
+        }
+        _ => {
+            json!({ "type": "Resource", "resource": { "name": one(rng, &["cpu", "memory", ""]), "target": target } })
+        }
+    };
+    match rng.u8(..12) {
+        0 => metric["type"] = one(rng, &["Odd", "Pods", ""]).into(),
+        1 => {
+            metric["pods"] = json!({ "metric": { "name": "m" }, "target": { "type": "AverageValue", "averageValue": "1" } })
+        }
+        _ => {}
+    }
+    metric
+}
+
+fn scaler(rng: &mut Rng) -> Value {
+    let mut target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" });
+    match rng.u8(..8) {
+        0 => target["apiVersion"] = one(rng, &["v1", "a/b/c", "/v1"]).into(),
+        1 => target = json!({ "kind": "ReplicationController", "name": "d" }),
+        2 => target["name"] = one(rng, &["", "a/b", ".."]).into(),
+        _ => {}
+    }
+    let mut spec =
+        json!({ "scaleTargetRef": target, "maxReplicas": one(rng, &[3, 3, 5, 1, 0, -1]) });
+    if rng.bool() {
+        spec["minReplicas"] = one(rng, &[1, 2, 0, -1]).into();
+    }
+    if rng.bool() {
+        spec["metrics"] = (0..rng.u8(1..4)).map(|_| metric(rng)).collect();
+    }
+    if rng.u8(..3) == 0 {
+        let mut rules = json!({});
+        match rng.u8(..5) {
+            0 => rules["selectPolicy"] = one(rng, &["Min", "Disabled", "Odd"]).into(),
+            1 => rules["stabilizationWindowSeconds"] = one(rng, &[0, 60, 3601, -1]).into(),
+            2 => {
+                let value = one(rng, &[1, 0]);
+                rules["policies"] = json!([{ "type": one(rng, &["Pods", "Percent", "Odd"]), "value": value, "periodSeconds": one(rng, &[15, 0, 1801]) }]);
+            }
+            3 => rules["tolerance"] = one(rng, &["0.1", "100m", "-1"]).into(),
+            _ => {}
+        }
+        spec["behavior"] =
+            one(rng, &[json!({ "scaleUp": rules }), json!({ "scaleDown": rules }), json!({})]);
+    }
+    json!({ "spec": spec })
+}
+
+fn scaler_status(rng: &mut Rng) -> Value {
+    let mut status = json!({ "currentReplicas": one(rng, &[0, 1, -1]), "desiredReplicas": one(rng, &[0, 1, -1]) });
+    if rng.bool() {
+        let current = one(
+            rng,
+            &[
+                json!({ "averageUtilization": 40, "averageValue": "1" }),
+                json!({ "averageValue": "2" }),
+                json!({ "value": "3" }),
+            ],
+        );
+        status["currentMetrics"] =
+            json!([{ "type": "Resource", "resource": { "name": "cpu", "current": current } }]);
+    }
+    if rng.u8(..3) == 0 {
+        status["conditions"] = json!([{ "type": "AbleToScale", "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z" }]);
+    }
+    status
+}
+
+/// None is the default: all Pods would have it.
+fn priority(rng: &mut Rng) -> Value {
+    let mut object = json!({ "value": one(rng, &[1, 1, 5, -7, 1_000_000_000, 1_000_000_001, 0]) });
+    match rng.u8(..5) {
+        0 => object["description"] = one(rng, &["d", "e"]).into(),
+        1 => {
+            object["preemptionPolicy"] = one(rng, &["Never", "PreemptLowerPriority", "Odd"]).into();
+        }
+        2 => object["globalDefault"] = false.into(),
+        _ => {}
+    }
+    object
+}
+
+fn runtime(rng: &mut Rng) -> Value {
+    let mut object = json!({ "handler": one(rng, &["h", "h", "i", "", "a b"]) });
+    match rng.u8(..6) {
+        0 => {
+            let resource = one(rng, &["cpu", "memory", "odd", "example.com/x", "a b"]);
+            object["overhead"] =
+                json!({ "podFixed": { resource: one(rng, &["1", "100m", "-1"]) } });
+        }
+        1 => {
+            object["scheduling"] = json!({ "nodeSelector": { "a": one(rng, &["b", "c d"]) } });
+        }
+        2 => {
+            let toleration = json!({ "key": one(rng, &["k", "a b"]), "operator": one(rng, &["Exists", "Equal", "Odd"]) });
+            object["scheduling"] =
+                json!({ "tolerations": [toleration, { "key": "k", "operator": "Exists" }] });
+        }
+        _ => {}
+    }
+    object
+}
+
+fn quota(rng: &mut Rng) -> Value {
+    let mut hard = json!({});
+    for _ in 0..rng.u8(..3) {
+        let name = one(
+            rng,
+            &[
+                "pods",
+                "requests.cpu",
+                "limits.cpu",
+                "cpu",
+                "count/x.example.com",
+                "storage",
+                "odd",
+                "a b",
+                "requests.storage",
+            ],
+        );
+        hard[name] = one(rng, &["1", "2", "500m", "-1"]).into();
+    }
+    let mut spec = json!({ "hard": hard });
+    match rng.u8(..5) {
+        0 => {
+            spec["scopes"] = one(
+                rng,
+                &[
+                    json!(["BestEffort"]),
+                    json!(["Terminating", "NotTerminating"]),
+                    json!(["Odd"]),
+                    json!(["NotBestEffort"]),
+                ],
+            );
+        }
+        1 => {
+            let mut requirement = json!({
+                "scopeName": one(rng, &["PriorityClass", "BestEffort", "Terminating", "Odd"]),
+                "operator": one(rng, &["In", "Exists", "NotIn", "Odd"]),
+            });
+            if rng.bool() {
+                requirement["values"] = json!(["v"]);
+            }
+            spec["scopeSelector"] = json!({ "matchExpressions": [requirement] });
+        }
+        _ => {}
+    }
+    json!({ "spec": spec })
+}
+
+fn limits(rng: &mut Rng) -> Value {
+    let of = one(
+        rng,
+        &["Container", "Container", "Pod", "PersistentVolumeClaim", "Odd", "example.com/x"],
+    );
+    let mut limit = json!({ "type": of });
+    let resource = one(rng, &["cpu", "memory", "storage", "example.com/x", "odd"]);
+    for list in ["max", "min", "default", "defaultRequest"] {
+        if rng.u8(..3) == 0 {
+            limit[list] = json!({ resource: one(rng, &["1", "2", "500m", "3"]) });
+        }
+    }
+    if rng.u8(..4) == 0 {
+        limit["maxLimitRequestRatio"] = json!({ resource: one(rng, &["1", "2", "500m", "1500m"]) });
+    }
+    let all = if rng.u8(..5) == 0 { json!([limit, limit]) } else { json!([limit]) };
+    json!({ "spec": { "limits": all } })
+}
 
 fn budget(rng: &mut Rng) -> Value {
     let mut spec = json!({});

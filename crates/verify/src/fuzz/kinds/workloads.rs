@@ -8,7 +8,7 @@ use crate::fuzz::pick::one;
 pub(super) fn pod(rng: &mut Rng) -> Value {
     let mut spec =
         json!({ "containers": [{ "name": "c", "image": one(rng, &["i", "j", "i:1"]) }] });
-    match rng.u8(..12) {
+    match rng.u8(..15) {
         0 => spec["nodeName"] = "n".into(),
         1 => spec["restartPolicy"] = one(rng, &["Never", "OnFailure", "Odd"]).into(),
         2 => spec["terminationGracePeriodSeconds"] = one(rng, &[0, 5, -1]).into(),
@@ -16,6 +16,15 @@ pub(super) fn pod(rng: &mut Rng) -> Value {
         4 => spec["volumes"] = json!([{ "name": "v", "emptyDir": {} }]),
         5 => spec["containers"][0]["env"] = json!([{ "name": "E", "value": "1" }]),
         6 => spec["containers"][0]["ports"] = json!([{ "containerPort": 80 }]),
+        7 => spec["activeDeadlineSeconds"] = one(rng, &[5, 7, 0]).into(),
+        8..11 => {
+            spec["schedulingGates"] =
+                one(rng, &[json!([{ "name": "a" }]), json!([{ "name": "a" }, { "name": "b" }])]);
+            if rng.bool() {
+                spec["nodeSelector"] =
+                    one(rng, &[json!({ "k": "1" }), json!({ "k": "1", "l": "2" })]);
+            }
+        }
         _ => {}
     }
     json!({ "spec": spec })
@@ -36,14 +45,14 @@ pub(super) fn pod_status(rng: &mut Rng) -> Value {
     status
 }
 
-fn template(rng: &mut Rng) -> Value {
+pub(super) fn template(rng: &mut Rng) -> Value {
     let mut template = pod(rng);
     template["metadata"] = json!({ "labels": { "app": one(rng, &["a", "a", "a", "b"]) } });
     template
 }
 
 /// What selects the pods of a template: mostly those.
-fn selector(rng: &mut Rng) -> Value {
+pub(super) fn selector(rng: &mut Rng) -> Value {
     match rng.u8(..10) {
         0 => json!({ "matchExpressions": [{ "key": "app", "operator": "Exists" }] }),
         1 => json!({}),

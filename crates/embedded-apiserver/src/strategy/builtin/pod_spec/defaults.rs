@@ -23,8 +23,14 @@ pub(in crate::strategy::builtin) fn default_pod_spec(spec: &mut Members) {
 
 /// Sets the defaults of a pod template.
 pub(in crate::strategy::builtin) fn default_template(object: &mut Object) {
-    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
-    let template = spec.entry("template").or_insert_with(|| json!({ "metadata": {}, "spec": {} }));
+    if let Some(Value::Object(spec)) = object.get_mut("spec") {
+        default_template_of(spec);
+    }
+}
+
+/// Sets the defaults of the member `template`.
+pub(in crate::strategy::builtin) fn default_template_of(owner: &mut Members) {
+    let template = owner.entry("template").or_insert_with(|| json!({ "metadata": {}, "spec": {} }));
     if let Some(Value::Object(spec)) = template.get_mut("spec") {
         default_spec(spec);
     }

@@ -92,8 +92,24 @@ pub(in crate::strategy::builtin) fn validate_spec(
     for (path, toleration) in items(spec.get("tolerations"), &field("tolerations")) {
         validate_toleration(toleration, &path, causes);
     }
+    validate_gates(spec, &field("schedulingGates"), causes);
     if !said(spec, "priorityClassName").is_empty() {
         subdomain(said(spec, "priorityClassName"), &field("priorityClassName"), causes);
+    }
+}
+
+#[doc(alias = "validateSchedulingGates")]
+fn validate_gates(spec: &Value, path: &str, causes: &mut FieldErrors) {
+    let mut seen = Vec::new();
+    for (path, gate) in items(spec.get("schedulingGates"), path) {
+        let name = said(gate, "name");
+        for why in names::wrongs_of_qualified_name(name) {
+            causes.push(FieldError::invalid(path.as_str(), name, why));
+        }
+        if seen.contains(&name) {
+            causes.push(FieldError::duplicate(path, &name.into()));
+        }
+        seen.push(name);
     }
 }
 
@@ -133,7 +149,11 @@ fn validate_host_network(spec: &Value, path: &str, causes: &mut FieldErrors) {
     }
 }
 
-fn validate_toleration(toleration: &Value, path: &str, causes: &mut FieldErrors) {
+pub(in crate::strategy::builtin) fn validate_toleration(
+    toleration: &Value,
+    path: &str,
+    causes: &mut FieldErrors,
+) {
     let (key, operator, effect) =
         (said(toleration, "key"), said(toleration, "operator"), said(toleration, "effect"));
     for why in names::wrongs_of_qualified_name(key).filter(|_| !key.is_empty()) {
