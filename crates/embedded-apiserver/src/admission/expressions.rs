@@ -140,9 +140,9 @@ impl Variables {
 #[doc(alias = "CreateAdmissionRequest")]
 fn request(subject: &Subject<'_>, matched: &Matched) -> Map<String, Json> {
     let request = subject.request;
-    let kind = |of: &Kind| json!({ "group": of.group(), "version": of.version(), "kind": of.kind() });
-    let resource =
-        |of: &Kind| json!({ "group": of.group(), "version": of.version(), "resource": of.plural() });
+    let kind =
+        |of: &Kind| json!({ "group": of.group(), "version": of.version(), "kind": of.kind() });
+    let resource = |of: &Kind| json!({ "group": of.group(), "version": of.version(), "resource": of.plural() });
     let version = matched.0.as_deref().unwrap_or(subject.kind);
     let user = &request.user;
     let mut told = Map::new();

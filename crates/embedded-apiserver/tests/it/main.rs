@@ -43,6 +43,7 @@ mod subresources;
 mod tables;
 mod wakeups;
 mod watches;
+mod webhooks;
 #[cfg(feature = "tls")]
 mod tls;
 mod wire;

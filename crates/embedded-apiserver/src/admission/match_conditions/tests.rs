@@ -46,7 +46,8 @@ fn hold(expressions: &[&str], policy: &str) -> Result<bool, String> {
         options: serde_json::Value::Null,
     };
     let kind = ServedResource::new(Kind::namespaced("", "v1", "ConfigMap", "configmaps"));
-    let subject = Subject { request: &request, kind: &kind, seen: &kind, namespace: None, versions: &[] };
+    let subject =
+        Subject { request: &request, kind: &kind, seen: &kind, namespace: None, versions: &[] };
     let nobody: Arc<dyn Authorizer> = Arc::new(Nobody);
     let variables = Variables::of(&subject, &Matched::default(), &nobody);
     conditions.hold(&variables.of_conditions(None))

@@ -119,12 +119,18 @@ fn validations() -> Vec<Case> {
             "Errors of types are told where they are, in cel-go's words.",
             async |t| {
                 let filtered = |of: &str, result: &str| {
-                    format!("found no matching overload for '_?_:_' applied to '({of}, {result}, {result})'")
+                    format!(
+                        "found no matching overload for '_?_:_' applied to '({of}, {result}, {result})'"
+                    )
                 };
                 let authorizer = "'kubernetes.authorization.Authorizer'";
                 for (source, at, why) in [
                     ("-has(-object.a)", 6, "invalid argument to has() macro".to_owned()),
-                    ("authorizer.a == 1", 11, format!("unexpected failed resolution of {authorizer}")),
+                    (
+                        "authorizer.a == 1",
+                        11,
+                        format!("unexpected failed resolution of {authorizer}"),
+                    ),
                     ("[1].filter(x, 'a') == []", 11, filtered("string", "list(int)")),
                     ("[1].map(x, 'a', true) == []", 8, filtered("string", "list(bool)")),
                     ("[1].exists_one(x, 'a')", 15, filtered("string", "int")),
@@ -133,7 +139,8 @@ fn validations() -> Vec<Case> {
                     (
                         "1 ? 2 : (1 && true)",
                         3,
-                        "found no matching overload for '_?_:_' applied to '(int, int, !error!)'".to_owned(),
+                        "found no matching overload for '_?_:_' applied to '(int, int, !error!)'"
+                            .to_owned(),
                     ),
                 ] {
                     let why = format!(

@@ -85,7 +85,8 @@ fn requests() -> Vec<Case> {
                 let refusal = until_refused(t, Method::PATCH, &path("/x/scale"), &many).await?;
                 let why = "denied request: Scale+autoscaling+Scale+Scale+deployments+scale+1";
                 let status = refusal.says(422, "Invalid", why)?;
-                let named = json!({ "details": { "name": "x", "kind": "deployments", "group": "apps" } });
+                let named =
+                    json!({ "details": { "name": "x", "kind": "deployments", "group": "apps" } });
                 has(&status, named)?;
                 t.merge(&path("/x/scale"), json!({ "spec": { "replicas": 5 } })).await?.is(200)?;
                 t.merge(&path("/x"), many).await?.is(200)?;
