@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::policies::{GROUP, policies, policy};
+use crate::conformance::policies::fixture::{GROUP, policies, policy};
 use crate::conformance::{Case, Outcome, Target, case};
 
 /// The create of a policy is refused for these causes: each a field and the beginning of its
