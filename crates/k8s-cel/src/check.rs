@@ -271,26 +271,24 @@ impl Checker {
         let condition =
             fold.condition.as_mut().map(|condition| (condition.at, self.expr(condition)));
         let step = fold.step.as_mut().map(|step| self.expr(step));
-        if let Some((place, of)) = condition {
-            if !self.known.fit(&of, &Type::Bool) {
-                let shown = self.shown(&of);
-                match fold.kind {
-                    FoldKind::All | FoldKind::Exists => {
-                        self.wrong(place, format!("expected type 'bool' but found '{shown}'"));
-                    }
-                    _ => {
-                        // The result with the element, or without it.
-                        let result = match (fold.kind, &step) {
-                            (FoldKind::Map, Some(step)) => Type::list(step.clone()),
-                            (FoldKind::Filter, _) => Type::list(key.clone()),
-                            _ => Type::Int,
-                        };
-                        let result = self.shown(&result);
-                        let why = format!(
-                            "found no matching overload for '_?_:_' applied to '({shown}, {result}, {result})'"
-                        );
-                        self.wrong(at, why);
-                    }
+        if let Some((place, of)) = condition
+            && !self.known.fit(&of, &Type::Bool)
+        {
+            let shown = self.shown(&of);
+            // What the macro makes of the rest: the result with the element, or without it.
+            let result = match (fold.kind, &step) {
+                (FoldKind::All | FoldKind::Exists, _) => None,
+                (FoldKind::Map, Some(step)) => Some(Type::list(step.clone())),
+                (FoldKind::Filter, _) => Some(Type::list(key.clone())),
+                _ => Some(Type::Int),
+            };
+            match result.map(|result| self.shown(&result)) {
+                None => self.wrong(place, format!("expected type 'bool' but found '{shown}'")),
+                Some(result) => {
+                    let why = format!(
+                        "found no matching overload for '_?_:_' applied to '({shown}, {result}, {result})'"
+                    );
+                    self.wrong(at, why);
                 }
             }
         }

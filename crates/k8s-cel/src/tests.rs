@@ -358,7 +358,7 @@ fn an_authorizer_is_asked() {
     ] {
         assert_eq!(evaluated(source).unwrap_err(), why, "{source}");
     }
-    let thrice = vec!["authorizer.path('/').check('get').allowed()"; 3].join(" && ");
+    let thrice = ["authorizer.path('/').check('get').allowed()"; 3].join(" && ");
     let why = "operation cancelled: actual cost limit exceeded";
     assert_eq!(evaluated(&thrice).unwrap_err(), why);
 }
