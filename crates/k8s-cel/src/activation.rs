@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use crate::composition::Composition;
-use crate::eval;
+use crate::eval::{self, Outer};
 use crate::eval_error::EvalError;
 use crate::expression::{Evaluation, Expression};
 use crate::value::{Called, Value};
@@ -44,13 +44,14 @@ impl<'a> Activation<'a> {
         let (value, cost) = eval::evaluate(expression.root(), Vec::new(), Some(self));
         Evaluation { value, cost: cost.saturating_add(self.unpaid.take()) }
     }
+}
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+impl Outer for Activation<'_> {
+    fn get(&self, name: &str) -> Option<Value> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
     }
 
-    /// A member of `variables`. `None`: there are no variables, or none of this name.
-    pub(crate) fn member(&self, name: &str) -> Option<Called> {
+    fn member(&self, name: &str) -> Option<Called> {
         let compiled = self.composition?.get(name)?;
         if let Some(known) = self.composed.borrow().get(name) {
             return Some(known.clone());

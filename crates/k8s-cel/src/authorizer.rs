@@ -4,10 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::value::Value;
-
 /// Decides what a user may do: behind the variables `authorizer` and
-/// `authorizer.requestResource`, see [`Value::authorizer`].
+/// `authorizer.requestResource`, see [`Value::authorizer`](crate::Value::authorizer).
 #[doc(alias = "authorizer.Authorizer")]
 pub trait Authorizer: fmt::Debug + Send + Sync {
     /// Decides about the user of the request, or about a service account: its namespace and its
@@ -98,21 +96,6 @@ impl Authorization {
             Self::Resource(..) => RESOURCE_CHECK,
             Self::Decision(_) => DECISION,
         }
-    }
-}
-
-impl Value {
-    /// The variable `authorizer`, of [`Type::AUTHORIZER`](crate::Type::AUTHORIZER).
-    pub fn authorizer(by: &Arc<dyn Authorizer>) -> Self {
-        let subject = Subject { by: Arc::clone(by), account: None };
-        Self::Authorization(Check(Arc::new(Authorization::Authorizer(subject))))
-    }
-
-    /// The variable `authorizer.requestResource`, of
-    /// [`Type::RESOURCE_CHECK`](crate::Type::RESOURCE_CHECK).
-    pub fn request_resource(by: &Arc<dyn Authorizer>, of: AskedResource) -> Self {
-        let subject = Subject { by: Arc::clone(by), account: None };
-        Self::Authorization(Check(Arc::new(Authorization::Resource(subject, of))))
     }
 }
 

@@ -153,6 +153,10 @@ impl Checker {
                     Type::Error
                 }
             },
+            Type::Opaque(name) => {
+                self.wrong(at, format!("unexpected failed resolution of '{name}'"));
+                Type::Error
+            }
             Type::Param(_) => {
                 self.known.fit(&Type::Dyn, &of);
                 Type::Dyn
@@ -204,13 +208,15 @@ impl Checker {
             return self.undeclared(at, function);
         };
         if matches!(function.as_str(), "_&&_" | "_||_") {
+            let mut result = Type::Bool;
             for (arg, of) in args.iter().zip(&types) {
                 if !self.known.fit(of, &Type::Bool) {
+                    result = Type::Error;
                     let shown = self.shown(of);
                     self.wrong(arg.at, format!("expected type 'bool' but found '{shown}'"));
                 }
             }
-            return Type::Bool;
+            return result;
         }
         let mut result: Option<Type> = None;
         for overload in overloads.iter().filter(|overload| overload.is_method == *is_method) {
@@ -262,25 +268,30 @@ impl Checker {
             }
             None => self.scope.push((fold.variable.clone(), key.clone())),
         }
-        if let Some(condition) = &mut fold.condition {
-            let of = self.expr(condition);
-            if !self.known.fit(&of, &Type::Bool) {
-                let shown = self.shown(&of);
-                let place = condition.at;
-                match fold.kind {
-                    FoldKind::All | FoldKind::Exists => {
-                        self.wrong(place, format!("expected type 'bool' but found '{shown}'"));
-                    }
-                    _ => {
-                        let why = format!(
-                            "found no matching overload for '_?_:_' applied to '({shown}, dyn, dyn)'"
-                        );
-                        self.wrong(at, why);
-                    }
+        let condition =
+            fold.condition.as_mut().map(|condition| (condition.at, self.expr(condition)));
+        let step = fold.step.as_mut().map(|step| self.expr(step));
+        if let Some((place, of)) = condition
+            && !self.known.fit(&of, &Type::Bool)
+        {
+            let shown = self.shown(&of);
+            // What the macro makes of the rest: the result with the element, or without it.
+            let result = match (fold.kind, &step) {
+                (FoldKind::All | FoldKind::Exists, _) => None,
+                (FoldKind::Map, Some(step)) => Some(Type::list(step.clone())),
+                (FoldKind::Filter, _) => Some(Type::list(key.clone())),
+                _ => Some(Type::Int),
+            };
+            match result.map(|result| self.shown(&result)) {
+                None => self.wrong(place, format!("expected type 'bool' but found '{shown}'")),
+                Some(result) => {
+                    let why = format!(
+                        "found no matching overload for '_?_:_' applied to '({shown}, {result}, {result})'"
+                    );
+                    self.wrong(at, why);
                 }
             }
         }
-        let step = fold.step.as_mut().map(|step| self.expr(step));
         self.scope.truncate(before);
         match fold.kind {
             FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::Bool,

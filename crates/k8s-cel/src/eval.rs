@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::activation::Activation;
 use crate::ast::{Expr, ExprKind, Fold, FoldKind};
 use crate::environment::COMPOSED;
 use crate::eval_error::EvalError;
@@ -15,14 +14,13 @@ use crate::value::{Key, List, Value};
 /// As much one evaluation may cost (`PerCallLimit` of k8s.io/apiserver/pkg/apis/cel).
 const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// Evaluates an expression with these variables and those of an activation. Also returns what it
-/// cost.
+/// Evaluates an expression with these variables and those from outside. Also returns what it cost.
 pub(super) fn evaluate(
     expr: &Expr,
     variables: Vec<(String, Value)>,
-    activation: Option<&Activation<'_>>,
+    outer: Option<&dyn Outer>,
 ) -> (Result<Value, EvalError>, u64) {
-    let mut run = Run { activation, scope: variables, spent: 0 };
+    let mut run = Run { outer, scope: variables, spent: 0 };
     let value = run.expr(expr);
     let value = if run.spent > PER_CALL_LIMIT { Err(EvalError::TooExpensive) } else { value };
     (value, run.spent)
@@ -53,13 +51,21 @@ const fn cost_of_step(kind: FoldKind) -> u64 {
 const LIST: u64 = 10;
 const MAP: u64 = 30;
 
+/// Variables from outside of an expression.
+pub(super) trait Outer {
+    fn get(&self, name: &str) -> Option<Value>;
+
+    /// A member of `variables`. `None`: there are no variables, or none of this name.
+    fn member(&self, name: &str) -> Option<Evaluated>;
+}
+
 struct Run<'a> {
-    activation: Option<&'a Activation<'a>>,
+    outer: Option<&'a dyn Outer>,
     scope: Vec<(String, Value)>,
     spent: u64,
 }
 
-type Evaluated = Result<Value, EvalError>;
+pub(super) type Evaluated = Result<Value, EvalError>;
 
 impl Run<'_> {
     fn spend(&mut self, cost: u64) -> Result<(), EvalError> {
@@ -108,8 +114,8 @@ impl Run<'_> {
         if let Some((_, value)) = self.scope.iter().rev().find(|(known, _)| known == name) {
             return sound(value.clone());
         }
-        if let Some(value) = self.activation.and_then(|all| all.get(name)) {
-            return Ok(value.clone());
+        if let Some(value) = self.outer.and_then(|all| all.get(name)) {
+            return Ok(value);
         }
         let named =
             ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
@@ -128,7 +134,7 @@ impl Run<'_> {
         if self.scope.iter().any(|(known, _)| known == COMPOSED) {
             return None;
         }
-        self.activation?.member(member)
+        self.outer?.member(member)
     }
 
     fn map(&mut self, entries: &[(Expr, Expr)]) -> Evaluated {

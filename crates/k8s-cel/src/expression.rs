@@ -125,16 +125,27 @@ impl Expression {
     }
 }
 
+/// The functions that Kubernetes evaluates when it compiles (`IsTypeConversionFunction`).
+const CONVERSIONS: [&str; 8] =
+    ["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"];
+
 /// The failure of the first conversion of a literal that fails.
 fn constants(expr: &Expr) -> Option<EvalError> {
     let mut failed = None;
     each(expr, &mut |expr| {
         if let ExprKind::Call { function, is_method: false, args } = &expr.kind
-            && matches!(function.as_str(), "int" | "uint" | "double" | "bool")
-            && matches!(args.first().map(|arg| &arg.kind), Some(ExprKind::Literal(_)))
+            && CONVERSIONS.contains(&function.as_str())
+            && let Some(ExprKind::Literal(literal)) = args.first().map(|arg| &arg.kind)
         {
             let (value, _) = eval::evaluate(expr, Vec::new(), None);
-            failed = failed.take().or_else(|| value.err());
+            let why = value.err().map(|why| match why {
+                EvalError::NoSuchOverload => {
+                    let of = Value::of_literal(literal).type_name();
+                    EvalError::said(format!("no such overload: {function}({of})"))
+                }
+                why => why,
+            });
+            failed = failed.take().or(why);
         }
     });
     failed

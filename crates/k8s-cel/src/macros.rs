@@ -27,20 +27,25 @@ pub(super) fn fold(
     args: Vec<Expr>,
 ) -> Result<ExprKind, Issue> {
     let mut args = args.into_iter();
-    let first = variable(&mut args, at)?;
+    let why = match kind {
+        FoldKind::Filter | FoldKind::Map => "argument is not an identifier",
+        _ => "argument must be a simple name",
+    };
+    let first = variable(&mut args, at, why)?;
     let has_step = kind == FoldKind::Map;
-    let second = if args.len() == 2 && !has_step { Some(variable(&mut args, at)?) } else { None };
+    let second =
+        if args.len() == 2 && !has_step { Some(variable(&mut args, at, why)?) } else { None };
     let step = if has_step { args.next_back() } else { None };
     let fold = Fold { kind, range, variable: first, second, condition: args.next(), step };
     Ok(ExprKind::Fold(Box::new(fold)))
 }
 
-fn variable(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, Issue> {
+fn variable(args: &mut impl Iterator<Item = Expr>, at: usize, why: &str) -> Result<String, Issue> {
     match args.next() {
         Some(Expr { kind: ExprKind::Name(name), .. }) => Ok(name),
         other => {
             let at = other.map_or(at, |other| other.at);
-            Err(Issue::new(at, "argument must be a simple name"))
+            Err(Issue::new(at, why))
         }
     }
 }
@@ -50,9 +55,9 @@ fn variable(args: &mut impl Iterator<Item = Expr>, at: usize) -> Result<String, 
 /// # Errors
 ///
 /// The argument is not a member of a value.
-pub(super) fn has(at: usize, arg: Expr) -> Result<ExprKind, Issue> {
+pub(super) fn has(arg: Expr) -> Result<ExprKind, Issue> {
     match arg.kind {
         ExprKind::Select { of, member, optional: false } => Ok(ExprKind::Has { of, member }),
-        _ => Err(Issue::new(at, "invalid argument to has() macro")),
+        _ => Err(Issue::new(arg.at, "invalid argument to has() macro")),
     }
 }

@@ -368,7 +368,7 @@ impl Parser {
             && args.len() == 1
             && let Some(arg) = args.pop()
         {
-            let has = macros::has(call, arg)?;
+            let has = macros::has(arg)?;
             return Ok(self.node(call, has));
         }
         Ok(self.node(call, ExprKind::Call { function: name, is_method: false, args }))

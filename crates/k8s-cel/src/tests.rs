@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    Activation, Asked, AskedResource, Authorizer, Composition, Decision, Declared, Environment, EvalError,
-    Expression, Type, Value,
+    Activation, Asked, AskedResource, Authorizer, Composition, Decision, Declared, Environment,
+    EvalError, Expression, Type, Value,
 };
 use proptest::prelude::*;
 
@@ -358,7 +358,7 @@ fn an_authorizer_is_asked() {
     ] {
         assert_eq!(evaluated(source).unwrap_err(), why, "{source}");
     }
-    let thrice = vec!["authorizer.path('/').check('get').allowed()"; 3].join(" && ");
+    let thrice = ["authorizer.path('/').check('get').allowed()"; 3].join(" && ");
     let why = "operation cancelled: actual cost limit exceeded";
     assert_eq!(evaluated(&thrice).unwrap_err(), why);
 }

@@ -76,6 +76,7 @@ impl Type {
                 format!("map({}, {})", key.declared_name(), value.declared_name())
             }
             Self::Optional(of) => format!("optional_type({})", of.declared_name()),
+            Self::Meta(of) => format!("type({})", of.declared_name()),
             other => other.to_string(),
         }
     }

@@ -7,7 +7,7 @@ mod policy;
 
 use std::sync::Arc;
 
-use k8s_cel::{Authorizer, Value};
+use k8s_cel::Authorizer;
 use parking_lot::RwLock;
 
 use crate::admission::configurations::Configurations;
@@ -181,6 +181,3 @@ impl Judge<'_> {
         self.verdict.denied = Some(Status::denied_by_policy(place, &denial.reason, &message));
     }
 }
-
-/// A parameter of a policy; `None`: it is evaluated without one.
-type Param = Option<Value>;

@@ -1,12 +1,27 @@
-//! Functions of the variable `authorizer` (k8s.io/apiserver/pkg/cel/library/authz.go).
+//! The variable `authorizer` and its functions (k8s.io/apiserver/pkg/cel/library/authz.go).
 
 use std::sync::Arc;
 
 use k8s_value::names;
 
-use crate::authorizer::{Asked, AskedResource, Authorization, Check, Subject};
+use crate::authorizer::{Asked, AskedResource, Authorization, Authorizer, Check, Subject};
 use crate::eval_error::EvalError;
 use crate::value::{Called, Value, Value as V};
+
+impl Value {
+    /// The variable `authorizer`, of [`Type::AUTHORIZER`](crate::Type::AUTHORIZER).
+    pub fn authorizer(by: &Arc<dyn Authorizer>) -> Self {
+        let subject = Subject { by: Arc::clone(by), account: None };
+        check(Authorization::Authorizer(subject))
+    }
+
+    /// The variable `authorizer.requestResource`, of
+    /// [`Type::RESOURCE_CHECK`](crate::Type::RESOURCE_CHECK).
+    pub fn request_resource(by: &Arc<dyn Authorizer>, of: AskedResource) -> Self {
+        let subject = Subject { by: Arc::clone(by), account: None };
+        check(Authorization::Resource(subject, of))
+    }
+}
 
 pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
     let (V::Authorization(Check(of)), rest) = args.split_first()? else { return None };

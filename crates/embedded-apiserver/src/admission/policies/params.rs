@@ -7,13 +7,15 @@ use k8s_cel::Value;
 use parking_lot::RwLock;
 use serde_json::{Map, Value as Json};
 
-use crate::admission::policies::Param;
 use crate::store::Store;
 use crate::store::state::Place;
 use crate::store::stored::{Key, Stored};
 use crate::strategy::builtin::label_selector;
 use crate::strategy::registry::Registry;
 use crate::strategy::resource::ServedResource;
+
+/// A parameter of a policy; `None`: it is evaluated without one.
+type Param = Option<Value>;
 
 /// `paramKind` of a policy.
 #[derive(Debug)]

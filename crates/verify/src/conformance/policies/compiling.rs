@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::policies::{GROUP, policies, policy};
+use crate::conformance::policies::fixture::{GROUP, policies, policy};
 use crate::conformance::{Case, Outcome, Target, case};
 
 /// The create of a policy is refused for these causes: each a field and the beginning of its
@@ -112,6 +112,44 @@ fn validations() -> Vec<Case> {
                      reference to 'authorizer' (in container '')"
                 );
                 wrong(t, message(source), &[(place, &why)]).await
+            },
+        ),
+        case(
+            "the_checker_says_what_does_not_fit",
+            "Errors of types are told where they are, in cel-go's words.",
+            async |t| {
+                let filtered = |of: &str, result: &str| {
+                    format!(
+                        "found no matching overload for '_?_:_' applied to '({of}, {result}, {result})'"
+                    )
+                };
+                let authorizer = "'kubernetes.authorization.Authorizer'";
+                for (source, at, why) in [
+                    ("-has(-object.a)", 6, "invalid argument to has() macro".to_owned()),
+                    (
+                        "authorizer.a == 1",
+                        11,
+                        format!("unexpected failed resolution of {authorizer}"),
+                    ),
+                    ("[1].filter(x, 'a') == []", 11, filtered("string", "list(int)")),
+                    ("[1].map(x, 'a', true) == []", 8, filtered("string", "list(bool)")),
+                    ("[1].exists_one(x, 'a')", 15, filtered("string", "int")),
+                    ("[1].map(x.a, 1) == []", 10, "argument is not an identifier".to_owned()),
+                    ("[1].all(x.a, true)", 10, "argument must be a simple name".to_owned()),
+                    (
+                        "1 ? 2 : (1 && true)",
+                        3,
+                        "found no matching overload for '_?_:_' applied to '(int, int, !error!)'"
+                            .to_owned(),
+                    ),
+                ] {
+                    let why = format!(
+                        "Invalid value: {source:?}: compilation failed: ERROR: <input>:1:{at}: {why}\n"
+                    );
+                    let spec = validation(json!({ "expression": source }));
+                    wrong(t, spec, &[("spec.validations[0].expression", &why)]).await?;
+                }
+                Ok(())
             },
         ),
         case("params_need_a_kind", "`params` is declared only with a paramKind.", async |t| {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::conformance::answer::*;
-use crate::conformance::policies::{
+use crate::conformance::policies::fixture::{
     bindings, denies, enforce, map, message, passes, policies, policy, refused, valid,
 };
 use crate::conformance::waiting::eventually;

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::objects::{GROUP, gadget, widget};
-use crate::conformance::policies::{
+use crate::conformance::policies::fixture::{
     binding, bindings, denies, enforce, map, passes, policies, policy, refused, rules,
     until_refused, valid,
 };

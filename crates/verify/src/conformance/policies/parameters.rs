@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::{GROUP, gadget, widget};
-use crate::conformance::policies::{
+use crate::conformance::policies::fixture::{
     binding, bindings, denies, enforce, map, passes, policies, policy, refused,
 };
 use crate::conformance::{Case, Outcome, Target, case};
@@ -177,7 +177,7 @@ fn wrong() -> Vec<Case> {
                 t.make(&policies(""), policy(t, spec)).await?;
                 let bound = binding(t, reference(json!({ "name": "rule" })));
                 t.make(&bindings(""), bound).await?;
-                let refusal = crate::conformance::policies::until_refused(
+                let refusal = crate::conformance::policies::fixture::until_refused(
                     t,
                     http::Method::POST,
                     &t.gadgets(""),

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::conformance::access::users::{by, grant, own_user, rule};
 use crate::conformance::answer::*;
-use crate::conformance::policies::{
+use crate::conformance::policies::fixture::{
     denies, enforce, map, passes, refused, rules, until_refused, valid,
 };
 use crate::conformance::{Case, Outcome, Target, case};
