@@ -198,6 +198,11 @@ pub(crate) trait Strategy: Debug + Send + Sync {
         false
     }
 
+    /// Whether [`warnings`](Self::warnings) runs after writes to the status, too.
+    fn warns_of_status(&self) -> bool {
+        false
+    }
+
     /// Says what is likely not meant in an object that was written. Runs after the write was
     /// accepted.
     #[doc(alias("WarningsOnCreate", "WarningsOnUpdate"))]

@@ -119,7 +119,8 @@ pub(super) async fn apply(call: Call<'_>) -> Result<Written, Status> {
     right.note(&api.access);
     let (written, (answer, live, mut warnings)) = written?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(&admission, kind, &object, live.as_ref()));
+    let subresource = target.subresource.as_deref();
+    warnings.extend(warned(&admission, kind, &object, live.as_ref(), subresource));
     Ok(Written { object, created: live.is_none(), warnings })
 }
 

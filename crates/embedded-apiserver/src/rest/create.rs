@@ -43,7 +43,7 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Written, Status> {
     });
     let (written, answer) = written.map_err(|status| admission.warned(status).warned(&warnings))?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(&admission, kind, &object, None));
+    warnings.extend(warned(&admission, kind, &object, None, None));
     Ok(Written { object, created: true, warnings })
 }
 

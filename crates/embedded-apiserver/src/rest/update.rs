@@ -163,7 +163,8 @@ async fn update<'a>(
     right.note(&api.access);
     let (written, (answer, old, mut warnings)) = written?;
     let object = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(&admission, kind, &object, old.as_ref()));
+    let subresource = target.subresource.as_deref();
+    warnings.extend(warned(&admission, kind, &object, old.as_ref(), subresource));
     Ok(Written { object, created: old.is_none(), warnings })
 }
 

@@ -243,7 +243,7 @@ pub(super) async fn write(
     });
     let (written, (answer, old, mut warnings)) = written.map_err(|status| status.warned(&said))?;
     let written = shown_as(api, kind, answer.resolve(&written)?).await?;
-    warnings.extend(warned(&admission, kind, &written, Some(&old)));
+    warnings.extend(warned(&admission, kind, &written, Some(&old), None));
     said.append(&mut warnings);
     let (scale, _) = read(paths, &shown(kind, &written))?;
     Ok(with_warnings(response(&scale, form), &said))

@@ -76,6 +76,10 @@ impl Strategy for Ingress {
         true
     }
 
+    fn warns_of_status(&self) -> bool {
+        true
+    }
+
     fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
         if old.is_some() {
             let path = "status.loadBalancer.ingress";
