@@ -11,8 +11,7 @@ use serde_json::Value;
 use crate::api::kind::api_version;
 use crate::api::metadata::Object;
 use crate::store::stored::Stored;
-use crate::strategy::crd::members::{list, text};
-use crate::strategy::crd::served::without_metadata;
+use crate::strategy::crd::members::{list, text, without_metadata};
 use crate::webhook::{CallError, Endpoint};
 
 /// The conversion webhook of a definition.

@@ -1,4 +1,4 @@
-//! Members of a definition. As in Go, a missing one is empty.
+//! Members of a definition and of its objects. As in Go, a missing one is empty.
 
 use serde_json::Value;
 
@@ -25,4 +25,14 @@ pub(super) fn schema_of(version: &Value) -> Option<&Value> {
 pub(crate) fn is_true(object: &Object, condition: &str) -> bool {
     let conditions = object.get("status").map_or(&[][..], |status| list(status, "conditions"));
     conditions.iter().any(|c| text(c, "type") == condition && text(c, "status") == "True")
+}
+
+/// Takes the metadata out, which the schema does not describe.
+pub(super) fn without_metadata<T>(object: &mut Object, work: impl FnOnce(&mut Object) -> T) -> T {
+    let metadata = object.remove("metadata");
+    let outcome = work(object);
+    if let Some(metadata) = metadata {
+        object.insert("metadata".to_owned(), metadata);
+    }
+    outcome
 }

@@ -11,7 +11,7 @@ use crate::api::metadata::Object;
 use crate::api::status::FieldErrors;
 use crate::strategy::crd::conversion::{Conversion, Converted};
 use crate::strategy::crd::embedded::{check_embedded, coerce};
-use crate::strategy::crd::members::text;
+use crate::strategy::crd::members::{text, without_metadata};
 use crate::strategy::scale_paths;
 use k8s_schema::{
     Old, Validator, prune, prune_nulls, set_defaults, validate, validate_lists, validate_member,
@@ -209,16 +209,6 @@ impl Codec for Served {
         }
         object
     }
-}
-
-/// Takes the metadata out, which the schema does not describe.
-pub(super) fn without_metadata<T>(object: &mut Object, work: impl FnOnce(&mut Object) -> T) -> T {
-    let metadata = object.remove("metadata");
-    let outcome = work(object);
-    if let Some(metadata) = metadata {
-        object.insert("metadata".to_owned(), metadata);
-    }
-    outcome
 }
 
 fn with_type(kind: &Kind, object: &Object) -> Value {
