@@ -3,6 +3,7 @@
 mod binding;
 mod condition;
 mod eviction;
+mod posted;
 mod token;
 
 use api_front::Body;
@@ -10,33 +11,17 @@ use http::{Response, StatusCode};
 use serde_json::json;
 
 use crate::api::media::{self, Form};
-use crate::api::metadata::{self, Object};
+use crate::api::metadata;
 use crate::api::response::with_warnings;
 use crate::api::status::{Status, json_response};
 use crate::rest::admission_chain::{AdmissionChain, View, Writer};
 use crate::rest::call::Call;
 use crate::rest::decode;
+use crate::rest::named_create::posted::Posted;
 use crate::rest::namespace::{check_namespace, set_namespace};
 use crate::rest::ownership::Owners;
 use crate::store::transaction::Transaction;
 use crate::strategy::builtin::named_create::NamedCreate;
-use k8s_merge::managed_fields::ManagedFields;
-
-/// A posted object.
-struct Posted<'a> {
-    object: Object,
-    /// The owners of its fields.
-    managed: ManagedFields,
-    dry_run: bool,
-    admission: &'a AdmissionChain<'a>,
-}
-
-impl Posted<'_> {
-    /// Runs the validating hooks. Each subresource does so when it has checked the object.
-    async fn validate(&self) -> Result<(), Status> {
-        self.admission.validate(&self.object, &self.managed, None).await
-    }
-}
 
 /// Answers a POST. The order of the checks is that of `createHandler` of
 /// k8s.io/apiserver/pkg/endpoints/handlers.

@@ -15,7 +15,7 @@ use crate::api::metadata::{self, Object};
 use crate::api::status::{FieldError, FieldErrors, Status, json_response};
 use crate::rest::call::Call;
 use crate::rest::get::check_path_name;
-use crate::rest::named_create::Posted;
+use crate::rest::named_create::posted::Posted;
 use crate::rest::state::ApiState;
 use crate::rest::versions::shown;
 use crate::store::stored::{Key, Stored};
