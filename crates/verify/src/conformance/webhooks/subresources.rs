@@ -158,8 +158,8 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
-            "an_eviction_can_be_refused",
-            "A Pod whose eviction a webhook refuses stays.",
+            "a_mutating_webhook_can_refuse_an_eviction",
+            "A Pod whose eviction a mutating webhook refuses stays.",
             async |t| {
                 t.make(&t.core("pods", ""), pod("x")).await?;
                 let hooks =
