@@ -189,7 +189,12 @@ pub(super) fn cases() -> Vec<Case> {
                         format!("Invalid value: {zone:?}: {why}"),
                     )?;
                 }
-                Ok(())
+                // Also where there was none.
+                t.make(&jobs(t, ""), job(json!({}))).await?;
+                t.merge(&jobs(t, "/a"), json!({ "spec": { "timeZone": "" } }))
+                    .await?
+                    .invalid(&["FieldValueInvalid spec.timeZone"])
+                    .map(drop)
             },
         ),
         case(

@@ -126,7 +126,11 @@ pub(super) fn cases() -> Vec<Case> {
                         ),
                     ],
                 )
-                .await
+                .await?;
+                let mut without = request(&t.own("a"));
+                without["spec"].as_object_mut().map(|spec| spec.remove("request"));
+                let why = "spec.request: Invalid value: null: PEM block type must be";
+                t.post(&path("?dryRun=All"), &without).await?.says(422, "Invalid", why).map(drop)
             },
         ),
         case(

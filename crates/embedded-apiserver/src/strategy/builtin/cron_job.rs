@@ -125,8 +125,8 @@ fn validate_spec(object: &Object, old: Option<&Object>, causes: &mut FieldErrors
         ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"];
     not_negative(spec, "spec", &counts, causes);
     let path = "spec.timeZone";
-    let zone = at(object, path).and_then(Value::as_str);
-    if let Some(zone) = zone.filter(|zone| old.is_none_or(|old| text(old, path) != *zone)) {
+    let zone_of = |object| at(object, path).and_then(Value::as_str);
+    if let Some(zone) = zone_of(object).filter(|zone| old.and_then(zone_of) != Some(*zone)) {
         time_zone::validate(zone, path, causes);
     }
     let path = "spec.concurrencyPolicy";
