@@ -72,6 +72,24 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_daemon_set_is_warned_of_when_its_template_changes",
+            "An update of a DaemonSet warns of its Pods only if it changes the template.",
+            async |t| {
+                let mut template = pod_template();
+                template["spec"]["terminationGracePeriodSeconds"] = (-1).into();
+                let made = t.post(&sets(t, ""), &set(json!({ "template": template }))).await?;
+                same("of the create", made.warnings().len(), 1)?;
+                let labelled = json!({ "metadata": { "labels": { "l": "x" } } });
+                let answer = t.merge(&sets(t, "/a"), labelled).await?;
+                answer.is(200)?;
+                same("of a label", answer.warnings().len(), 0)?;
+                let hosted = json!({ "spec": { "template": { "spec": { "hostname": "h" } } } });
+                let answer = t.merge(&sets(t, "/a"), hosted).await?;
+                answer.is(200)?;
+                same("of the template", answer.warnings().len(), 1)
+            },
+        ),
+        case(
             "a_new_daemon_set_may_bring_its_count",
             "The annotation of a new DaemonSet keeps a count above one.",
             async |t| {

@@ -136,9 +136,9 @@ impl Strategy for DaemonSet {
 
     fn warnings(&self, object: &Object, old: Option<&Object>) -> Vec<String> {
         let mut warnings = Vec::new();
-        let generation = template_generation(object);
-        if old.is_none_or(|old| template_generation(old) != generation) {
-            workload::warn_of_template(object, None, "spec.template", &mut warnings);
+        let path = "spec.template";
+        if old.is_none_or(|old| at(old, path) != at(object, path)) {
+            workload::warn_of_template(object, None, path, &mut warnings);
         }
         warnings
     }

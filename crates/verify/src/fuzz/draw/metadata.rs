@@ -35,7 +35,6 @@ impl Draw {
                 "creationTimestamp",
                 "deletionTimestamp",
                 "generation",
-                "selfLink",
                 "namespace",
                 "labels",
                 "annotations",
