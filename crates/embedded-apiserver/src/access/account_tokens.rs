@@ -36,7 +36,7 @@ pub(crate) struct AccountTokens {
 #[derive(Debug)]
 pub(crate) struct Claims<'a> {
     pub(crate) namespace: &'a str,
-    /// The account, as [`reference`] shows it.
+    /// The account, as [`reference()`] shows it.
     pub(crate) account: Value,
     /// The objects that the token is bound to, by `pod`, `node` and `secret`.
     pub(crate) bound: Map<String, Value>,
