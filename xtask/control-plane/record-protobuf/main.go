@@ -5,7 +5,7 @@
 //
 // A line `kind GROUP/VERSION/KIND MESSAGE` or `message MESSAGE` begins a paragraph; under a message there is a line
 // `NUMBER NAME PRESENCE TYPE [GO] [in WHOLE]` for each field. NAME is the name in JSON, `-` if the members of the field's message are
-// members of the object itself. PRESENCE is pointer, value, omitempty, omitzero, list or map, or nullpointer, nulllist,
+// members of the object itself; NUMBER is greater than protobuf allows where JSON alone has the field. PRESENCE is pointer, value, omitempty, omitzero, list or map, or nullpointer, nulllist,
 // nullmap where JSON says null of an absent one; TYPE a scalar, one of the types whose JSON differs from their message (Time, Quantity
 // ...), or a message; GO the type's name in Go where TYPE does not tell it, WHOLE
 // that of a list or a map which has one. (What the
@@ -116,6 +116,10 @@ func (r *recorder) message(of reflect.Type) string {
 }
 
 func (r *recorder) field(field reflect.StructField) error {
+	if field.Anonymous && field.Type == reflect.TypeFor[metav1.TypeMeta]() {
+		_, err := fmt.Fprint(r.out, "536870912 kind omitempty string\n536870913 apiVersion omitempty string\n")
+		return err
+	}
 	tag := field.Tag.Get("protobuf")
 	if tag == "" {
 		return nil

@@ -37,10 +37,14 @@ pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -
     response
 }
 
-/// Adds a `Warning` header.
+/// Adds a `Warning` header, but for a text with control characters.
+#[doc(alias = "NewWarningHeader")]
 pub(crate) fn warn(response: &mut Response<Body>, warning: &str) {
-    // A member's name may contain characters that a header cannot.
-    if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+    if warning.chars().any(char::is_control) {
+        return;
+    }
+    let quoted = warning.replace('\\', r"\\").replace('"', "\\\"");
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
         response.headers_mut().append(header::WARNING, value);
     }
 }

@@ -3,6 +3,7 @@
 
 mod check;
 mod conversion;
+mod conversion_cache;
 mod conversion_check;
 mod embedded;
 pub(crate) mod members;

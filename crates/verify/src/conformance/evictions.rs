@@ -93,6 +93,20 @@ async fn is_there(t: &Target, name: &str) -> Result<bool, String> {
 fn without_budget() -> Vec<Case> {
     vec![
         case(
+            "options_of_an_eviction_say_what_they_are",
+            "The deleteOptions of an Eviction may have a kind and an apiVersion.",
+            async |t| {
+                t.make(&t.core("pods", ""), pod("a")).await?;
+                let options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
+                let eviction = json!({
+                    "apiVersion": "policy/v1", "kind": "Eviction", "metadata": { "name": "a" },
+                    "deleteOptions": options,
+                });
+                let path = t.core("pods", "/a/eviction?fieldValidation=Strict");
+                t.post(&path, &eviction).await?.is(201).map(drop)
+            },
+        ),
+        case(
             "an_eviction_deletes_a_pod",
             "An eviction says so in the Pod's conditions and deletes the Pod with its grace period; the answer is 201 and a Status.",
             async |t| {

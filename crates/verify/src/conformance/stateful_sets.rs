@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::{Case, Target, case};
+use crate::conformance::{Case, STRATEGIC, Target, case};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
@@ -32,6 +32,40 @@ async fn refuses(t: &Target, cases: &[(Value, &str)]) -> Outcome {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
+        case(
+            "a_template_of_a_claim_says_what_it_is",
+            "A StatefulSet is written back as it was read, its claims' kind and apiVersion included.",
+            async |t| {
+                let path = |rest: &str| t.of_group("apps/v1", "statefulsets", rest);
+                let claim = json!({
+                    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "data" },
+                    "spec": {
+                        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } },
+                    },
+                });
+                let spec = json!({
+                    "serviceName": "s", "selector": { "matchLabels": { "app": "a" } },
+                    "template": pod_template(), "volumeClaimTemplates": [claim],
+                });
+                let object = json!({ "metadata": { "name": "a" }, "spec": spec });
+                t.post(&path("?fieldValidation=Strict"), &object).await?.is(201)?;
+                let read = t.get(&path("/a")).await?.is(200)?;
+                has(
+                    &read["spec"]["volumeClaimTemplates"][0],
+                    json!({ "kind": "PersistentVolumeClaim" }),
+                )?;
+                let answer = t.put(&path("/a?fieldValidation=Strict"), &read).await?;
+                answer.is(200)?;
+                same("the warnings", answer.warnings().len(), 0)?;
+                let label = json!({ "metadata": { "labels": { "l": "x" } } });
+                t.merge(&path("/a?fieldValidation=Strict"), label).await?.is(200)?;
+                let template = json!({ "spec": { "template": { "metadata": { "annotations": { "n": "x" } } } } });
+                t.patch(&path("/a?fieldValidation=Strict"), STRATEGIC, &template)
+                    .await?
+                    .is(200)
+                    .map(drop)
+            },
+        ),
         case(
             "a_stateful_set_has_defaults",
             "A StatefulSet has one replica, in order, rolls its updates, keeps its claims and ten revisions.",

@@ -1,16 +1,12 @@
 //! Versions of a definition that a webhook converts: where it is, and what the versions look like.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
 use k8s_schema::{Validator, prune, prune_nulls, set_defaults};
-use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::api::kind::api_version;
 use crate::api::metadata::Object;
-use crate::store::stored::Stored;
 use crate::strategy::crd::members::{list, text, without_metadata};
 use crate::webhook::{CallError, Endpoint};
 
@@ -82,48 +78,5 @@ impl Conversion {
         self.prune(object, number);
         let Some((_, Some(schema))) = self.versions.get(usize::from(number)) else { return };
         without_metadata(object, |object| set_defaults(object, schema.schema()));
-    }
-}
-
-/// The objects that a webhook has converted to one version, for lists and watches: the newest, by
-/// revision.
-#[derive(Default)]
-#[doc(alias = "watch cache")]
-pub(crate) struct Converted(Mutex<Kept>);
-
-#[derive(Debug, Default)]
-struct Kept {
-    objects: BTreeMap<u64, Arc<Stored>>,
-    bytes: usize,
-}
-
-/// The most bytes of objects that are kept.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
-
-impl fmt::Debug for Converted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Converted").field("objects", &self.0.lock().objects.len()).finish()
-    }
-}
-
-impl Converted {
-    /// The converted form of a stored version.
-    pub(crate) fn get(&self, stored: &Stored) -> Option<Arc<Stored>> {
-        let kept = self.0.lock();
-        kept.objects.get(&stored.revision).filter(|known| known.key == stored.key).cloned()
-    }
-
-    /// Keeps a converted version.
-    pub(crate) fn insert(&self, converted: Arc<Stored>) {
-        let mut kept = self.0.lock();
-        kept.bytes = kept.bytes.saturating_add(converted.size());
-        if let Some(same) = kept.objects.insert(converted.revision, converted) {
-            kept.bytes = kept.bytes.saturating_sub(same.size());
-        }
-        while kept.bytes > MOST_BYTES
-            && let Some((_, oldest)) = kept.objects.pop_first()
-        {
-            kept.bytes = kept.bytes.saturating_sub(oldest.size());
-        }
     }
 }

@@ -9,7 +9,8 @@ use crate::api::json_path::JsonPath;
 use crate::api::kind::{Codec, Kind};
 use crate::api::metadata::Object;
 use crate::api::status::FieldErrors;
-use crate::strategy::crd::conversion::{Conversion, Converted};
+use crate::strategy::crd::conversion::Conversion;
+use crate::strategy::crd::conversion_cache::ConversionCache;
 use crate::strategy::crd::embedded::{check_embedded, coerce};
 use crate::strategy::crd::members::{text, without_metadata};
 use crate::strategy::scale_paths;
@@ -32,7 +33,7 @@ pub(crate) struct Served {
     pub(crate) stored_number: u16,
     /// The conversion webhook, and what it has converted to this version.
     pub(crate) conversion: Option<Arc<Conversion>>,
-    pub(crate) converted: Converted,
+    pub(crate) converted: ConversionCache,
     pub(crate) columns: Vec<Column>,
     /// The deprecation warning.
     pub(crate) deprecation: Option<String>,

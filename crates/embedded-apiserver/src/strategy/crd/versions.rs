@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::api::kind::Kind;
 use crate::api::metadata::Object;
-use crate::strategy::crd::conversion::{Conversion, Converted};
+use crate::strategy::crd::conversion::Conversion;
+use crate::strategy::crd::conversion_cache::ConversionCache;
 use crate::strategy::crd::members::is_true;
 use crate::strategy::crd::members::{flag, list, schema_of, text};
 use crate::strategy::crd::served::{Column, Served};
@@ -77,7 +78,7 @@ pub(crate) fn kinds(
                 number: number(version),
                 stored_number: number(storage),
                 conversion: conversion.clone(),
-                converted: Converted::default(),
+                converted: ConversionCache::default(),
                 columns,
                 deprecation: deprecation(spec, version),
                 terminating,

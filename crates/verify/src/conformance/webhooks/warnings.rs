@@ -33,6 +33,21 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_warning_of_control_characters_is_dropped",
+            "A warning of a webhook that has a control character is no header, and the write is answered.",
+            async |t| {
+                let hooks = hooks(t, |seen| {
+                    let all = json!(["two\nlines", "a\u{7}bell", "a \\ and a '"]);
+                    respond(seen, json!({ "allowed": true, "warnings": all }))
+                })
+                .await?;
+                hooks.one(VALIDATING, "b", json!({})).await?;
+                let made = t.post(&t.maps(""), &map("x", "v")).await?;
+                made.is(201)?;
+                same("warnings", made.warnings(), [header("a \\ and a '")])
+            },
+        ),
+        case(
             "a_refusal_warns_too",
             "The answer to a refused write has the warnings of the webhook that refused it.",
             async |t| {
