@@ -43,7 +43,8 @@ impl EmbeddedApiServer {
     ///
     /// # Errors
     ///
-    /// [`kube::Error`], if the server refuses the status, or there is no such object.
+    /// [`kube::Error`], if the server refuses the status, a member of it is unknown, or there is no
+    /// such object.
     ///
     /// # Panics
     ///
@@ -66,7 +67,7 @@ impl EmbeddedApiServer {
             .patch_subresource(
                 "status",
                 name,
-                &PatchParams::default(),
+                &PatchParams::default().validation_strict(),
                 &Patch::Merge(json!({ "status": status })),
             )
             .map_err(kube::Error::BuildRequest)?;

@@ -138,6 +138,8 @@ async fn a_status_is_merged_and_says_which_generation_it_is_of() {
     let pod = json!({ "metadata": { "name": "p" }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
     let pod = serde_json::from_value(pod).unwrap();
     let pod = pods.create(&PostParams::default(), &pod).await.unwrap();
+    let misspelt = server.set_status(&pod, json!({ "fase": "Running" })).await.unwrap_err();
+    assert!(misspelt.to_string().contains("unknown field \"status.fase\""), "{misspelt}");
     let pod = server.set_status(&pod, json!({ "phase": "Running" })).await.unwrap();
     assert_eq!(pod.status.unwrap().phase.as_deref(), Some("Running"));
 }

@@ -45,15 +45,14 @@ pub(super) async fn evict(call: Call<'_>, posted: Posted<'_>) -> Result<(), Stat
     let key = Key::new(target.namespace.as_deref().unwrap_or_default(), name);
     let eviction = Eviction { api, pods: &target.kind, key, now: api.clock.now() };
     let mut pod = eviction.pod()?;
-    for _ in 0..ATTEMPTS {
-        if !needs_no_budget(&pod) {
-            break;
-        }
-        let at = pod.revision.to_string();
-        let of_this = options.at_version(Some(at).filter(|_| !has_ended(&pod)));
-        match eviction.delete(&of_this).await {
+    let mut attempts = 1..=ATTEMPTS;
+    while needs_no_budget(&pod) {
+        let version = pod.revision.to_string();
+        let exact = options.at_version(Some(version).filter(|_| !has_ended(&pod)));
+        let is_last = attempts.next() == Some(ATTEMPTS);
+        match eviction.delete(&exact).await {
             // The Pod has changed: it may need a budget now.
-            Err(status) if status.code() == 409 && !options.has_version() => {
+            Err(status) if status.code() == 409 && !options.has_version() && !is_last => {
                 pod = eviction.pod()?
             }
             result => return result,
@@ -73,8 +72,8 @@ pub(super) async fn evict(call: Call<'_>, posted: Posted<'_>) -> Result<(), Stat
     let (kind, budget) = budget;
     if !is_ready(&pod) && frees_unready(&shown(kind, budget)) {
         // The Pod must not have become ready since.
-        let of_this = options.at_version(Some(pod.revision.to_string()));
-        return match eviction.delete(&of_this).await {
+        let exact = options.at_version(Some(pod.revision.to_string()));
+        return match eviction.delete(&exact).await {
             Err(status) if status.code() == 409 && !options.has_version() => {
                 Err(being_processed(budget.key.name()))
             }
