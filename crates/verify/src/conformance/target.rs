@@ -466,7 +466,16 @@ impl Target {
         self.watch_as(path, "application/json").await
     }
 
+    /// Opens a watch. The real server refuses watches of a new definition until its cache is full.
     pub(super) async fn watch_as(&self, path: &str, accept: &str) -> Result<Lines, String> {
+        eventually(async || match self.open_watch(path, accept).await {
+            Err(why) if why.contains("storage is (re)initializing") => Ok(Err(why)),
+            opened => opened.map(Ok),
+        })
+        .await
+    }
+
+    async fn open_watch(&self, path: &str, accept: &str) -> Result<Lines, String> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{separator}watch=true");
         let request = Request::builder().uri(&path).header("accept", accept).body(Vec::new());

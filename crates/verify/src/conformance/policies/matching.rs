@@ -113,7 +113,9 @@ fn selecting() -> Vec<Case> {
             async |t| {
                 t.make(&t.maps(""), map("a", &[])).await?;
                 let mut spec = valid("false");
-                let deletes = rules(&["DELETE"], &["*"]);
+                let mut deletes = rules(&["DELETE"], &["*"]);
+                // Objects of cluster scope are of other cases.
+                deletes[0]["scope"] = "Namespaced".into();
                 spec["matchConstraints"] = json!({ "resourceRules": deletes });
                 enforce(t, spec, json!({})).await?;
                 let deleted = until_refused(t, Method::DELETE, &t.maps("/a"), &Value::Null).await?;
