@@ -138,13 +138,16 @@ impl Hooks<'_> {
         names.join(" ")
     }
 
-    /// The operations and the names of the objects, in order.
+    /// The operations and the names of the objects, in order. A repeated one counts once: the real
+    /// server asks again if its cache was stale.
     pub(in crate::conformance) fn operations(&self) -> String {
         let requests = self.requests();
         let operations = requests
             .iter()
             .map(|request| format!("{} {}", text(request, "/operation"), text(request, "/name")));
-        operations.collect::<Vec<_>>().join(", ")
+        let mut operations: Vec<_> = operations.collect();
+        operations.dedup();
+        operations.join(", ")
     }
 }
 
