@@ -36,7 +36,7 @@ pub use crate::environment::Environment;
 pub use crate::eval_error::EvalError;
 pub use crate::expression::{Evaluation, Expression};
 pub use crate::functions::duration;
-pub use crate::names::escaped;
+pub use crate::names::{escaped, is_reserved};
 pub use crate::pattern::Pattern;
 pub use crate::types::{ObjectType, Type};
 pub use crate::value::{Key, List, Object, Order, Value};

@@ -25,9 +25,15 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Whether a word may not stand alone.
-pub(super) fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name) || name == "in"
+/// Whether a word cannot be the name of a variable.
+///
+/// ```
+/// assert!(k8s_cel::is_reserved("namespace"));
+/// assert!(!k8s_cel::is_reserved("object"));
+/// ```
+#[doc(alias = "celReservedSymbols")]
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || KEYWORDS.contains(&name)
 }
 
 /// The member after a dot, by its escaped name or by a reserved word.

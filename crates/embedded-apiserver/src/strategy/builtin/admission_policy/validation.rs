@@ -14,29 +14,6 @@ const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
 const PATCH_TYPES: &[&str] = &["ApplyConfiguration", "JSONPatch"];
 const MOST_ANNOTATIONS: usize = 20;
 const LONGEST_VALUE: usize = 5 * 1024;
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// The part that both kinds of policies have.
 pub(super) fn validate_common(spec: &Value, causes: &mut FieldErrors) {
@@ -105,7 +82,7 @@ fn is_identifier(name: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().all(part)
         && !name.starts_with(|c: char| c.is_ascii_digit())
-        && !RESERVED.contains(&name)
+        && !k8s_cel::is_reserved(name)
 }
 
 #[doc(alias = "validateParamKind")]
