@@ -8,7 +8,8 @@ pub(super) fn one<T: Clone>(rng: &mut Rng, of: &[T]) -> T {
     of[rng.usize(..of.len())].clone()
 }
 
-/// Something of the JSON that nobody expects there.
+/// Something of the JSON that nobody expects there. No empty list: docs/embedded-apiserver.md says
+/// under "Differences" what the real server makes of one.
 pub(super) fn odd(rng: &mut Rng) -> Value {
     one(
         rng,
@@ -20,7 +21,6 @@ pub(super) fn odd(rng: &mut Rng) -> Value {
             json!(true),
             json!(""),
             json!("x"),
-            json!([]),
             json!({}),
             json!(["x"]),
             json!({ "a": 1 }),
