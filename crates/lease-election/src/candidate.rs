@@ -15,7 +15,7 @@ use crate::observation::Observation;
 use crate::planted::planted;
 use crate::record::{Record, StoredLease};
 use crate::store::LeaseEvent;
-use crate::version::{Version, compare_resource_versions};
+use crate::version::compare_resource_versions;
 
 mod deeds;
 mod elected;
@@ -202,10 +202,6 @@ impl Candidate {
         }
         let record = record.marked(&self.writer, self.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());
-        if base.as_ref().is_none_or(Version::is_of_two) {
-            // Half of it may be seen, and then the next.
-            self.last_time = Some(wall);
-        }
         let write = Write { serial: self.serial, purpose, base, record, sent: now, refused: false };
         self.remember(&write);
         write
@@ -223,7 +219,7 @@ impl Candidate {
         let news = match answer {
             Ok(found) => {
                 if self.was_absent_too_long_ago(now) {
-                    self.doubt_absence(now, found.as_ref());
+                    self.doubt_absence();
                 }
                 self.failed_reads = 0;
                 self.must_read = false;
@@ -234,14 +230,7 @@ impl Candidate {
                     self.failed_writes = 0;
                 }
                 match found {
-                    Some(lease) => {
-                        let lacks_a_half = missing::lacks_a_half(&lease);
-                        let news = self.see(now, lease, undisturbed);
-                        if lacks_a_half {
-                            self.absent_at = read.sent;
-                        }
-                        news
-                    }
+                    Some(lease) => self.see(now, lease, undisturbed),
                     None if undisturbed => {
                         let news = self.see_absent(now, None);
                         self.absent_at = read.sent;
@@ -297,11 +286,8 @@ impl Candidate {
                     tenure.until = now.after(self.config.hold());
                 }
                 match &error {
-                    // Not applied, unless it was sent twice on its way; of two stores the first may
-                    // have taken it.
-                    StoreError::Rejected { .. } | StoreError::TooManyRequests { .. }
-                        if !write.base.as_ref().is_some_and(Version::is_of_two) =>
-                    {
+                    // Not applied, unless it was sent twice on its way.
+                    StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
                         self.note_refusal(write);
                     }
                     StoreError::NotFound => {
@@ -317,17 +303,11 @@ impl Candidate {
                         if write.base.is_none() {
                             self.another_made_it = true;
                             // Who made it may lead. An earlier one of ours that arrives when it is
-                            // gone, or arrives once more, begins no term
-                            // beside theirs.
+                            // gone, or arrives once more, begins no term beside theirs.
                             self.pending.retain(|pending| pending.serial == write.serial);
                             if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
                                 self.own = None;
                             }
-                        } else {
-                            // Of two stores a half may be another's, who leads: an earlier create
-                            // of ours that arrives when that one is gone begins no
-                            // term beside theirs.
-                            self.pending.retain(|pending| pending.base.is_some());
                         }
                     }
                     // May be applied, now or later. A leader simply renews again, on the same
@@ -401,8 +381,7 @@ impl Candidate {
         }
     }
 
-    /// Whether this is what is known, under whatever version: a label changed, or half a write of
-    /// ours was made, which is none.
+    /// Whether this is what is known, under whatever version: a label changed.
     fn is_known(&self, record: &Record) -> bool {
         matches!(&self.observation, Observation::Present { lease, .. } if lease.record == *record)
     }

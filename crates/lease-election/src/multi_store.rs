@@ -16,11 +16,9 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::{FenceToken, Version};
 
-mod gone;
 mod half;
 mod halves;
 mod order;
-use gone::Gone;
 use half::{Attempt, Half, Halves};
 
 /// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that
@@ -39,28 +37,23 @@ use half::{Attempt, Half, Halves};
 /// nobody's: their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write
 /// of which one half was made counts for nothing until the other is.
 ///
-/// A half that is deleted is waited for, as a Lease is, whatever the other says
-/// ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this process saw,
-/// or that was in the way of its own, or that may have been there and gone since it last looked, if
-/// that is longer ago than a lease. What docs/safety.md says of the deletion of a Lease (A7)
-/// counts for each half.
+/// **Nobody deletes a half during the migration**: who leads by a half that goes may act on beside
+/// the next. Delete the old lock when the last replica that knows it has ended.
 ///
 /// To take the lease or to keep it the primary half is written first, as client-go does. Whoever
 /// made one half, and not the other, goes on with the same write; and a half that it was forbidden
 /// to write it writes first, until that succeeds: a candidate that may write one half only leaves
 /// the lease to the others. To give it back a half that is free is written first.
 ///
-/// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be
-/// taken, and makes no half. Half a write runs out like a lease if it is still on its way then, or
-/// its sender has crashed, or may not write the other half.
+/// Half a write runs out like a lease if its sender stops or crashes, or may not write the other
+/// half. So does the first half of the first write of all, where neither lock exists yet.
 ///
 /// # What it costs
 /// A renewal is two requests; after half of one failed the next one is five (nine where its event
 /// was not heard), and the one after that three; a take-over three (and eight where one half is
 /// missing, once); a read three or more, one after the other, which must all be answered within one
-/// `request_timeout`: it has to be longer than three round trips to the server. While a half is
-/// missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told
-/// by its own half-made writes.
+/// `request_timeout`: it has to be longer than three round trips to the server. Each elector needs
+/// a store of its own: it is told by its own half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by
@@ -76,8 +69,6 @@ struct Shared {
     secondary: Arc<dyn LeaseStore>,
     /// What a half without a duration is granted.
     own_seconds: i32,
-    /// Whether a deletion is waited for.
-    waits: bool,
     memory: Mutex<Memory>,
 }
 
@@ -91,8 +82,6 @@ struct Memory {
     told: VecDeque<Told>,
     /// The last writes sent, newest at the back: one of them may be half made.
     attempts: VecDeque<Attempt>,
-    /// What was seen of halves that went.
-    gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
     /// The half that we were forbidden to write when we had made the other one, until we may. That
@@ -104,8 +93,6 @@ struct Memory {
 struct Told {
     lease: StoredLease,
     halves: Halves,
-    /// What they say to whoever has waited for a half that went.
-    waited: Record,
 }
 
 /// So often what is left of an acquisition or a renewal is tried; then it is made anew. Each try is
@@ -130,7 +117,6 @@ impl MultiStore {
                 primary: Arc::new(primary),
                 secondary: Arc::new(secondary),
                 own_seconds: config.lease_seconds(),
-                waits: config.wait_after_deletion(),
                 memory: Mutex::default(),
             }),
         }
@@ -157,8 +143,8 @@ impl Memory {
             // who took them met the rest of this write.
             true => begun.record.is_free() && is_held,
             // Who gets no answers, or may not write so soon again, would make each half anew in
-            // turn, and never both. (What a create or a claim has made is
-            // no object that our last observation was of.)
+            // turn, and never both. (What a claim has made is no object that our last observation
+            // was of.)
             false => !begun.record.is_free() && begun.halves.are_whole() && begun.tries < TRIES,
         };
         is_same.then(|| (left, begun.record.clone()))
@@ -196,23 +182,13 @@ impl Shared {
         }
     }
 
-    /// What one half is. That it was there is remembered, whatever comes of this look: its deletion
-    /// is waited for.
-    async fn look(&self, half: Half) -> Result<Option<StoredLease>, StoreError> {
-        let found = self.store(half).get().await?;
-        if let Some(lease) = &found {
-            self.with(|memory| memory.gone.found(half, lease, &mut memory.attempts));
-        }
-        Ok(found)
-    }
-
     /// Both halves as they were at one moment: the primary read between two equal readings of the
     /// secondary.
     async fn snapshot(&self) -> Result<Halves, StoreError> {
-        let mut secondary = self.look(Half::Secondary).await?;
+        let mut secondary = self.secondary.get().await?;
         for _ in 0..4 {
-            let primary = self.look(Half::Primary).await?;
-            let again = self.look(Half::Secondary).await?;
+            let primary = self.primary.get().await?;
+            let again = self.secondary.get().await?;
             if version(again.as_ref()) == version(secondary.as_ref()) {
                 return Ok(Halves { primary, secondary });
             }
@@ -224,19 +200,17 @@ impl Shared {
     /// What the halves say, remembered as told.
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
         self.with(|memory| {
-            memory.gone.see(halves, &mut memory.attempts);
-            let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
+            let Some(version) = halves.version() else { return Ok(None) };
             let version = version?;
             // One version tells one record, also when the attempt by which it was known is
             // forgotten.
             let known = memory.told(&version).filter(|told| told.halves == *halves);
-            let waited = known.map(|told| told.waited.clone());
-            let waited =
-                waited.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
-            let withheld = halves.withheld(self.own_seconds, &memory.gone).filter(|_| self.waits);
-            let lease = StoredLease { version, record: withheld.unwrap_or_else(|| waited.clone()) };
+            let record = known.map(|told| told.lease.record.clone());
+            let record =
+                record.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
+            let lease = StoredLease { version, record };
             memory.told.retain(|old| old.lease.version != lease.version);
-            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone(), waited });
+            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone() });
             Ok(Some(lease))
         })
     }
@@ -250,7 +224,7 @@ impl Shared {
             None => self.snapshot().await?,
         };
         // A half that was not there cannot be watched from then on.
-        if halves.are_whole() && halves.version(&Gone::default()) == Some(Ok(from.clone())) {
+        if halves.are_whole() && halves.version() == Some(Ok(from.clone())) {
             Ok(halves)
         } else {
             Err(StoreError::Expired)
@@ -259,23 +233,21 @@ impl Shared {
 
     /// Notes that this write on `base` is about to be sent, by which it is known if only one half
     /// of it is made.
-    fn attempt(&self, base: Option<&Version>, record: &Record, first: Half) {
+    fn attempt(&self, base: &Version, record: &Record, first: Half) {
         // By its mark it differs from every other.
         if record.write_id.is_none() {
             return;
         }
         self.with(|memory| {
-            let (halves, before) = match base.map(|base| memory.told(base)) {
-                None => (Halves::default(), Record::half_made()),
-                Some(None) => return,
-                Some(Some(Told { halves, waited, .. })) => {
-                    // Who makes the missing half goes on counting where the other one is.
-                    let leader_transitions = waited.leader_transitions;
-                    let half_made = Record { leader_transitions, ..Record::half_made() };
-                    let before = if halves.are_whole() { waited.clone() } else { half_made };
-                    (halves.clone(), before)
-                }
+            let Some(Told { lease, halves }) = memory.told(base) else { return };
+            let before = if halves.are_whole() {
+                lease.record.clone()
+            } else {
+                // Whoever makes the missing half has waited for the other, and goes on counting
+                // where that one is.
+                Record { leader_transitions: lease.record.leader_transitions, ..Record::default() }
             };
+            let halves = halves.clone();
             push(
                 &mut memory.attempts,
                 Attempt { record: record.clone(), halves, before, first, tries: 0 },
@@ -318,39 +290,14 @@ impl Shared {
             Err(StoreError::Rejected { .. }) => self.with(|memory| memory.forbidden = Some(half)),
             Err(_) => {}
         }
-        written
+        written.map_err(one_half_made)
     }
 
-    /// Makes one half; what is in the way has not been waited for.
+    /// Makes one half.
     async fn make(&self, half: Half, record: &Record) -> Result<StoredLease, StoreError> {
-        let made = write(self.store(half), None, record).await;
-        if made == Err(StoreError::Conflict) {
-            self.with(|memory| memory.gone.in_the_way(half, record, &mut memory.attempts));
-        }
-        if let Ok(lease) = &made {
-            self.with(|memory| memory.latest.see(half, lease.clone()));
-        }
-        made
-    }
-
-    /// Frees the half that an acquisition of ours made, if the other is still missing. Never makes
-    /// that other one: a free half that is made late would be anybody's at once, beside whoever
-    /// leads by then. Of the two as one nothing is written, and a read tells.
-    async fn free_half(
-        &self,
-        base: &Version,
-        halves: &[Option<Version>; 2],
-        missing: Half,
-        record: &Record,
-    ) -> Result<StoredLease, StoreError> {
-        let made = |memory: &mut Memory| {
-            memory.told(base).is_some_and(|told| told.lease.record.is_half_made())
-        };
-        if self.with(made) && self.look(missing).await?.is_none() {
-            let there = missing.other();
-            write(self.store(there), halves[there as usize].as_ref(), record).await?;
-        }
-        Err(StoreError::Conflict)
+        let made = write(self.store(half), None, record).await?;
+        self.with(|memory| memory.latest.see(half, made.clone()));
+        Ok(made)
     }
 
     fn wrote(
@@ -379,10 +326,7 @@ impl Shared {
                 Ok(self.tell(&halves)?.map_or(LeaseEvent::Deleted(None), LeaseEvent::Changed))
             }
             LeaseEvent::Deleted(_) => {
-                self.with(|memory| {
-                    memory.latest.forget(half);
-                    memory.gone.missing(half, &mut memory.attempts);
-                });
+                self.with(|memory| memory.latest.forget(half));
                 // What is left can only be read.
                 Ok(LeaseEvent::Deleted(None))
             }
@@ -444,9 +388,6 @@ impl LeaseStore for MultiStore {
 
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let shared = &self.shared;
-        // Who asks to make them has waited for what was there before.
-        shared.with(|memory| Half::BOTH.map(|half| memory.gone.waited(half)));
-        shared.attempt(None, record, Half::Primary);
         let primary = shared.make(Half::Primary, record).await?;
         let secondary = shared.make(Half::Secondary, record).await.map_err(one_half_made)?;
         shared.wrote(primary, secondary)
@@ -466,24 +407,22 @@ impl LeaseStore for MultiStore {
         let second = rest.as_ref().map_or(first, |(left, _)| *left).other();
         let is_looked_at = !is_own || second == Half::Primary;
         if is_looked_at
-            && version(shared.look(second).await?.as_ref()) != halves[second as usize].as_ref()
+            && version(shared.store(second).get().await?.as_ref())
+                != halves[second as usize].as_ref()
         {
             return Err(StoreError::Conflict);
         }
         if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none())
         {
-            if record.is_free() {
-                return shared.free_half(base, &halves, missing, record).await;
+            // A free half that is made late would be anybody's at once, beside whoever leads by
+            // then.
+            if !record.is_free() {
+                // Which object the other half will be is not known yet, so no version can be
+                // conditional on it. It is made first, as a claim that counts for nothing, and
+                // then both are taken.
+                shared.attempt(base, record, missing);
+                shared.make(missing, record).await?;
             }
-            if !shared.with(|memory| halves::is_as_gone(base, missing, &memory.gone)) {
-                // It was there since, and went again.
-                return Err(StoreError::Conflict);
-            }
-            // Which object the other half will be is not known yet, so no version can be
-            // conditional on it. It is made first, as a claim that counts for nothing,
-            // and then both are taken.
-            shared.attempt(Some(base), record, missing);
-            shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
         if let Some((left, record)) = rest {
@@ -492,7 +431,7 @@ impl LeaseStore for MultiStore {
             shared.write_second(left, &halves, &record).await?;
             return Err(StoreError::Conflict);
         }
-        shared.attempt(Some(base), record, first);
+        shared.attempt(base, record, first);
         shared.replace(&halves, record, first).await
     }
 

@@ -48,9 +48,6 @@ pub(crate) const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 /// How the holder of a record begins that cannot be read; the reason follows.
 const UNREADABLE: &str = "leaderelection.k8s.io/unknown: ";
 
-/// No write has this id: theirs have three parts.
-const HALF_MADE: &str = "half-made";
-
 impl Record {
     /// Whether nobody holds the lease.
     #[must_use]
@@ -67,16 +64,6 @@ impl Record {
     /// Whether the record was not readable as it stands there.
     pub(crate) fn is_unreadable(&self) -> bool {
         self.holder.starts_with(UNREADABLE)
-    }
-
-    /// What two stores as one tell the sender of an acquisition of which one half was made where
-    /// there was none: nobody holds it.
-    pub(crate) fn half_made() -> Self {
-        Self { write_id: Some(HALF_MADE.to_owned()), ..Self::default() }
-    }
-
-    pub(crate) fn is_half_made(&self) -> bool {
-        self.is_free() && self.write_id.as_deref() == Some(HALF_MADE)
     }
 
     /// How long a candidate waits, from its own first sight of this record, before it takes the

@@ -19,16 +19,6 @@ impl Version {
     pub fn new(uid: impl Into<String>, resource_version: impl Into<String>) -> Self {
         Self { uid: uid.into(), resource_version: resource_version.into() }
     }
-
-    /// Whether this is the version of two stores as one. (No server's uid has such a sign.)
-    pub(crate) fn is_of_two(&self) -> bool {
-        self.uid.contains('+')
-    }
-
-    /// The same, and only one of them has a Lease.
-    pub(crate) fn lacks_a_half(&self) -> bool {
-        self.uid.starts_with('+') || self.uid.ends_with('+')
-    }
 }
 
 /// Compares two resource versions: decimal numbers of any length (Kubernetes 1.35, KEP-5504).

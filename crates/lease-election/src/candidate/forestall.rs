@@ -16,19 +16,17 @@ impl Write {
 }
 
 impl Candidate {
-    /// Whether an acquisition may have been applied that is not known yet, or is half made.
+    /// Whether an acquisition may have been applied that is not known yet.
     pub(crate) fn may_have_acquired(&self) -> bool {
-        self.is_half_made() || self.pending.iter().any(Write::is_awaited)
+        self.pending.iter().any(Write::is_awaited)
     }
 
     /// Whether a candidate that is stopped, or under maintenance, should write a free record: in
     /// the place of what the acquisition found that may still be applied, by the same right and
     /// on condition of the same version, so that only one of the two ever is; or over that
     /// acquisition, applied too late for a term; or over what looks as it did before that, and
-    /// has another version: half of the acquisition may be made in two stores, which see to it that
-    /// the other half is not made beside this. Where there was no Lease there is no version,
-    /// and a free one might be made beside who leads by then. A grant is given back in another
-    /// way.
+    /// has another version. Where there was no Lease there is no version, and a free one might be
+    /// made beside who leads by then. A grant is given back in another way.
     pub(crate) fn may_forestall(&self, now: Moment) -> bool {
         let is_known = self.observation != Observation::Unknown && !self.must_read;
         if !is_known

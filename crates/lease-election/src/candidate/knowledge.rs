@@ -58,6 +58,10 @@ impl Candidate {
                 self.lose_if_leading(Loss::Rewound)
             }
             Verdict::Touched => {
+                // A part of an unanswered write may be what changed, where a store keeps a Lease in
+                // two objects: the next must name a later second.
+                let sent = self.pending.iter().filter_map(|write| write.record.renew_time).max();
+                self.last_time = self.last_time.max(sent);
                 if let Observation::Present { lease: known, .. } = &mut self.observation {
                     known.version = lease.version;
                     self.reissued = false;
@@ -381,17 +385,11 @@ impl Candidate {
         if self.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
-        self.note_half(now, &lease);
         self.note_hand(now, &lease.record);
         self.gone = None;
         self.reissued = false;
         self.another_made_it = false;
-        // Of a create whose one half this is the other is on its way yet.
-        let may_be_created = lease.version.is_of_two() && lease.record.is_half_made();
-        self.pending.retain(|write| match &write.base {
-            Some(base) => *base == lease.version,
-            None => may_be_created,
-        });
+        self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {
             // News of others: an attempt that had to wait for its turn may be made at once.
             self.write_not_before = ORIGIN;

@@ -242,9 +242,6 @@ impl Candidate {
                 out.extend([2, u64::from(*mine), since, millis(*jitter)]);
                 names.version(&lease.version, out);
                 names.record(record, out);
-                if self.is_missing() {
-                    out.push(missing_since);
-                }
             }
         }
     }

@@ -125,8 +125,8 @@ pub(crate) struct Candidate {
     /// Until then the server asked to be left alone, and has answered nothing since.
     pub(super) silent_until: Moment,
     pub(super) last_heard: Moment,
-    /// When there was no Lease for sure, or but a half of one: by an answer that was asked for
-    /// then, or by the news that it is gone.
+    /// When there was no Lease for sure: by an answer that was asked for then, or by the news that
+    /// it is gone.
     pub(super) absent_at: Moment,
     /// Failed reads in a row.
     pub(super) failed_reads: u32,

@@ -45,13 +45,6 @@ impl Half {
     }
 }
 
-impl Attempt {
-    /// Whether it was to make this half.
-    pub(super) fn makes(&self, half: Half) -> bool {
-        self.halves.get(half).is_none()
-    }
-}
-
 impl Halves {
     pub(super) fn are_whole(&self) -> bool {
         self.primary.is_some() && self.secondary.is_some()

@@ -4,22 +4,20 @@
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::gone::Gone;
-use super::half::{Attempt, Half, Halves};
+use super::half::{Attempt, Halves};
 use crate::error::StoreError;
 use crate::planted::planted;
 use crate::record::{Record, StoredLease, UNKNOWN_HOLDER};
 use crate::version::Version;
 
 impl Halves {
-    /// Both versions as one; `None` if there is neither half. That of a missing half is how often
-    /// it went.
-    pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
+    /// Both versions as one; `None` if there is neither half. That of a missing half is 0.
+    pub(super) fn version(&self) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {
             return None;
         }
-        let part = |half, lease: &Option<StoredLease>| match lease {
-            None => Ok((String::new(), gone.times(half).to_string())),
+        let part = |lease: &Option<StoredLease>| match lease {
+            None => Ok((String::new(), "0".to_owned())),
             Some(lease) if joins(&lease.version) => {
                 Ok((lease.version.uid.clone(), lease.version.resource_version.clone()))
             }
@@ -31,8 +29,8 @@ impl Halves {
                 ),
             }),
         };
-        Some(part(Half::Primary, &self.primary).and_then(|(uid, resource_version)| {
-            let (other_uid, other_version) = part(Half::Secondary, &self.secondary)?;
+        Some(part(&self.primary).and_then(|(uid, resource_version)| {
+            let (other_uid, other_version) = part(&self.secondary)?;
             Ok(Version::new(
                 format!("{uid}+{other_uid}"),
                 format!("{resource_version}+{other_version}"),
@@ -63,42 +61,19 @@ impl Halves {
         if planted("half-is-whole") {
             return rest;
         }
-        joined(primary, secondary, rest, own_seconds, 0)
-    }
-
-    /// What the half that is there says beside one that went, of which nobody has waited for who
-    /// led under it: that somebody holds both, for a lease at least, because he or another may
-    /// have renewed unseen. It stays the same until one of them changes. `None` if nothing is to be
-    /// waited for.
-    pub(super) fn withheld(&self, own_seconds: i32, gone: &Gone) -> Option<Record> {
-        let (there, missing) = match (&self.primary, &self.secondary) {
-            (Some(there), None) => (there, Half::Secondary),
-            (None, Some(there)) => (there, Half::Primary),
-            _ => return None,
-        };
-        let (last, times) = gone.last(missing)?;
-        let there = &there.record;
-        let (primary, secondary) =
-            if missing == Half::Secondary { (there, last) } else { (last, there) };
-        let record = joined(Some(primary), Some(secondary), there.clone(), own_seconds, times);
-        let lease_duration_seconds = record.lease_duration_seconds.max(own_seconds);
-        // Not whom they name, also if it is one: it need not have been he who led last, and that he
-        // is gone says nothing.
-        Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
+        joined(primary, secondary, rest, own_seconds)
     }
 }
 
-/// What two records that are not one say together, and what of them nobody goes by as in `rest`;
-/// `times` makes it another.
+/// What two records that are not one say together, and what of them nobody goes by as in `rest`.
 fn joined(
     primary: Option<&Record>,
     secondary: Option<&Record>,
     rest: Record,
     own_seconds: i32,
-    times: u64,
 ) -> Record {
     let mut digest = DefaultHasher::new();
-    (primary, secondary, times).hash(&mut digest);
+    (primary, secondary).hash(&mut digest);
     let each = || primary.into_iter().chain(secondary);
     let seconds = each().map(|record| match record.lease_duration_seconds {
         ..=0 => own_seconds,
@@ -135,14 +110,6 @@ pub(super) fn split(version: &Version) -> Option<[Option<Version>; 2]> {
         (!uid.is_empty()).then(|| Version::new(uid, resource_version))
     };
     Some([half(uid, resource_version), half(other_uid, other_version)])
-}
-
-/// Whether this version tells of as many deletions of that half, if it is missing, as are known.
-pub(super) fn is_as_gone(version: &Version, half: Half, gone: &Gone) -> bool {
-    let parts = version.resource_version.split_once('+');
-    let part =
-        parts.map(|(primary, secondary)| if half == Half::Primary { primary } else { secondary });
-    part.and_then(|part| part.parse().ok()) == Some(gone.times(half))
 }
 
 #[cfg(test)]

@@ -61,10 +61,6 @@ impl GoLock {
         self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 4 / 5)
     }
 
-    pub(crate) fn is_half_way(&self) -> bool {
-        self.half_way.is_some()
-    }
-
     pub(crate) fn be_silent_for(&mut self, time: Duration) {
         self.silent_until = Some(Instant::now() + time);
     }

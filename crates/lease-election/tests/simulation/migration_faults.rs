@@ -1,18 +1,15 @@
 //! Candidates of the old store, of both and of the new one, two of client-go's among them, with
-//! faults of every link to either half, halves that are deleted, leases that are given back
-//! and processes that crash, stop and start again: guards never overlap, and when the faults end
-//! somebody leads.
+//! faults of every link to either half, leases that are given back and processes that crash, stop
+//! and start again: guards never overlap, and when the faults end somebody leads.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use futures::StreamExt;
 use lease_election::{
-    Config, Fault, FenceToken, LeaderElector, Leadership, LeaseEvent, LeaseEvents, LeaseStore,
-    MemoryLeaseStore, MultiStore, Record, StoreError, StoredLease, TokioClock, Verb, Version,
+    Config, Fault, FenceToken, LeaderElector, Leadership, LeaseStore, MemoryLeaseStore, MultiStore,
+    StoreError, TokioClock, Verb,
 };
 use tokio::time::{Instant, sleep};
 
@@ -99,71 +96,9 @@ fn set_links(candidates: &[Candidate], links: &Links, link: Link) {
     }
 }
 
-/// What a candidate was told last.
-#[derive(Default)]
-struct Seen {
-    /// Each half that it knows: its uid, or nothing if it was missing.
-    halves: [Option<String>; 2],
-    /// When the last read that was answered was sent.
-    asked: Option<Instant>,
-}
-
-/// A store that notes what its candidate is told.
-struct Eyes {
-    store: Arc<dyn LeaseStore>,
-    /// Of which half it is, if not of both.
-    only: Option<usize>,
-    seen: Arc<Mutex<Seen>>,
-}
-
-impl Eyes {
-    fn see(seen: &Mutex<Seen>, only: Option<usize>, lease: Option<&StoredLease>) {
-        let uid = lease.map(|lease| lease.version.uid.as_str()).unwrap_or_default();
-        let uids = match only {
-            Some(0) => (uid, ""),
-            Some(_) => ("", uid),
-            None => uid.split_once('+').unwrap_or_default(),
-        };
-        let uid = |uid: &str| (!uid.is_empty()).then(|| uid.to_owned());
-        locked(seen).halves = [uid(uids.0), uid(uids.1)];
-    }
-}
-
-#[async_trait]
-impl LeaseStore for Eyes {
-    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
-        let sent = Instant::now();
-        let answer = self.store.get().await;
-        if let Ok(lease) = &answer {
-            Self::see(&self.seen, self.only, lease.as_ref());
-            locked(&self.seen).asked = Some(sent);
-        }
-        answer
-    }
-    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
-        let answer = self.store.create(record).await;
-        answer.inspect(|lease| Self::see(&self.seen, self.only, Some(lease)))
-    }
-    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
-        let answer = self.store.update(version, record).await;
-        answer.inspect(|lease| Self::see(&self.seen, self.only, Some(lease)))
-    }
-    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
-        let (only, seen) = (self.only, Arc::clone(&self.seen));
-        let events = self.store.watch(from).await?;
-        let told = events.inspect(move |event| {
-            if let Ok(LeaseEvent::Changed(lease)) = event {
-                Self::see(&seen, only, Some(lease));
-            }
-        });
-        Ok(told.boxed())
-    }
-}
-
 /// What one process of a candidate is.
 struct Process {
     elector: LeaderElector,
-    seen: Arc<Mutex<Seen>>,
     terms: Arc<Mutex<Vec<Leadership>>>,
     run: tokio::task::JoinHandle<()>,
 }
@@ -199,10 +134,8 @@ impl World {
             Some(_) => Arc::new(new),
             None => Arc::new(MultiStore::new(old, new, &config)),
         };
-        let seen: Arc<Mutex<Seen>> = Arc::default();
-        let eyes = Eyes { store, only, seen: Arc::clone(&seen) };
         let seed = self.seed * 10_000 + n;
-        let elector = LeaderElector::with_clock(eyes, config, self.clock, seed);
+        let elector = LeaderElector::with_clock(store, config, self.clock, seed);
         let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
         let (running, log, calm) = (elector.clone(), Arc::clone(&terms), Arc::clone(&self.calm));
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -220,25 +153,7 @@ impl World {
                 })
                 .await;
         });
-        candidate.processes.push(Process { elector, seen, terms, run });
-    }
-
-    /// Whether this half may be deleted now (A7): each that knows it has seen it, or found it
-    /// missing longer ago than it believes that.
-    fn may_delete(&self, half: usize, candidates: &[Candidate]) -> bool {
-        let Some(there) = self.halves[half].lease() else { return false };
-        candidates.iter().filter(|one| one.only.is_none_or(|only| only == half)).all(|one| {
-            let Some(process) = one.processes.last().filter(|process| !process.run.is_finished())
-            else {
-                return true;
-            };
-            let seen = locked(&process.seen);
-            let long_ago = one.lease + Duration::from_secs(1);
-            match &seen.halves[half] {
-                Some(uid) => *uid == there.version.uid,
-                None => seen.asked.is_some_and(|asked| asked.elapsed() > long_ago),
-            }
-        })
+        candidate.processes.push(Process { elector, terms, run });
     }
 }
 
@@ -263,13 +178,6 @@ impl Candidate {
 struct Counts {
     terms: usize,
     given_back: u64,
-    deleted: [usize; 2],
-    /// Deleted while somebody led.
-    deleted_under: usize,
-    /// Deleted under one who did not hear of it.
-    deleted_unheard: usize,
-    /// Deleted while one was away that had not seen it.
-    deleted_unseen: usize,
     crashed: usize,
     /// Crashed while it led.
     crashed_leading: usize,
@@ -295,15 +203,9 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     let at_least = usize::try_from(seeds).unwrap();
     assert!(counts.terms >= 4 * at_least, "{counts:?}: the faults moved nobody");
     if from == 1 && seeds >= 24 {
-        let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } =
-            counts;
-        let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
+        let Counts { given_back, crashed, crashed_leading, stopped, started_again, .. } = counts;
         let Counts { go_terms, go_over_marks, maintenance, forbidden, unanswered, .. } = counts;
         let happened = [
-            deleted[0],
-            deleted[1],
-            deleted_under,
-            deleted_unheard,
             crashed,
             stopped,
             started_again,
@@ -314,7 +216,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
             unanswered,
         ];
         assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
-        assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
+        assert!(given_back >= seeds && crashed_leading > 0, "{counts:?}");
     }
 }
 
@@ -325,9 +227,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     let world = World { halves, seed, clock: TokioClock::new(), calm: Arc::default() };
     // The first step of the migration or the second.
     let single = usize::from(!seed.is_multiple_of(2));
-    // Leases of two lengths, or halves that are deleted: both together A7 excludes.
-    let deletes = !seed.is_multiple_of(3);
-    let long = if deletes { LEASE } else { LONG };
+    let long = if seed.is_multiple_of(3) { LONG } else { LEASE };
     let candidate =
         |identity, only, lease| Candidate { identity, only, lease, processes: Vec::new() };
     let mut candidates = [
@@ -348,7 +248,6 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         go.push(GoLock::new("go-multi", world.halves.to_vec(), world.clock, long));
     }
     let mut story = Vec::new();
-    let mut deleted: Option<Instant> = None;
     let mut outage: Option<Instant> = None;
     let began = Instant::now();
     for _ in 0..STEPS {
@@ -385,31 +284,6 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         if rng.u16(..100) == 0 {
             world.halves[rng.usize(..2)].touch();
             tell("a label".to_owned());
-        }
-        let half = rng.usize(..2);
-        // What it writes into two stores it would make where one is gone.
-        let is_fair = go.iter().all(|go| !go.is_half_way());
-        if deletes && rng.u8(..30) == 0 && is_fair && world.may_delete(half, &candidates) {
-            counts.deleted[half] += 1;
-            counts.deleted_under += usize::from(leader.is_some());
-            let unseen = |one: &Candidate| {
-                one.only.is_none_or(|only| only == half)
-                    && locked(&one.process().seen).halves[half].is_none()
-            };
-            counts.deleted_unseen += usize::from(candidates.iter().any(unseen));
-            world.halves[half].delete();
-            deleted = Some(Instant::now());
-            tell(format!("half {half} deleted"));
-            if let Some(leader) = leader.filter(|_| rng.bool()) {
-                // It does not hear of that, and who was away is back.
-                counts.deleted_unheard += 1;
-                for links in &links {
-                    let mut links = locked(links);
-                    links.clear();
-                    links.insert(leader.to_owned(), Link::Cut);
-                }
-                tell(format!("{leader} Cut, all others Fine"));
-            }
         }
         let number = rng.usize(..go.len());
         let lock = &mut go[number];
@@ -448,13 +322,10 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         }
         let one = &mut candidates[rng.usize(..5)];
         if one.process().run.is_finished() {
-            // Who starts sees nothing of what was deleted (A7).
-            if deleted.is_none_or(|deleted| deleted.elapsed() > LEASE) {
-                started += 1;
-                counts.started_again += 1;
-                world.start(one, started);
-                tell(format!("{} starts", one.identity));
-            }
+            started += 1;
+            counts.started_again += 1;
+            world.start(one, started);
+            tell(format!("{} starts", one.identity));
         } else if rng.u8(..60) == 0 {
             counts.crashed += 1;
             counts.crashed_leading += usize::from(leader == Some(one.identity));

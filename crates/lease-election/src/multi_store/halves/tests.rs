@@ -2,6 +2,7 @@
 //! changes the whole.
 
 use super::*;
+use crate::multi_store::half::Half;
 
 fn half(uid: &str, version: u64, record: Record) -> Option<StoredLease> {
     Some(StoredLease { version: Version::new(uid, version.to_string()), record })
@@ -148,20 +149,20 @@ fn versions_are_joined_and_split() {
         primary: half("p", 9, Record::default()),
         secondary: half("s", 10, Record::default()),
     };
-    let version = both.version(&Gone::default()).unwrap().unwrap();
+    let version = both.version().unwrap().unwrap();
     assert_eq!(version, Version::new("p+s", "9+10"));
     assert_eq!(
         split(&version),
         Some([Some(Version::new("p", "9")), Some(Version::new("s", "10"))])
     );
     let one = Halves { primary: None, ..both.clone() };
-    let version = one.version(&Gone::default()).unwrap().unwrap();
+    let version = one.version().unwrap().unwrap();
     assert_eq!(version, Version::new("+s", "0+10"));
     assert_eq!(split(&version), Some([None, Some(Version::new("s", "10"))]));
-    assert_eq!(Halves::default().version(&Gone::default()), None);
+    assert_eq!(Halves::default().version(), None);
     assert_eq!(split(&Version::new("p", "9")), None);
     let odd = Halves { primary: half("p+q", 9, Record::default()), ..both };
-    assert!(odd.version(&Gone::default()).unwrap().is_err());
+    assert!(odd.version().unwrap().is_err());
 }
 
 #[test]
@@ -177,74 +178,4 @@ fn an_older_state_of_a_half_is_no_news() {
     }
     halves.forget(Half::Primary);
     assert!(halves.see(Half::Primary, half("p", 1, Record::default()).unwrap()));
-}
-
-#[test]
-fn v10_a_half_that_went_is_held_for_a_lease_at_least_until_it_was_waited_for() {
-    for (there, last) in [
-        (record("", 1, None), record("c", 30, None)),
-        (record("", 1, None), record("", 1, None)),
-        (record("a", 5, None), record("c", 5, None)),
-        (record("a", 5, Some("a.1")), record("a", 5, Some("a.1"))),
-    ] {
-        for missing in [Half::Primary, Half::Secondary] {
-            let (mut gone, mut none) = (Gone::default(), VecDeque::new());
-            let mut halves = Halves {
-                primary: half("p", 1, there.clone()),
-                secondary: half("s", 2, there.clone()),
-            };
-            *halves.half(missing) = half("x", 3, last.clone());
-            gone.see(&halves, &mut none);
-            assert_eq!(halves.withheld(15, &gone), None, "both are there");
-            halves.forget(missing);
-            gone.see(&halves, &mut none);
-            let version = halves.version(&gone);
-            let held = halves.withheld(15, &gone).unwrap();
-            assert_eq!(held.holder, UNKNOWN_HOLDER);
-            assert!(held.lease_duration_seconds >= 15.max(last.lease_duration_seconds));
-            assert_ne!(held, there);
-            gone.see(&halves, &mut none);
-            assert_eq!(
-                (halves.withheld(15, &gone), halves.version(&gone)),
-                (Some(held.clone()), version)
-            );
-            // The same goes again.
-            let again = Halves {
-                primary: half("p", 1, there.clone()),
-                secondary: half("s", 2, last.clone()),
-            };
-            gone.see(&again, &mut none);
-            gone.see(&halves, &mut none);
-            assert_ne!(halves.withheld(15, &gone), Some(held));
-            gone.waited(missing);
-            gone.see(&halves, &mut none);
-            assert_eq!(halves.withheld(15, &gone), None);
-        }
-    }
-}
-
-#[test]
-fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
-    let attempt = |primary| Attempt {
-        record: record("a", 5, Some("a.1")),
-        halves: Halves { primary, secondary: None },
-        before: Record::default(),
-        first: Half::Primary,
-        tries: 0,
-    };
-    let there =
-        |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
-    let left = |states: &[Halves], attempt: Attempt| {
-        let (mut gone, mut attempts) = (Gone::default(), VecDeque::from([attempt]));
-        states.iter().for_each(|halves| gone.see(halves, &mut attempts));
-        attempts.len()
-    };
-    for primary in [None, half("p", 1, record("", 1, None))] {
-        let attempt = || attempt(primary.clone());
-        let (ours, theirs) = (record("a", 5, Some("a.1")), record("c", 5, None));
-        assert_eq!(left(&[there(None)], attempt()), 1);
-        assert_eq!(left(&[there(half("s", 2, ours.clone()))], attempt()), 1);
-        assert_eq!(left(&[there(half("s", 2, theirs))], attempt()), 0);
-        assert_eq!(left(&[there(half("s", 2, ours)), there(None)], attempt()), 0, "its own went");
-    }
 }
