@@ -22,8 +22,8 @@ use crate::loss::Loss;
 use crate::planted::planted;
 use crate::shared::{Outcome, Shared};
 use crate::term::{Term, TermParts};
+use crate::term_watch::{TermWatch, Working};
 use crate::warm_up::WarmUps;
-use crate::watchdog::TermWatch;
 
 mod account;
 mod announcement;
@@ -66,8 +66,8 @@ pub(crate) struct Driver {
     feed: Feed,
     inquiry: Inquiry,
     request: Option<Request>,
-    /// Over the term under way, if there is a watchdog.
-    watch: TermWatch,
+    /// Over the term under way, if somebody watches over the elector's.
+    watch: Option<Arc<dyn TermWatch>>,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
     warm_ups: watch::Receiver<WarmUps>,
@@ -150,7 +150,6 @@ impl Driver {
             shared.config.request_timeout(),
             shared.config.pace(),
         );
-        let watch = TermWatch::default();
         let inquiry = Inquiry::new(shared.evidence.get(), &shared.config);
         let (maintenance, warm_ups) =
             (shared.maintenance.on.subscribe(), shared.warm_ups.subscribe());
@@ -161,7 +160,7 @@ impl Driver {
             feed,
             inquiry,
             request: None,
-            watch,
+            watch: None,
             stop,
             maintenance,
             warm_ups,
@@ -267,8 +266,8 @@ impl Driver {
         self.note_lease_end(tenure.sent);
         self.announce(Announced::BecameLeader, &term);
 
-        self.watch =
-            TermWatch::begin(shared.watchdog.get(), &shared.clock, &tenure.fence, tenure.until);
+        self.watch = shared.term_watch.get().cloned();
+        self.watch.iter().for_each(|watch| watch.term_begins(&tenure.fence, tenure.until));
 
         let leadership = Leadership::of(Arc::clone(&term));
         let (at_work, watch) = (self.at_work.take(), self.watch.clone());
@@ -279,7 +278,7 @@ impl Driver {
                 // it drops this.
                 std::future::pending::<()>().await;
             }
-            let _working = watch.work_begins();
+            let _working = Working::begin(watch);
             work(leadership).await
         });
         let attended =
@@ -345,13 +344,13 @@ impl Driver {
                 );
                 self.note_length(began, shared.clock.now());
                 term.end(Loss::Overran);
-                self.watch.ended(shared.clock.now());
+                self.watch.iter().for_each(|watch| watch.term_ended(shared.clock.now()));
                 join_dropped(&shared, work).await
             }
             Interrupt::Lost(ended) => {
                 stand_back(&shared, true);
                 self.note_length(began, ended);
-                self.watch.ended(ended);
+                self.watch.iter().for_each(|watch| watch.term_ended(ended));
                 // Counted from the end of the term, not from its discovery: when the margin is
                 // over, another may be at work.
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
@@ -431,7 +430,7 @@ impl Driver {
             if let Some(renewed) = renewed {
                 // The watchdog first: a thread that is held up in between must not have it act
                 // within a term that goes on.
-                self.watch.extend(renewed);
+                self.watch.iter().for_each(|watch| watch.term_extends(renewed));
                 if !term.extend(renewed) {
                     return lost(until);
                 }

@@ -23,7 +23,6 @@ use crate::standing::{Standing, Stood};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::warm_up::WarmUp;
-use crate::watchdog::{Watch, Watchdog, WatchdogError};
 
 /// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same
 /// elector.
@@ -76,27 +75,11 @@ impl LeaderElector {
                 term: Mutex::new(None),
                 candidate: Arc::new(RunLock::new(candidate)),
                 at_work: Arc::default(),
-                watchdog: OnceLock::new(),
+                term_watch: OnceLock::new(),
                 evidence: OnceLock::new(),
                 standing,
             }),
         }
-    }
-
-    /// The same with a [`Watchdog`]: a thread that acts when work is still there after its term,
-    /// also if no thread of the runtime gets to run. For this elector and all its clones, from
-    /// the next term on; the thread starts now and ends with them.
-    ///
-    /// # Errors
-    /// [`WatchdogError`] if the watchdog's grace is longer than the stop margin, if the elector has
-    /// one already, or if the system gives no timer or thread.
-    pub fn with_watchdog(self, watchdog: Watchdog) -> Result<Self, WatchdogError> {
-        if self.shared.watchdog.get().is_some() {
-            return Err(WatchdogError::Present);
-        }
-        let watch = Watch::start(watchdog, &self.shared.config)?;
-        self.shared.watchdog.set(watch).map_err(|_| WatchdogError::Present)?;
-        Ok(self)
     }
 
     /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the
@@ -197,7 +180,7 @@ impl LeaderElector {
     /// dropped: what that had sent may land until then.
     ///
     /// What `work` does before it returns its future is part of the work: it runs in the same task,
-    /// is joined, and a [`Watchdog`] sees it.
+    /// is joined, and a watchdog sees it.
     ///
     /// # Panics
     /// As [`run`](Self::run): if the work panics, the lease is given back a stop margin later, and

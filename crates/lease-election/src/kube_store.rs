@@ -16,21 +16,18 @@ use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
 mod adornment;
-mod annotation;
-mod annotation_store;
 mod events;
-mod fields;
-mod mark;
-mod object;
+pub(crate) mod fields;
+pub(crate) mod mark;
+pub(crate) mod object;
 mod requests;
 mod spec;
 
-pub use annotation_store::AnnotationStore;
 use object::{Form, ObjectStore};
 pub(crate) use requests::{Call, Requests, from_kube};
 
 /// The record as a Lease has it.
-const SPEC: Form = Form { read: spec::read, write: spec::write };
+pub(crate) const SPEC: Form = Form { read: spec::read, write: spec::write };
 
 /// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates
 /// and ours exclude each other.
@@ -122,7 +119,10 @@ impl KubeLeaseStore {
     }
 }
 
-fn client_of_its_own(mut cluster: kube::Config, config: &Config) -> Result<Client, kube::Error> {
+pub(crate) fn client_of_its_own(
+    mut cluster: kube::Config,
+    config: &Config,
+) -> Result<Client, kube::Error> {
     cluster.default_retry = false;
     cluster.connect_timeout = Some(config.request_timeout());
     Client::try_from(cluster)

@@ -16,15 +16,17 @@ mod loss;
 mod candidate;
 mod announcement;
 mod store;
+#[cfg(any(feature = "testing", test))]
 mod memory_store;
-mod multi_store;
 #[cfg(feature = "kube")]
 mod kube_store;
-#[cfg(any(feature = "kube", test))]
+#[cfg(feature = "legacy-locks")]
+mod legacy_locks;
+#[cfg(any(feature = "pod-evidence", test))]
 mod holder_pod;
-#[cfg(feature = "kube")]
+#[cfg(feature = "pod-evidence")]
 mod pod_evidence;
-#[cfg(feature = "contract")]
+#[cfg(feature = "testing")]
 pub mod contract;
 mod standing;
 #[cfg(feature = "kube")]
@@ -35,7 +37,9 @@ mod shared;
 mod driver;
 mod platform;
 mod term;
+mod term_watch;
 mod leadership;
+#[cfg(any(feature = "watchdog", test))]
 mod watchdog;
 mod pause;
 mod campaigns;
@@ -63,19 +67,23 @@ pub use elector::{LeaderElector, StopHandle};
 pub use error::{ConfigError, StoreError};
 pub use evidence::HolderEvidence;
 #[cfg(feature = "kube")]
-pub use kube_store::{AnnotationStore, KubeLeaseStore};
+pub use kube_store::KubeLeaseStore;
 pub use latency::Latency;
 pub use leadership::{Ending, HandOverError, Leadership, Lost, VerifyError};
+#[cfg(all(feature = "kube", feature = "legacy-locks"))]
+pub use legacy_locks::AnnotationStore;
+#[cfg(feature = "legacy-locks")]
+pub use legacy_locks::MultiStore;
 pub use liveness::{Liveness, NotLive};
 pub use loss::Loss;
 pub use maintenance::Maintenance;
+#[cfg(any(feature = "testing", test))]
 pub use memory_store::{Fault, MemoryLeaseStore, Verb};
-pub use multi_store::MultiStore;
 pub use observation::Observation;
 pub use observer::{Leaders, observe, observe_with_clock};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
-#[cfg(feature = "kube")]
+#[cfg(feature = "pod-evidence")]
 pub use pod_evidence::PodEvidence;
 pub use record::{Record, StoredLease};
 pub use shared::Outcome;
@@ -84,6 +92,7 @@ pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
 pub use version::{FenceToken, Version};
 pub use warm_up::WarmUp;
+#[cfg(feature = "watchdog")]
 pub use watchdog::{Overdue, Watchdog, WatchdogError};
 
 /// The annotation in which a Lease keeps [`Record::write_id`].

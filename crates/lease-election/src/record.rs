@@ -41,10 +41,6 @@ pub struct Record {
     pub successor: String,
 }
 
-/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody
-/// has this identity, so it is taken only when it has run out.
-pub(crate) const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
-
 /// How the holder of a record begins that cannot be read; the reason follows.
 const UNREADABLE: &str = "leaderelection.k8s.io/unknown: ";
 

@@ -14,8 +14,8 @@ use crate::standing::Standing;
 use crate::status::Counters;
 use crate::store::LeaseStore;
 use crate::term::Term;
+use crate::term_watch::TermWatch;
 use crate::warm_up::WarmUps;
-use crate::watchdog::Watch;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,7 +53,7 @@ pub(crate) struct Shared {
     /// Held by the work of a term until its last step: where a runtime goes away with its tasks,
     /// the work may outlive the run it belongs to.
     pub(crate) at_work: Arc<RunLock<()>>,
-    pub(crate) watchdog: OnceLock<Arc<Watch>>,
+    pub(crate) term_watch: OnceLock<Arc<dyn TermWatch>>,
     pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
     /// Its part in coordinated election, if it takes part.
     pub(crate) standing: Option<Arc<Standing>>,

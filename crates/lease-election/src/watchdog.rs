@@ -9,8 +9,12 @@ use std::time::Duration;
 use crate::clock::{BootClock, Clock, Moment};
 use crate::config::Config;
 use crate::error::ConfigError;
+use crate::term_watch::TermWatch;
 use crate::version::FenceToken;
 
+// The model checker's program has no elector.
+#[cfg(not(wq_loom))]
+mod elector;
 mod last_words;
 pub(crate) mod shared;
 pub(crate) mod state;
@@ -212,12 +216,17 @@ impl fmt::Debug for Overdue {
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
     grace: Duration,
 }
 
 impl Watch {
     /// Starts the thread.
-    pub(crate) fn start(watchdog: Watchdog, config: &Config) -> Result<Arc<Self>, WatchdogError> {
+    pub(crate) fn start(
+        watchdog: Watchdog,
+        config: &Config,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, WatchdogError> {
         let grace = grace(watchdog.grace, config).map_err(WatchdogError::Config)?;
         let timer = timer::timer().map_err(WatchdogError::Timer)?;
         let shared = Arc::new(Shared::new(timer));
@@ -228,7 +237,7 @@ impl Watch {
             .name("lease-watchdog".to_owned())
             .spawn(move || watch(&watched, &act, &namespace, &name))
             .map_err(WatchdogError::Thread)?;
-        Ok(Arc::new(Self { shared, grace }))
+        Ok(Arc::new(Self { shared, clock: Arc::clone(clock), grace }))
     }
 }
 
@@ -282,58 +291,33 @@ fn call(act: &(dyn Fn(&Overdue) + Send + Sync), overdue: &Overdue) {
     }
 }
 
-/// The watch over one term; over nothing where there is no watchdog.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TermWatch(Option<(Arc<Watch>, Arc<dyn Clock>)>);
-
-impl TermWatch {
-    /// A term begins, and is good until `until` by this clock.
-    pub(crate) fn begin(
-        watch: Option<&Arc<Watch>>,
-        clock: &Arc<dyn Clock>,
-        fence: &FenceToken,
-        until: Moment,
-    ) -> Self {
-        let term = Self(watch.map(|watch| (Arc::clone(watch), Arc::clone(clock))));
-        let fence = Arc::new(fence.clone());
-        term.change(until, |state, deadline| state.begin(fence, deadline));
-        term
-    }
-
-    pub(crate) fn extend(&self, until: Moment) {
-        self.change(until, State::extend);
-    }
-
-    /// The term was over from this moment on.
-    pub(crate) fn ended(&self, at: Moment) {
-        self.change(at, State::shorten);
-    }
-
-    /// The work begins; it ends when what this returns is dropped.
-    pub(crate) fn work_begins(&self) -> Working {
-        let watch = self.0.as_ref().map(|(watch, _)| Arc::clone(watch));
-        if let Some(watch) = &watch {
-            watch.shared.change(State::work_begins);
-        }
-        Working(watch)
-    }
-
+impl Watch {
     fn change<T>(&self, until: Moment, change: impl FnOnce(&mut State, Moment) -> T) {
-        if let Some((watch, clock)) = &self.0 {
-            let deadline = clock.boot_moment(until).after(watch.grace);
-            drop(watch.shared.change(|state| change(state, deadline)));
-        }
+        let deadline = self.clock.boot_moment(until).after(self.grace);
+        drop(self.shared.change(|state| change(state, deadline)));
     }
 }
 
-/// Lives as long as the work does.
-pub(crate) struct Working(Option<Arc<Watch>>);
+impl TermWatch for Watch {
+    fn term_begins(&self, fence: &FenceToken, until: Moment) {
+        let fence = Arc::new(fence.clone());
+        self.change(until, |state, deadline| state.begin(fence, deadline));
+    }
 
-impl Drop for Working {
-    fn drop(&mut self) {
-        if let Some(watch) = &self.0 {
-            watch.shared.change(State::work_ended);
-        }
+    fn term_extends(&self, until: Moment) {
+        self.change(until, State::extend);
+    }
+
+    fn term_ended(&self, at: Moment) {
+        self.change(at, State::shorten);
+    }
+
+    fn work_begins(&self) {
+        self.shared.change(State::work_begins);
+    }
+
+    fn work_ended(&self) {
+        self.shared.change(State::work_ended);
     }
 }
 

@@ -1,56 +1,15 @@
 //! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the
 //! record unreadable: then another holder has the lease.
 
-use std::fmt;
-
 use jiff::Timestamp;
-use k8s_openapi::serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::fnv::Fnv;
 use crate::record::{Record, to_micros};
 
-/// The members of a JSON object in the order of the text: Go reads a name that occurs twice twice.
-pub(super) struct Members(Vec<(String, Value)>);
-
-impl Members {
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value))
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            /// `null` changes nothing in Go.
-            fn visit_unit<E>(self) -> Result<Members, E> {
-                Ok(Members(Vec::new()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_any(InOrder)
-    }
-}
-
 /// The record. If it cannot be read, it says that another holder has the lease. `transitions` is
 /// the name of that field; `is` compares a name found with a name wanted.
-pub(super) fn read<'f>(
+pub(crate) fn read<'f>(
     fields: impl Iterator<Item = (&'f str, &'f Value)>,
     transitions: &str,
     is: fn(&str, &str) -> bool,
@@ -92,19 +51,8 @@ pub(super) fn read<'f>(
 
 /// In place of the mark of a write, on a record whose text is not what client-go and this crate
 /// write: each change of it is a change of the record.
-pub(super) fn raw_id(raw: &str) -> String {
+pub(crate) fn raw_id(raw: &str) -> String {
     format!("raw-{:016x}", Fnv::new().with(raw.as_bytes()).finish())
-}
-
-/// As Go compares names in JSON: without regard to case, where two letters beyond ASCII fold to `s`
-/// and `k`.
-pub(super) fn is_in_any_case(found: &str, wanted: &str) -> bool {
-    let fold = |c: char| match c {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        c => c.to_ascii_lowercase(),
-    };
-    found.chars().map(fold).eq(wanted.chars().map(fold))
 }
 
 type Read = Result<(), &'static str>;

@@ -8,7 +8,7 @@ use crate::{SUCCESSOR_ANNOTATION, WRITE_ANNOTATION};
 
 /// Adds the two to the rest of the record. A Lease that somebody holds has no successor, whatever
 /// stands there.
-pub(super) fn read(object: &DynamicObject, record: Record) -> Record {
+pub(crate) fn read(object: &DynamicObject, record: Record) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key)).cloned();
     let successor = record.is_free().then(|| annotation(SUCCESSOR_ANNOTATION)).flatten();
@@ -20,7 +20,7 @@ pub(super) fn read(object: &DynamicObject, record: Record) -> Record {
 }
 
 /// Writes both, or takes away what the object has of an earlier record.
-pub(super) fn write(object: &mut DynamicObject, record: &Record) {
+pub(crate) fn write(object: &mut DynamicObject, record: &Record) {
     let annotations = object.metadata.annotations.get_or_insert_default();
     let successor = Some(&record.successor).filter(|name| !name.is_empty() && record.is_free());
     for (key, value) in

@@ -22,13 +22,13 @@ use crate::version::Version;
 /// How a record stands in an object. Reading trusts nothing and fails on nothing; writing leaves
 /// all else alone.
 #[derive(Clone, Copy)]
-pub(super) struct Form {
-    pub(super) read: fn(&DynamicObject) -> Record,
-    pub(super) write: fn(&mut DynamicObject, &Record),
+pub(crate) struct Form {
+    pub(crate) read: fn(&DynamicObject) -> Record,
+    pub(crate) write: fn(&mut DynamicObject, &Record),
 }
 
 #[derive(Clone)]
-pub(super) struct ObjectStore {
+pub(crate) struct ObjectStore {
     form: Form,
     requests: Requests,
     /// For the watch.
@@ -56,7 +56,7 @@ const WATCH_SECONDS: u32 = 290;
 
 impl ObjectStore {
     /// The object of kind `K` that `config` names.
-    pub(super) fn new<K: Resource<DynamicType = ()>>(
+    pub(crate) fn new<K: Resource<DynamicType = ()>>(
         client: Client,
         config: &Config,
         form: Form,
@@ -82,19 +82,20 @@ impl ObjectStore {
         }
     }
 
-    pub(super) fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.requests.name
     }
 
-    pub(super) fn kind(&self) -> &str {
+    #[cfg(feature = "legacy-locks")]
+    pub(crate) fn kind(&self) -> &str {
         &self.resource.kind
     }
 
-    pub(super) fn record_events(&mut self, client: Client, component: &str) {
+    pub(crate) fn record_events(&mut self, client: Client, component: &str) {
         self.events =
             Some(Recorder::new(client, &self.namespace, component, self.requests.timeout));
     }
@@ -103,7 +104,7 @@ impl ObjectStore {
         change(Arc::make_mut(&mut self.adornment));
     }
 
-    pub(super) fn announce(&self, announcement: &Announcement) {
+    pub(crate) fn announce(&self, announcement: &Announcement) {
         if let Some(events) = &self.events {
             let about = About {
                 api_version: self.resource.api_version.clone(),
@@ -138,7 +139,7 @@ impl ObjectStore {
 
 /// What the next write needs of an object: all of it but who wrote which field. That takes more
 /// memory than the rest, and a write without it leaves it to the server.
-pub(super) fn kept(mut object: DynamicObject) -> DynamicObject {
+pub(crate) fn kept(mut object: DynamicObject) -> DynamicObject {
     object.metadata.managed_fields = None;
     object
 }
@@ -149,7 +150,7 @@ fn is_version(object: &DynamicObject, version: &Version) -> bool {
 }
 
 impl ObjectStore {
-    pub(super) async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+    pub(crate) async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
         match self.requests.send_about(Call::Get).await {
             Ok(object) => self.remember(object).map(Some),
             Err(StoreError::NotFound) => Ok(None),
@@ -157,7 +158,7 @@ impl ObjectStore {
         }
     }
 
-    pub(super) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+    pub(crate) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let mut object =
             DynamicObject::new(&self.requests.name, &self.resource).within(&self.namespace);
         self.adornment.furnish(&mut object);
@@ -165,7 +166,7 @@ impl ObjectStore {
         self.remember(self.requests.create(&object).await?)
     }
 
-    pub(super) async fn update(
+    pub(crate) async fn update(
         &self,
         version: &Version,
         record: &Record,
@@ -189,7 +190,7 @@ impl ObjectStore {
         self.remember(object)
     }
 
-    pub(super) async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+    pub(crate) async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         let params = WatchParams {
             field_selector: Some(format!("metadata.name={}", self.requests.name)),
             timeout: Some(WATCH_SECONDS),
@@ -238,7 +239,7 @@ fn of_watch(error: kube::Error) -> StoreError {
     }
 }
 
-pub(super) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, StoreError> {
+pub(crate) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, StoreError> {
     let part = |name: &str, value: &Option<String>| match value.as_deref() {
         Some(text) if !text.is_empty() => Ok(text.to_owned()),
         _ => Err(StoreError::unknown(format!("the server sent a lease without {name}"))),

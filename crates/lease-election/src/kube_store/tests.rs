@@ -81,7 +81,7 @@ fn a_release_is_written_as_client_go_writes_it() {
 fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
     use crate::SUCCESSOR_ANNOTATION;
     let wall = time("2026-01-02T03:04:05Z").unwrap();
-    for form in [SPEC, Form { read: annotation::read, write: annotation::write }] {
+    for form in [SPEC, crate::legacy_locks::ANNOTATION] {
         let mut object = lease(json!({}));
         (form.write)(
             &mut object,

@@ -63,8 +63,9 @@ impl Scene {
         let elector = LeaderElector::with_clock(store.client("a"), config, clock, 1);
         let timer = Standing::default();
         let shared = Shared::new(Box::new(timer.clone()));
-        let watch = Arc::new(Watch { shared: Arc::new(shared), grace: Duration::from_secs(1) });
-        elector.shared().watchdog.set(Arc::clone(&watch)).unwrap();
+        let grace = Duration::from_secs(1);
+        let watch = Arc::new(Watch { shared: Arc::new(shared), clock: Arc::new(clock), grace });
+        elector.shared().term_watch.set(watch.clone()).unwrap();
         Self { clock, elector, watch, timer, cut }
     }
 

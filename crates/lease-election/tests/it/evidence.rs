@@ -211,7 +211,7 @@ async fn overlaps(seed: u64, lies: bool) -> usize {
     overlaps
 }
 
-#[cfg(all(feature = "kube", not(wq_plant)))]
+#[cfg(all(feature = "pod-evidence", not(wq_plant)))]
 mod of_pods {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,7 +19,7 @@ mod maintenance;
 mod migration;
 mod order;
 mod panics;
-#[cfg(feature = "contract")]
+#[cfg(feature = "testing")]
 mod stores;
 mod succession;
 mod stops;

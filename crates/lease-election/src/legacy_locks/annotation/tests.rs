@@ -67,7 +67,7 @@ fn the_bytes_are_those_that_client_go_s_locks_have_written_both_ways() {
         }
         if let Ok(lease) = serde_json::from_value::<DynamicObject>(step["lease"].clone()) {
             // The other half of the same write has the fractions.
-            let lease = crate::kube_store::spec::read(&lease);
+            let lease = (crate::kube_store::SPEC.read)(&lease);
             let whole = |time: Option<Timestamp>| time.map(seconds);
             let cut = Record {
                 acquire_time: whole(lease.acquire_time),

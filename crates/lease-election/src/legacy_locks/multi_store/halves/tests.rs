@@ -2,7 +2,7 @@
 //! changes the whole.
 
 use super::*;
-use crate::multi_store::half::Half;
+use crate::legacy_locks::multi_store::half::Half;
 
 fn half(uid: &str, version: u64, record: Record) -> Option<StoredLease> {
     Some(StoredLease { version: Version::new(uid, version.to_string()), record })

@@ -7,8 +7,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::half::{Attempt, Halves};
 use crate::error::StoreError;
 use crate::planted::planted;
-use crate::record::{Record, StoredLease, UNKNOWN_HOLDER};
+use crate::record::{Record, StoredLease};
 use crate::version::Version;
+
+/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody
+/// has this identity, so it is taken only when it has run out.
+const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
 impl Halves {
     /// Both versions as one; `None` if there is neither half. That of a missing half is 0.

@@ -7,8 +7,9 @@ use jiff::{Timestamp, Unit};
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::{fields, mark};
+use super::members::{Members, is_in_any_case};
 use crate::fnv::Fnv;
+use crate::kube_store::{fields, mark};
 use crate::record::{Record, to_micros};
 
 /// Where client-go keeps the record.
@@ -23,8 +24,8 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key));
     let Some(text) = annotation(LEADER_ANNOTATION) else { return Record::default() };
-    let mut record = match serde_json::from_str::<fields::Members>(text) {
-        Ok(members) => fields::read(members.iter(), "leaderTransitions", fields::is_in_any_case),
+    let mut record = match serde_json::from_str::<Members>(text) {
+        Ok(members) => fields::read(members.iter(), "leaderTransitions", is_in_any_case),
         // client-go's plain annotation locks are stuck for ever here.
         Err(_) => Record::unreadable("the annotation is no JSON object"),
     };

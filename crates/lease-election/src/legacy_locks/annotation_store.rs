@@ -7,18 +7,19 @@ use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{ConfigMap, Endpoints};
 use kube::Client;
 
-use super::object::{Form, ObjectStore};
-use super::{KubeLeaseStore, annotation, client_of_its_own};
+use super::annotation;
+use super::multi_store::MultiStore;
 use crate::announcement::Announcement;
 use crate::config::Config;
 use crate::error::StoreError;
-use crate::multi_store::MultiStore;
+use crate::kube_store::object::{Form, ObjectStore};
+use crate::kube_store::{KubeLeaseStore, client_of_its_own};
 use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
 /// The record as an annotation has it.
-const ANNOTATION: Form = Form { read: annotation::read, write: annotation::write };
+pub(crate) const ANNOTATION: Form = Form { read: annotation::read, write: annotation::write };
 
 /// A record in the annotation `control-plane.alpha.kubernetes.io/leader`, byte-compatible with
 /// client-go's `EndpointsLock` and `ConfigMapLock`.
