@@ -179,7 +179,7 @@ fn limited<R: Reconciler>(
 }
 
 /// All that may wait for a permission, but for the election, which tries again by itself within
-/// three renew intervals.
+/// three retry periods.
 struct Waiting {
     context: Weak<Context>,
     claims: Handle<String>,

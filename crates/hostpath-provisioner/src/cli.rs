@@ -87,7 +87,7 @@ pub struct RunArgs {
     pub lease_duration: Option<Duration>,
     /// From one renewal to the next; 1s unless given
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
-    pub renew_interval: Option<Duration>,
+    pub retry_period: Option<Duration>,
     /// The longest one request of the election may take; 900ms unless given
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
     pub lease_request_timeout: Option<Duration>,

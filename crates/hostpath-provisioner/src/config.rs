@@ -144,7 +144,7 @@ fn election(args: &RunArgs) -> Result<lease_election::Config, InputError> {
     let stop_margin = args.stop_margin.unwrap_or_else(|| preset.stop_margin());
     config
         .lease_duration(args.lease_duration.unwrap_or_else(|| preset.lease_duration()))
-        .renew_interval(args.renew_interval.unwrap_or_else(|| preset.renew_interval()))
+        .retry_period(args.retry_period.unwrap_or_else(|| preset.retry_period()))
         .request_timeout(args.lease_request_timeout.unwrap_or_else(|| preset.request_timeout()))
         .stop_margin(stop_margin)
         // The manager drops what outlasts the grace; the rest is blocking work, which is waited for
@@ -164,7 +164,7 @@ fn refused(args: &RunArgs, error: lease_election::ConfigError) -> InputError {
         field => {
             let mut given = vec![
                 ("lease_duration", "--lease-duration", args.lease_duration),
-                ("renew_interval", "--renew-interval", args.renew_interval),
+                ("retry_period", "--retry-period", args.retry_period),
                 ("request_timeout", "--lease-request-timeout", args.lease_request_timeout),
                 ("stop_margin", "--stop-margin", args.stop_margin),
             ];
@@ -317,7 +317,7 @@ mod tests {
             let election = check(flags).unwrap().election;
             [
                 election.lease_duration(),
-                election.renew_interval(),
+                election.retry_period(),
                 election.request_timeout(),
                 election.stop_margin(),
             ]
@@ -325,13 +325,13 @@ mod tests {
         let fast = lease_election::Config::builder("ns", "lease").fast().build().unwrap();
         let [lease, renew, request, margin] = [
             fast.lease_duration(),
-            fast.renew_interval(),
+            fast.retry_period(),
             fast.request_timeout(),
             fast.stop_margin(),
         ];
         assert_eq!(times(&[]), [lease, renew, request, margin]);
         assert_eq!(times(&["--lease-duration", "15s"]), [ms(15_000), renew, request, margin]);
-        assert_eq!(times(&["--renew-interval", "1500ms"]), [lease, ms(1500), request, margin]);
+        assert_eq!(times(&["--retry-period", "1500ms"]), [lease, ms(1500), request, margin]);
         assert_eq!(times(&["--lease-request-timeout", "1s"]), [lease, renew, ms(1000), margin]);
         assert_eq!(times(&["--stop-margin", "2s"]), [lease, renew, request, ms(2000)]);
         // What outlasts the grace is dropped, and the rest waited for a little longer.
@@ -348,8 +348,8 @@ mod tests {
             ("--lease-duration", "1500ms", "whole number of seconds"),
             ("--lease-duration", "1s", "shorter than lease_duration 1s"),
             ("--lease-duration", "3s", "must not exceed the hold of 1.9"),
-            ("--renew-interval", "5s", "shorter than lease_duration 5s"),
-            ("--renew-interval", "2s", "must not exceed the hold of 3.9"),
+            ("--retry-period", "5s", "shorter than lease_duration 5s"),
+            ("--retry-period", "2s", "must not exceed the hold of 3.9"),
             ("--lease-request-timeout", "2s", "must not exceed the hold of 3.9"),
             ("--stop-margin", "3s", "must not exceed the hold of 1.9"),
             ("--stop-margin", "1ms", "at least 10ms"),
@@ -373,7 +373,7 @@ mod tests {
         let run = command.find_subcommand_mut("run").unwrap();
         for (flag, time) in [
             ("lease_duration", fast.lease_duration()),
-            ("renew_interval", fast.renew_interval()),
+            ("retry_period", fast.retry_period()),
             ("lease_request_timeout", fast.request_timeout()),
             ("stop_margin", fast.stop_margin()),
         ] {
@@ -436,7 +436,7 @@ mod tests {
             ("--identity", "a\nb"),
             ("--lease-duration", "1500ms"),
             ("--lease-duration", "0s"),
-            ("--renew-interval", "20s"),
+            ("--retry-period", "20s"),
             ("--lease-request-timeout", "20s"),
             ("--stop-margin", "20s"),
         ] {

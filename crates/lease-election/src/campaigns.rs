@@ -17,8 +17,8 @@ use crate::standing::{Leaving, Stood};
 /// pauses.
 ///
 /// After work that returned by itself, a [`step_down`](Leadership::step_down) too, it waits one
-/// renew interval, so that others have a chance and nothing spins. So it does after a term that was
-/// lost within a renew interval (something empties the Lease, or deletes it, again and again), and
+/// retry period, so that others have a chance and nothing spins. So it does after a term that was
+/// lost within a retry period (something empties the Lease, or deletes it, again and again), and
 /// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again
 /// at once.
 ///
@@ -113,7 +113,7 @@ impl Campaigns {
         if let Some(lost) = lost {
             let (config, now) = (self.elector.config(), self.elector.shared().clock.now());
             let pause =
-                self.pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
+                self.pauses.after(lost, lasted, config.retry_period(), config.lease_duration());
             self.not_before = Some(now.after(pause)).filter(|_| !pause.is_zero());
         }
         if self.not_before.is_some() {

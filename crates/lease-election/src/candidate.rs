@@ -67,8 +67,7 @@ impl Candidate {
         }
         match &self.role {
             Role::Leading(tenure) => {
-                let due =
-                    tenure.sent.after(self.config.renew_interval()).max(self.write_not_before);
+                let due = tenure.sent.after(self.config.retry_period()).max(self.write_not_before);
                 at(due, now, Action::Write(Purpose::Renew))
             }
             Role::Leaving => at(
@@ -109,7 +108,7 @@ impl Candidate {
                 if now >= acquire && (!self.barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);
                 }
-                let interval = self.config.renew_interval();
+                let interval = self.config.retry_period();
                 let patience = if watching {
                     interval.saturating_mul(3)
                 } else {

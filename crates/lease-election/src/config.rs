@@ -35,7 +35,7 @@ pub struct Config {
     name: String,
     identity: String,
     lease_duration: Duration,
-    renew_interval: Duration,
+    retry_period: Duration,
     request_timeout: Duration,
     stop_margin: Duration,
     drift_ppm: u32,
@@ -72,8 +72,8 @@ impl Config {
         i32::try_from(self.lease_duration.as_secs()).unwrap_or(i32::MAX)
     }
     /// From the sending of one successful renewal to the next renewal.
-    pub fn renew_interval(&self) -> Duration {
-        self.renew_interval
+    pub fn retry_period(&self) -> Duration {
+        self.retry_period
     }
     /// How long one request may take.
     pub fn request_timeout(&self) -> Duration {
@@ -139,19 +139,19 @@ impl Config {
     }
     /// How many renewals that time out one after the other a term survives.
     pub fn attempts_per_hold(&self) -> u32 {
-        attempts(self.hold, self.renew_interval, self.request_timeout)
+        attempts(self.hold, self.retry_period, self.request_timeout)
     }
     /// From the start of a failed attempt to the start of the next.
     pub(crate) fn pace(&self) -> Duration {
-        self.renew_interval / 2
+        self.retry_period / 2
     }
 }
 
 /// How many attempts fit between the first renewal and the end of the hold, if each takes its whole
 /// time-out.
-fn attempts(hold: Duration, renew_interval: Duration, request_timeout: Duration) -> u32 {
-    let attempt = request_timeout.max(renew_interval / 2).as_nanos().max(1);
-    let room = hold.saturating_sub(renew_interval).as_nanos();
+fn attempts(hold: Duration, retry_period: Duration, request_timeout: Duration) -> u32 {
+    let attempt = request_timeout.max(retry_period / 2).as_nanos().max(1);
+    let room = hold.saturating_sub(retry_period).as_nanos();
     u32::try_from(room / attempt).unwrap_or(u32::MAX)
 }
 

@@ -221,12 +221,12 @@ pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError
 /// end, and nobody would be elected for as long after a crash.
 pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
     const LEAST: Duration = Duration::from_secs(1);
-    let renew = config.renew_interval();
+    let renew = config.retry_period();
     if renew >= LEAST {
         return Ok(config);
     }
     Err(ConfigError {
-        field: "renew_interval",
+        field: "retry_period",
         value: format!("{renew:?}"),
         bound: format!(
             "at least {LEAST:?} in a coordinated election: the server judges a lease by the seconds that its renewals name"

@@ -36,7 +36,7 @@ pub enum Step {
 ///   rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
 /// - So is one that this elector wrote itself: nothing runs under it any more. (If it was written
 ///   too late for a term, or for a renewal of it, and so was the one before, the elector lets the
-///   others go first: for a lease, eight turns of `takeover_jitter`, one and a half renew intervals
+///   others go first: for a lease, eight turns of `takeover_jitter`, one and a half retry periods
 ///   and a request, from the last of its writes that landed. A renewal in time ends that.)
 /// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or
 ///   less: a whole lease of ours; never longer than the cap), and a little random wait. Its holder

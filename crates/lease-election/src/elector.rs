@@ -172,7 +172,7 @@ impl LeaderElector {
     /// Campaigns again after each term, until it is stopped. `work` is called once for each term,
     /// never while an earlier call's future lives.
     ///
-    /// It waits one renew interval after work that returned by itself, and longer and longer after
+    /// It waits one retry period after work that returned by itself, and longer and longer after
     /// terms that are taken away at once: see [`Campaigns`](crate::Campaigns), which is the
     /// same for a loop of your own.
     ///

@@ -50,7 +50,7 @@ impl Inquiry {
         Self {
             evidence: evidence.cloned(),
             timeout: config.request_timeout(),
-            interval: config.renew_interval(),
+            interval: config.retry_period(),
             asked: None,
             under_way: None,
         }

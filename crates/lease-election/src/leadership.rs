@@ -186,7 +186,7 @@ impl Leadership {
     /// when the work has ended. Returns at once; more calls change nothing.
     ///
     /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or
-    /// [`Campaigns`](crate::Campaigns)) campaigns again a renew interval later, and leads again if
+    /// [`Campaigns`](crate::Campaigns)) campaigns again a retry period later, and leads again if
     /// nobody has come; after work that outlived its drain time-out and was dropped a stop
     /// margin later at the soonest, because until then what it sent may land. In a coordinated
     /// election the server's controller elects its best candidate then, which may be this one:

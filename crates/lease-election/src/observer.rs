@@ -29,7 +29,7 @@ use crate::version::{Version, compare_resource_versions};
 /// only: another may hold the lease by the time the item is read.
 ///
 /// It asks as little as a standby does: one watch, and a read when the watch has told nothing for
-/// three renew intervals; reads alone where it may not watch. From `config` it takes the renew
+/// three retry periods; reads alone where it may not watch. From `config` it takes the renew
 /// interval, the request time-out, and what a record without a duration is granted; the identity is
 /// not used.
 ///
@@ -232,7 +232,7 @@ impl Observer {
         if self.must_read {
             return self.read_not_before;
         }
-        let interval = self.config.renew_interval();
+        let interval = self.config.retry_period();
         let patience = interval.saturating_mul(if self.feed.is_open() { 3 } else { 1 });
         self.last_heard.after(patience).max(self.read_not_before)
     }

@@ -50,8 +50,8 @@ use settings::Settings;
 ///
 /// A lost lease stops the workers after a short grace. The manager waits without a limit for all
 /// work of the old term, and then campaigns again: the process does not exit. It campaigns at once
-/// after a lost lease, and one renew interval after a `step_down`. After a term that was lost
-/// within a renew interval the pause doubles, from a renew interval to the lease. A stop ends the
+/// after a lost lease, and one retry period after a `step_down`. After a term that was lost
+/// within a retry period the pause doubles, from a retry period to the lease. A stop ends the
 /// pause. During the wait and the pause a coordinated candidate does not stand, so that others
 /// lead.
 ///

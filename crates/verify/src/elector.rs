@@ -24,7 +24,7 @@ pub struct Orders {
     /// How long its leases are.
     pub lease_duration: Duration,
     /// From one renewal to the next.
-    pub renew_interval: Duration,
+    pub retry_period: Duration,
     /// How long a request may take.
     pub request_timeout: Duration,
     /// What work is given to stop in.

@@ -26,7 +26,7 @@ impl Candidate {
     fn let_others_go_first(&mut self, now: Moment) {
         let config = &self.config;
         let last_turn = config.takeover_jitter() * (u32::from(MAX_RANK) + 1);
-        let seen = now.after(config.renew_interval() + config.pace());
+        let seen = now.after(config.retry_period() + config.pace());
         let others = seen.after(config.lease_duration()).after(last_turn);
         self.late.not_before = Some(others.after(config.request_timeout()));
     }

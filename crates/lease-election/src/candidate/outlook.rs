@@ -173,7 +173,7 @@ impl Candidate {
         }
         out.extend([read_not_before, write_not_before, silent_until, decline_not_before].map(past));
         out.push(
-            distance(*last_heard, now, config.renew_interval().saturating_mul(3)).min(u64::MAX / 8),
+            distance(*last_heard, now, config.retry_period().saturating_mul(3)).min(u64::MAX / 8),
         );
         // After so many the waits grow no more: see `next_attempt`.
         out.extend([failed_reads, failed_writes].map(|failures| u64::from((*failures).min(6))));

@@ -21,7 +21,7 @@ impl Config {
             name: name.into(),
             identity: None,
             lease_duration: Duration::from_secs(15),
-            renew_interval: Duration::from_secs(2),
+            retry_period: Duration::from_secs(2),
             request_timeout: Duration::from_secs(3),
             stop_margin: Duration::from_secs(2),
             drift_ppm: 500,
@@ -46,7 +46,7 @@ pub struct ConfigBuilder {
     name: String,
     identity: Option<String>,
     pub(super) lease_duration: Duration,
-    pub(super) renew_interval: Duration,
+    pub(super) retry_period: Duration,
     pub(super) request_timeout: Duration,
     pub(super) stop_margin: Duration,
     drift_ppm: u32,
@@ -81,8 +81,8 @@ impl ConfigBuilder {
     /// From the sending of one successful renewal to the next renewal. Failed renewals are repeated
     /// twice as often. Default 2 s.
     #[doc(alias = "RetryPeriod")]
-    pub fn renew_interval(mut self, renew_interval: Duration) -> Self {
-        self.renew_interval = renew_interval;
+    pub fn retry_period(mut self, retry_period: Duration) -> Self {
+        self.retry_period = retry_period;
         self
     }
 
@@ -134,7 +134,7 @@ impl ConfigBuilder {
     /// that with 200 ms of jitter nobody leads for 1 s to 2.8 s after a hand-over to one that
     /// is dead. At most a lease. Default 1 s.
     ///
-    /// A successor that polls needs one and a half of its renew intervals; one of client-go, a
+    /// A successor that polls needs one and a half of its retry periods; one of client-go, a
     /// retry period and a fifth.
     pub fn hand_over_wait(mut self, wait: Duration) -> Self {
         self.hand_over_wait = wait;
@@ -221,7 +221,7 @@ impl ConfigBuilder {
     /// # Errors
     /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In
     /// particular two renewals that time out must fit into the [hold](Config::hold):
-    /// `renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold`.
+    /// `retry_period + 2 * max(request_timeout, retry_period / 2) <= hold`.
     pub fn build(self) -> Result<Config, ConfigError> {
         check_name("namespace", &self.namespace, 63, false)?;
         check_name("name", &self.name, 253, true)?;
@@ -230,22 +230,22 @@ impl ConfigBuilder {
         self.check_ranges()?;
 
         let hold = hold(self.lease_duration, self.drift_ppm, self.stop_margin);
-        if attempts(hold, self.renew_interval, self.request_timeout) < 2 {
-            let attempt = self.request_timeout.max(self.renew_interval / 2);
-            let need = self.renew_interval.saturating_add(attempt.saturating_mul(2));
+        if attempts(hold, self.retry_period, self.request_timeout) < 2 {
+            let attempt = self.request_timeout.max(self.retry_period / 2);
+            let need = self.retry_period.saturating_add(attempt.saturating_mul(2));
             return Err(ConfigError {
-                field: "renew_interval",
-                value: format!("{:?}", self.renew_interval),
+                field: "retry_period",
+                value: format!("{:?}", self.retry_period),
                 bound: format!(
-                    "renew_interval {:?} + 2 attempts of {attempt:?} (the longer of request_timeout {:?} and half a renew_interval) is {need:?} and must \
+                    "retry_period {:?} + 2 attempts of {attempt:?} (the longer of request_timeout {:?} and half a retry_period) is {need:?} and must \
                      not exceed the hold of {hold:?} (lease_duration {:?}, less {} ppm of clock drift, less stop_margin {:?})",
-                    self.renew_interval,
+                    self.retry_period,
                     self.request_timeout,
                     self.lease_duration,
                     self.drift_ppm,
                     self.stop_margin
                 ),
-                remedy: "shorten renew_interval, request_timeout or stop_margin, or lengthen lease_duration",
+                remedy: "shorten retry_period, request_timeout or stop_margin, or lengthen lease_duration",
             });
         }
         let config = Config {
@@ -253,7 +253,7 @@ impl ConfigBuilder {
             name: self.name,
             identity,
             lease_duration: self.lease_duration,
-            renew_interval: self.renew_interval,
+            retry_period: self.retry_period,
             request_timeout: self.request_timeout,
             stop_margin: self.stop_margin,
             drift_ppm: self.drift_ppm,
@@ -287,7 +287,7 @@ impl ConfigBuilder {
         }
         let least = Duration::from_millis(10);
         for (field, value) in [
-            ("renew_interval", self.renew_interval),
+            ("retry_period", self.retry_period),
             ("request_timeout", self.request_timeout),
             ("stop_margin", self.stop_margin),
         ] {

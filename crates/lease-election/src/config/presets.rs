@@ -14,7 +14,7 @@ impl ConfigBuilder {
     ///
     /// ```text
     /// hold = lease_duration * (1 - rho) / (1 + rho) - stop_margin                 5 s * 0.9995 / 1.0005 - 1 s = 3.995 s
-    /// renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold         1 s + 2 * 0.9 s = 2.8 s <= 3.995 s
+    /// retry_period + 2 * max(request_timeout, retry_period / 2) <= hold         1 s + 2 * 0.9 s = 2.8 s <= 3.995 s
     /// ```
     ///
     /// Three renewals in a row may go unanswered for their whole time-out, 3.7 s in all. A standby
@@ -29,7 +29,7 @@ impl ConfigBuilder {
     /// ```
     pub fn fast(mut self) -> Self {
         self.lease_duration = Duration::from_secs(5);
-        self.renew_interval = Duration::from_secs(1);
+        self.retry_period = Duration::from_secs(1);
         self.request_timeout = Duration::from_millis(900);
         self.stop_margin = Duration::from_secs(1);
         self
@@ -45,7 +45,7 @@ impl ConfigBuilder {
     ///
     /// ```text
     /// hold = lease_duration * (1 - rho) / (1 + rho) - stop_margin                 15 s * 0.9995 / 1.0005 - 5 s = 9.985 s
-    /// renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold         2 s + 2 * 2.5 s = 7 s <= 9.985 s
+    /// retry_period + 2 * max(request_timeout, retry_period / 2) <= hold         2 s + 2 * 2.5 s = 7 s <= 9.985 s
     /// ```
     ///
     /// Three renewals in a row may go unanswered for their whole time-out, 9.5 s in all. What makes
@@ -65,7 +65,7 @@ impl ConfigBuilder {
     #[doc(alias = "RenewDeadline")]
     pub fn client_go_compatible(mut self) -> Self {
         self.lease_duration = Duration::from_secs(15);
-        self.renew_interval = Duration::from_secs(2);
+        self.retry_period = Duration::from_secs(2);
         self.request_timeout = Duration::from_millis(2500);
         self.stop_margin = Duration::from_secs(5);
         self

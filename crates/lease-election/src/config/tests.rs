@@ -14,7 +14,7 @@ const fn secs(seconds: u64) -> Duration {
 fn defaults_are_those_of_the_documentation() {
     let config = builder().build().unwrap();
     assert_eq!(config.lease_duration(), secs(15));
-    assert_eq!(config.renew_interval(), secs(2));
+    assert_eq!(config.retry_period(), secs(2));
     assert_eq!(config.request_timeout(), secs(3));
     assert_eq!(config.stop_margin(), secs(2));
     assert_eq!(config.attempts_per_hold(), 3);
@@ -32,7 +32,7 @@ fn each_preset_keeps_the_inequality_with_room_for_three_renewals_without_an_answ
     for (preset, [lease, renew, request, margin], hold) in presets {
         let config = preset.clone().build().unwrap();
         assert_eq!(
-            (config.lease_duration(), config.renew_interval()),
+            (config.lease_duration(), config.retry_period()),
             (millis(lease), millis(renew))
         );
         assert_eq!(
@@ -55,7 +55,7 @@ fn each_preset_keeps_the_inequality_with_room_for_three_renewals_without_an_answ
 fn client_gos_defaults_made_safe_stop_at_its_renew_deadline() {
     // LeaseDuration 15 s, RenewDeadline 10 s, RetryPeriod 2 s.
     let config = builder().client_go_compatible().build().unwrap();
-    assert_eq!((config.lease_duration(), config.renew_interval()), (secs(15), secs(2)));
+    assert_eq!((config.lease_duration(), config.retry_period()), (secs(15), secs(2)));
     assert!(config.hold() <= secs(10) && config.hold() > Duration::from_millis(9_900));
     assert_eq!(config.stop_margin(), secs(15) - secs(10));
 }
@@ -68,8 +68,8 @@ fn default_identities_differ() {
 
 #[test]
 fn v06_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers() {
-    let error = builder().renew_interval(secs(10)).request_timeout(secs(5)).build().unwrap_err();
-    assert_eq!(error.field, "renew_interval");
+    let error = builder().retry_period(secs(10)).request_timeout(secs(5)).build().unwrap_err();
+    assert_eq!(error.field, "retry_period");
     let text = error.to_string();
     for number in ["10s", "5s", "20s", "12.985007496s", "15s", "500 ppm", "2s"] {
         assert!(text.contains(number), "{number} is not in: {text}");
@@ -81,7 +81,7 @@ fn v06_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers
         let millis = Duration::from_millis;
         let result = builder()
             .lease_duration(millis(lease))
-            .renew_interval(millis(renew))
+            .retry_period(millis(renew))
             .request_timeout(millis(timeout))
             .stop_margin(millis(50))
             .build();
@@ -118,7 +118,7 @@ fn v09_leases_of_a_fraction_of_a_second_are_refused() {
 fn upstream_config_validation_cases() {
     // client-go accepts 15/2/1 and rejects an empty identity.
     let upstream =
-        builder().lease_duration(secs(15)).request_timeout(secs(2)).renew_interval(secs(1));
+        builder().lease_duration(secs(15)).request_timeout(secs(2)).retry_period(secs(1));
     assert!(upstream.clone().identity("foo").build().is_ok());
     assert_eq!(upstream.identity("").build().unwrap_err().field, "identity");
 }
@@ -126,9 +126,9 @@ fn upstream_config_validation_cases() {
 #[test]
 fn every_value_out_of_range_is_named() {
     let cases: Vec<(&str, ConfigBuilder)> = vec![
-        ("renew_interval", builder().renew_interval(Duration::ZERO)),
-        ("renew_interval", builder().renew_interval(Duration::from_nanos(1))),
-        ("renew_interval", builder().renew_interval(Duration::MAX)),
+        ("retry_period", builder().retry_period(Duration::ZERO)),
+        ("retry_period", builder().retry_period(Duration::from_nanos(1))),
+        ("retry_period", builder().retry_period(Duration::MAX)),
         ("request_timeout", builder().request_timeout(Duration::ZERO)),
         ("request_timeout", builder().request_timeout(Duration::MAX)),
         ("stop_margin", builder().stop_margin(Duration::ZERO)),

@@ -21,7 +21,7 @@ pub enum ConfigWarning {
     /// clock.
     RenewTimeRunsAhead {
         /// The interval of the renewals.
-        renew_interval: Duration,
+        retry_period: Duration,
         /// By how much the written time is ahead after an hour as a leader. (After a day ahead it
         /// begins again at the clock's time.)
         ahead_after_an_hour: Duration,
@@ -71,9 +71,9 @@ impl fmt::Display for ConfigWarning {
                 f,
                 "only {attempts} renewals that time out fit into the hold of {hold:?}, fewer than three: a short outage of the API server ends the term"
             ),
-            Self::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour } => write!(
+            Self::RenewTimeRunsAhead { retry_period, ahead_after_an_hour } => write!(
                 f,
-                "renew_interval {renew_interval:?} is below 1s, and each renewal names another second: after an hour as a leader renewTime is \
+                "retry_period {retry_period:?} is below 1s, and each renewal names another second: after an hour as a leader renewTime is \
                  {ahead_after_an_hour:?} ahead of the clock, for whoever judges a leader by it"
             ),
             Self::ThinMargin { stop_margin, left } => write!(
@@ -110,13 +110,13 @@ fn of(config: &Config) -> Vec<ConfigWarning> {
     if attempts < 3 {
         warnings.push(ConfigWarning::FewAttempts { attempts, hold: config.hold() });
     }
-    let renew_interval = config.renew_interval();
-    if renew_interval < SECOND {
+    let retry_period = config.retry_period();
+    if retry_period < SECOND {
         let hour = Duration::from_secs(3600);
-        let renewals = hour.as_nanos() / renew_interval.as_nanos().max(1);
+        let renewals = hour.as_nanos() / retry_period.as_nanos().max(1);
         let written = SECOND.saturating_mul(u32::try_from(renewals).unwrap_or(u32::MAX));
         let ahead_after_an_hour = written.saturating_sub(hour);
-        warnings.push(ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour });
+        warnings.push(ConfigWarning::RenewTimeRunsAhead { retry_period, ahead_after_an_hour });
     }
     let stop_margin = config.stop_margin();
     if stop_margin < THIN {
@@ -154,14 +154,13 @@ mod tests {
 
     #[test]
     fn renewals_that_outrun_the_clock_are_warned_of_with_the_numbers() {
-        let config =
-            Config::builder("ns", "lease").fast().renew_interval(Duration::from_millis(500));
+        let config = Config::builder("ns", "lease").fast().retry_period(Duration::from_millis(500));
         let warnings = config.build().unwrap().warnings();
-        let (renew_interval, ahead_after_an_hour) =
+        let (retry_period, ahead_after_an_hour) =
             (Duration::from_millis(500), Duration::from_secs(3600));
         assert_eq!(
             warnings,
-            [ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour }]
+            [ConfigWarning::RenewTimeRunsAhead { retry_period, ahead_after_an_hour }]
         );
         assert!(
             warnings[0].to_string().contains("500ms") && warnings[0].to_string().contains("3600s")

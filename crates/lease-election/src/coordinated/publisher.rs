@@ -82,7 +82,7 @@ impl Publisher {
             namespace: config.namespace().to_owned(),
             name,
             wanted,
-            poll: config.renew_interval(),
+            poll: config.retry_period(),
             clock,
             seed,
         }

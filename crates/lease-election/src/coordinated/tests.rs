@@ -112,13 +112,13 @@ fn an_identity_is_a_name_or_refused_and_one_left_out_becomes_one() {
 fn renewals_within_a_second_are_refused_with_the_numbers() {
     let config = |millis| {
         let builder =
-            Config::builder("ns", "lease").fast().renew_interval(Duration::from_millis(millis));
+            Config::builder("ns", "lease").fast().retry_period(Duration::from_millis(millis));
         builder.build().unwrap()
     };
     assert!(paced(config(1000)).is_ok());
     for millis in [999, 500, 10] {
         let error = paced(config(millis)).unwrap_err();
-        assert_eq!(error.field, "renew_interval");
+        assert_eq!(error.field, "retry_period");
         assert_eq!(error.value, format!("{millis}ms"));
         assert!(error.bound.contains("at least 1s"), "{error}");
     }

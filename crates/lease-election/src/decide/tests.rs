@@ -15,7 +15,7 @@ fn config() -> Config {
     Config::builder("ns", "lease")
         .identity("baz")
         .lease_duration(Duration::from_secs(10))
-        .renew_interval(Duration::from_secs(1))
+        .retry_period(Duration::from_secs(1))
         .request_timeout(Duration::from_secs(2))
         .build()
         .unwrap()

@@ -17,7 +17,7 @@ pub enum Candidacy {
     /// Its LeaseCandidate is on the server, whose controller elects.
     Standing,
     /// The same, but the LeaseCandidate may not be watched, for this reason. It is read instead,
-    /// each renew interval and at least every 2 s, so that the controller's questions are
+    /// each retry period and at least every 2 s, so that the controller's questions are
     /// answered in time; the watch is tried again, at least every 30 s.
     Unwatched(StoreError),
     /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the

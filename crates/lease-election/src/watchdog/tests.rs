@@ -192,7 +192,7 @@ proptest::proptest! {
         let times = Config::builder("ns", "lease").lease_duration(Duration::from_secs(lease)).clock_drift_ppm(ppm).takeover_jitter(Duration::ZERO);
         // Spread below what the lease allows, or else hardly any would be good.
         let below = |value: u64, most: u64| ms(10 + value % (lease * 1000 / most).max(1));
-        let config = times.renew_interval(below(renew, 4)).request_timeout(below(request, 4)).stop_margin(below(margin, 1)).build();
+        let config = times.retry_period(below(renew, 4)).request_timeout(below(request, 4)).stop_margin(below(margin, 1)).build();
         if let Ok(config) = config {
             let stop_margin = config.stop_margin();
             for asked in [None, Some(stop_margin), Some(stop_margin * part / 100)] {

@@ -284,7 +284,7 @@ async fn do_it(
     }
     // While it is cut off, or is about to be, nothing can be given back.
     let reaches = deed != Deed::Crash && !(CUT - 1000..HEALED).contains(&now);
-    // Who made way right before campaigns again after a renew interval.
+    // Who made way right before campaigns again after a retry period.
     let within = if reaches { 1200 * MS } else { LEASE + Duration::from_secs(2) };
     life.led_by("b", within, what).await;
     match deed {

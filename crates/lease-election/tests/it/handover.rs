@@ -123,7 +123,7 @@ async fn a_standby_without_permission_to_watch_polls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_watch_is_noticed_after_three_renew_intervals() {
+async fn a_silent_watch_is_noticed_after_three_retry_periods() {
     let cluster = Cluster::new();
     cluster.set("b", &[Verb::Event], Fault::Lost);
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
@@ -222,7 +222,7 @@ async fn a_version_that_is_too_old_to_watch_from_is_not_watched_from_again() {
     let cluster = Cluster::new();
     // Of the leader nothing is heard for most of ten minutes.
     let config =
-        || Config::builder("ns", "lease").lease_duration(600_000 * MS).renew_interval(240_000 * MS);
+        || Config::builder("ns", "lease").lease_duration(600_000 * MS).retry_period(240_000 * MS);
     let a = Replica::start(cluster.elector(config().identity("a")), Duration::ZERO);
     a.leads().await;
     let store = Forgetful { store: cluster.store.client("b"), refused: Arc::default() };

@@ -222,7 +222,7 @@ async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
         cluster.heal("a");
         let back = Instant::now();
         while !cluster.holder().is_empty() {
-            assert!(back.elapsed() <= 2000 * MS, "two renew intervals; stops: {stops}");
+            assert!(back.elapsed() <= 2000 * MS, "two retry periods; stops: {stops}");
             sleep_ms(1).await;
         }
         assert!(a.terms.lock().unwrap().is_empty());

@@ -73,7 +73,7 @@ fn the_numbers_of_the_presets_are_those_of_the_code() {
     ] {
         let config = preset.build().unwrap();
         let lease = config.lease_duration().as_secs_f64();
-        let renew = config.renew_interval().as_secs_f64();
+        let renew = config.retry_period().as_secs_f64();
         let request = config.request_timeout().as_secs_f64();
         let margin = config.stop_margin().as_secs_f64();
         // 500 ppm: (1 - 0.0005) / (1 + 0.0005), which is rounded to seven places.

@@ -225,7 +225,7 @@ async fn release_on_cancellation_of_update() {
     let telling = Telling::of(store.clone());
     let config = Config::builder("foo", "bar")
         .identity("baz")
-        .renew_interval(Duration::from_secs(1))
+        .retry_period(Duration::from_secs(1))
         .request_timeout(Duration::from_secs(2))
         .build()
         .unwrap();
@@ -277,7 +277,7 @@ fn leader_election_config_validation() {
         Config::builder("foo", "bar")
             .identity("id")
             .lease_duration(Duration::from_secs(lease))
-            .renew_interval(Duration::from_secs(interval))
+            .retry_period(Duration::from_secs(interval))
             .request_timeout(Duration::from_secs(timeout))
     };
     assert!(config(15, 1, 2).build().is_ok());

@@ -216,7 +216,7 @@ async fn v09_a_healthy_leader_on_a_short_lease_is_never_robbed() {
         Config::builder("ns", "lease")
             .identity(id)
             .lease_duration(1000 * MS)
-            .renew_interval(200 * MS)
+            .retry_period(200 * MS)
             .request_timeout(150 * MS)
             .stop_margin(200 * MS)
     };

@@ -21,7 +21,7 @@ fn config() -> Config {
     Config::builder("ns", "lease")
         .identity("a")
         .lease_duration(1000 * MS)
-        .renew_interval(50 * MS)
+        .retry_period(50 * MS)
         .request_timeout(50 * MS)
         .stop_margin(600 * MS)
         .build()

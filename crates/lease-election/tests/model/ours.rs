@@ -37,7 +37,7 @@ impl Terms {
         let mut config = Config::builder("ns", "lease")
             .identity(identity)
             .lease_duration(seconds(self.lease))
-            .renew_interval(seconds(self.interval))
+            .retry_period(seconds(self.interval))
             .request_timeout(self.timeout)
             .stop_margin(seconds(self.margin))
             .clock_drift_ppm(self.drift_ppm)

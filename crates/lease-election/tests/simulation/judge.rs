@@ -131,7 +131,7 @@ impl World {
         let leases = || configs.iter().map(Config::lease_duration);
         ledger.own = leases().min().unwrap_or_default();
         ledger.longest = leases().max().unwrap_or_default();
-        ledger.renewals = configs.iter().map(Config::renew_interval).collect();
+        ledger.renewals = configs.iter().map(Config::retry_period).collect();
         if let (Some(node), Some(fastest)) = (ledger.off_beat, ledger.renewals.first_mut()) {
             debug_assert_eq!(node, 0);
             *fastest /= 2;

@@ -20,7 +20,7 @@ const CAP: Duration = Duration::from_mins(10);
 const STRETCH: Duration = Duration::from_secs(10);
 
 /// How many it sends in one at the most, with renewals each second: twenty at its pace of half a
-/// renew interval, as many to read what a failure left unknown and to open its watch again, and the
+/// retry period, as many to read what a failure left unknown and to open its watch again, and the
 /// first attempts of a campaign that begins anew, which come quicker. (The most that was seen is
 /// 33.)
 const REQUESTS: usize = 50;

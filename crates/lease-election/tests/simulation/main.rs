@@ -329,7 +329,7 @@ fn patience(mode: Mode, configs: &[Config]) -> Duration {
     let turn = |config: &Config| {
         config.takeover_jitter() * u32::from(config.rank().map_or(1, |rank| rank + 1))
             + config.request_timeout()
-            + config.renew_interval() / 2
+            + config.retry_period() / 2
     };
     most(mode, configs, Config::lease_duration) + most(mode, configs, turn)
 }
@@ -342,8 +342,7 @@ fn slack(mode: Mode, configs: &[Config]) -> Duration {
     // A request that is never answered is under way, and the slowest retry comes after it; a watch
     // that fell silent.
     let retry = |config: &Config| {
-        (config.request_timeout() + config.renew_interval() * 5 / 2)
-            .max(config.renew_interval() * 3)
+        (config.request_timeout() + config.retry_period() * 5 / 2).max(config.retry_period() * 3)
     };
     // The pause of `campaign`.
     let pause = Duration::from_secs(2);

@@ -408,7 +408,7 @@ impl Stage {
         let part = |millionths: u64| Duration::from_micros(self.lease(n) * millionths);
         let config = Config::builder("default", "lease")
             .lease_duration(part(1_000_000))
-            .renew_interval(part(200_000))
+            .retry_period(part(200_000))
             .request_timeout(part(180_000))
             .stop_margin(part(200_000))
             .takeover_jitter(part(40_000))

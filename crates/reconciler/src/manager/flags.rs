@@ -192,7 +192,7 @@ impl Flags {
         lease_election::Config::builder(namespace, name)
             .lease_duration(lease)
             .stop_margin(lease.saturating_sub(deadline))
-            .renew_interval(retry)
+            .retry_period(retry)
             .request_timeout((spare / 3).min(Duration::from_secs(3)))
             .build()
             .map_err(|error| {

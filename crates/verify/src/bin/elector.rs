@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let config = Config::builder(orders.namespace, orders.lease)
         .identity(orders.identity)
         .lease_duration(orders.lease_duration)
-        .renew_interval(orders.renew_interval)
+        .retry_period(orders.retry_period)
         .request_timeout(orders.request_timeout)
         .stop_margin(orders.stop_margin)
         .build()?;

@@ -22,7 +22,7 @@ use crate::provisioner::{
 };
 
 /// A short lease, so that what waits for an election does not wait for long.
-const FAST: [&str; 4] = ["--lease-duration", "5s", "--renew-interval", "1s"];
+const FAST: [&str; 4] = ["--lease-duration", "5s", "--retry-period", "1s"];
 /// From a grant to readiness and a bound claim. On two cores that do nothing else it is 6 s at
 /// most, all of them at once.
 const FEW_SECONDS: Duration = Duration::from_secs(20);

@@ -301,7 +301,7 @@ fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     let mut bench = leader();
     assert_eq!(bench.settle(at_ms(1000), Some(StoreError::NotFound)), [News::Ended(Loss::Deleted)]);
     bench.candidate.abdicate(at_ms(1000));
-    // What it makes fails, and half a renew interval after the failure it reads.
+    // What it makes fails, and half a retry period after the failure it reads.
     assert!(bench.settle(at_ms(2000), Some(StoreError::Conflict)).is_empty());
     let news = bench.settle(at_ms(2500), None);
     assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");

@@ -22,7 +22,7 @@ fn the_defaults_are_those_of_kubernetes_components() {
     assert_eq!((lease.namespace(), lease.name()), ("shop", "program"));
     let seconds = Duration::from_secs;
     assert_eq!(
-        [lease.lease_duration(), lease.stop_margin(), lease.renew_interval()],
+        [lease.lease_duration(), lease.stop_margin(), lease.retry_period()],
         [seconds(15), seconds(5), seconds(2)]
     );
     assert_eq!(lease.warnings(), [], "a start with the defaults warns of nothing");

@@ -197,7 +197,7 @@ pub(crate) fn crashes(cluster: &kube::Config, leases: usize, each: usize) -> Res
                 pause(LOOK);
             }
             let part = (2 * (crash * leases + lease) + 1) as f64 / (2 * all) as f64;
-            pause(elector.config().renew_interval().mul_f64(part));
+            pause(elector.config().retry_period().mul_f64(part));
             let crashed = BootClock.now();
             contest.take(leader)?.runtime.shutdown_background();
             let next = contest.next()?;

@@ -64,7 +64,7 @@ fn electors() -> Result<(f64, u64)> {
     }
     // As many renewals as make all that is kept for reuse as large as it gets.
     pause(Duration::from_secs(10));
-    // Over a renew interval: what renewals under way hold comes and goes.
+    // Over a retry period: what renewals under way hold comes and goes.
     let mut looks: Vec<f64> = Vec::new();
     for _ in 0..40 {
         pause(Duration::from_millis(50));

@@ -111,7 +111,7 @@ fn electors(url: &str) -> Result<()> {
         let config = Config::builder(NAMESPACE, format!("elector-{number}")).build()?;
         let store = Timed {
             store: KubeLeaseStore::new(client.clone(), &config),
-            interval: config.renew_interval(),
+            interval: config.retry_period(),
             last: Mutex::default(),
             lateness: Arc::clone(&lateness),
         };

@@ -236,7 +236,7 @@ impl<'a> Contest<'a> {
             lease: self.lease.clone(),
             identity: format!("{}-{number}", self.lease),
             lease_duration: timing.lease,
-            renew_interval: timing.renewal,
+            retry_period: timing.renewal,
             request_timeout: timing.request,
             stop_margin: timing.margin,
             wind_up: Duration::ZERO,
