@@ -20,32 +20,33 @@ use crate::version::compare_resource_versions;
 mod deeds;
 mod elected;
 mod forestall;
+mod grants;
 mod knowledge;
+mod known;
 mod late;
-mod missing;
-mod pending;
+mod pacing;
 mod remains;
 mod state;
 mod succession;
-mod times;
 mod vacancy;
+mod writes;
 #[cfg(test)]
 pub(crate) mod outlook;
 
 pub(crate) use deeds::{Action, Manner, News, Purpose, Read, Tenure, Write};
 pub(crate) use state::Candidate;
-use state::{ORIGIN, Role};
+use state::Role;
 
 /// From one grant that is given back to the next.
 const DECLINES: Duration = Duration::from_secs(1);
 
 impl Candidate {
     pub(crate) fn writer(&self) -> &str {
-        &self.writer
+        &self.writes.writer
     }
 
     pub(crate) fn observation(&self) -> &Observation {
-        &self.observation
+        &self.known.observation
     }
 
     pub(crate) fn is_leading(&self) -> bool {
@@ -62,37 +63,38 @@ impl Candidate {
 
     /// What to do now. `watching`: changes are being told.
     pub(crate) fn action(&self, now: Moment, watching: bool) -> Action {
-        if self.must_read || self.observation == Observation::Unknown {
-            return at(self.read_not_before, now, Action::Read);
+        if self.pacing.must_read || self.known.observation == Observation::Unknown {
+            return at(self.pacing.read_not_before, now, Action::Read);
         }
         match &self.role {
             Role::Leading(tenure) => {
-                let due = tenure.sent.after(self.config.retry_period()).max(self.write_not_before);
+                let due =
+                    tenure.sent.after(self.config.retry_period()).max(self.pacing.write_not_before);
                 at(due, now, Action::Write(Purpose::Renew))
             }
             Role::Leaving => at(
-                self.write_not_before.max(self.clear_from()),
+                self.pacing.write_not_before.max(self.clear_from()),
                 now,
                 Action::Write(Purpose::Release),
             ),
             Role::Standby => {
                 let stale = self.missing_until();
                 if stale.is_some_and(|stale| now >= stale) {
-                    return at(self.read_not_before, now, Action::Read);
+                    return at(self.pacing.read_not_before, now, Action::Read);
                 }
                 let (free, purpose) = match self.step(now) {
-                    Step::Read => return at(self.read_not_before, now, Action::Read),
+                    Step::Read => return at(self.pacing.read_not_before, now, Action::Read),
                     Step::Create => (now, Purpose::Acquire),
                     Step::GiveBack => (now, Purpose::Release),
                     // It is not to lead: what the controller granted before it heard so is somebody
                     // else's.
                     Step::TakeOver if self.declines(now) => {
-                        (self.decline_not_before, Purpose::Release)
+                        (self.grants.decline_not_before, Purpose::Release)
                     }
                     Step::WaitUntil(moment) if self.declines(now) => (moment, Purpose::Release),
                     Step::TakeOver => (now, Purpose::Acquire),
                     // What is granted is nobody's to take, however vacant it looks.
-                    Step::WaitUntil(moment) if self.manner != Manner::Free => {
+                    Step::WaitUntil(moment) if self.grants.manner != Manner::Free => {
                         (moment, Purpose::Acquire)
                     }
                     Step::WaitUntil(moment) => {
@@ -103,8 +105,10 @@ impl Candidate {
                         (from, Purpose::Acquire)
                     }
                 };
-                let polite = if purpose == Purpose::Acquire { self.late_until() } else { ORIGIN };
-                let acquire = free.max(self.clear_from()).max(self.write_not_before).max(polite);
+                let polite =
+                    if purpose == Purpose::Acquire { self.late_until() } else { Moment::default() };
+                let acquire =
+                    free.max(self.clear_from()).max(self.pacing.write_not_before).max(polite);
                 if now >= acquire && (!self.barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);
                 }
@@ -114,9 +118,10 @@ impl Candidate {
                 } else {
                     interval.saturating_add(fraction(interval / 2, self.random))
                 };
-                let routine = self.last_heard.after(patience);
-                let read =
-                    stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
+                let routine = self.pacing.last_heard.after(patience);
+                let read = stale
+                    .map_or(routine, |stale| routine.min(stale))
+                    .max(self.pacing.read_not_before);
                 let next = if self.barred && purpose == Purpose::Acquire {
                     read
                 } else {
@@ -136,25 +141,25 @@ impl Candidate {
     }
 
     pub(crate) fn begin_read(&mut self, now: Moment) -> Read {
-        Read { changes: self.changes, sent: now, routine: !self.must_read }
+        Read { changes: self.known.changes, sent: now, routine: !self.pacing.must_read }
     }
 
     /// Prepares a write; from here on its fate is unknown.
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
-        self.serial = self.serial.saturating_add(1);
+        self.writes.serial = self.writes.serial.saturating_add(1);
         let wall = self.next_time(now, wall);
         if purpose == Purpose::Release && self.role == Role::Standby {
-            self.decline_not_before = now.after(DECLINES);
+            self.grants.decline_not_before = now.after(DECLINES);
         }
         if purpose == Purpose::Release {
             // Whatever is answered, it may have been given back from here on, and be another's.
-            self.undisputed_until = ORIGIN;
+            self.writes.undisputed_until = Moment::default();
         }
-        let held = match &self.observation {
+        let held = match &self.known.observation {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,
         };
-        let coordinated = self.manner != Manner::Free;
+        let coordinated = self.grants.manner != Manner::Free;
         let mut record = match (purpose, held) {
             // What the controller wrote stays: only it counts the changes of a holder that it
             // chooses.
@@ -199,9 +204,10 @@ impl Candidate {
             record.strategy.clone_from(&lease.record.strategy);
             record.successor.clear();
         }
-        let record = record.marked(&self.writer, self.serial, self.marks());
+        let record = record.marked(&self.writes.writer, self.writes.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());
-        let write = Write { serial: self.serial, purpose, base, record, sent: now, refused: false };
+        let write =
+            Write { serial: self.writes.serial, purpose, base, record, sent: now, refused: false };
         self.remember(&write);
         write
     }
@@ -214,39 +220,40 @@ impl Candidate {
         answer: Result<Option<StoredLease>, StoreError>,
     ) -> News {
         let expired = self.tick(now);
-        let undisturbed = read.changes == self.changes;
+        let undisturbed = read.changes == self.known.changes;
         let news = match answer {
             Ok(found) => {
                 if self.was_absent_too_long_ago(now) {
                     self.doubt_absence();
                 }
-                self.failed_reads = 0;
-                self.must_read = false;
-                self.silent_until = ORIGIN;
-                self.last_heard = now;
-                self.read_not_before = read.sent;
+                self.pacing.failed_reads = 0;
+                self.pacing.must_read = false;
+                self.pacing.silent_until = Moment::default();
+                self.pacing.last_heard = now;
+                self.pacing.read_not_before = read.sent;
                 if found.as_ref().is_some_and(|lease| !self.is_known(&lease.record)) {
-                    self.failed_writes = 0;
+                    self.pacing.failed_writes = 0;
                 }
                 match found {
                     Some(lease) => self.see(now, lease, undisturbed),
                     None if undisturbed => {
                         let news = self.see_absent(now, None);
-                        self.absent_at = read.sent;
+                        self.known.absent_at = read.sent;
                         news
                     }
                     None => {
                         // Something newer was told meanwhile: which of the two is later, only
                         // another read can say.
-                        self.must_read = true;
-                        self.read_not_before = read.sent.after(self.config.pace());
+                        self.pacing.must_read = true;
+                        self.pacing.read_not_before = read.sent.after(self.config.pace());
                         News::Nothing
                     }
                 }
             }
             Err(error) => {
-                self.failed_reads = self.failed_reads.saturating_add(1);
-                self.read_not_before = self.next_attempt(now, read.sent, &error, self.failed_reads);
+                self.pacing.failed_reads = self.pacing.failed_reads.saturating_add(1);
+                self.pacing.read_not_before =
+                    self.next_attempt(now, read.sent, &error, self.pacing.failed_reads);
                 News::Nothing
             }
         };
@@ -263,18 +270,20 @@ impl Candidate {
         let expired = self.tick(now);
         let news = match answer {
             Ok(lease) => {
-                self.last_heard = now;
-                self.silent_until = ORIGIN;
+                self.pacing.last_heard = now;
+                self.pacing.silent_until = Moment::default();
                 let altered = write.record != lease.record;
                 let news = self.see(now, lease, false);
-                self.failed_writes = 0;
+                self.pacing.failed_writes = 0;
                 // Made, and older than what is gone: the server went back, or the answer is old. A
                 // read tells.
-                self.must_read |= matches!(self.observation, Observation::Absent { .. });
+                self.pacing.must_read |=
+                    matches!(self.known.observation, Observation::Absent { .. });
                 if altered {
                     // The next attempt will fare no better, and must not follow at once if the
                     // lease is free now.
-                    self.write_not_before = write.sent.after(self.config.pace().saturating_mul(4));
+                    self.pacing.write_not_before =
+                        write.sent.after(self.config.pace().saturating_mul(4));
                 }
                 news
             }
@@ -290,37 +299,44 @@ impl Candidate {
                         self.note_refusal(write);
                     }
                     StoreError::NotFound => {
-                        self.pending.retain(|pending| pending.serial != write.serial);
+                        self.writes.pending.retain(|pending| pending.serial != write.serial);
                         // What was known when it was sent is gone; of what is known now only a read
                         // can say.
-                        self.must_read |= self.observation.version() != write.base.as_ref();
+                        self.pacing.must_read |=
+                            self.known.observation.version() != write.base.as_ref();
                     }
                     // Somebody else wrote, or this very write was applied and sent twice on its
                     // way: what stands there now tells.
                     StoreError::Conflict => {
-                        self.must_read = true;
+                        self.pacing.must_read = true;
                         if write.base.is_none() {
-                            self.another_made_it = true;
+                            self.known.another_made_it = true;
                             // Who made it may lead. An earlier one of ours that arrives when it is
                             // gone, or arrives once more, begins no term beside theirs.
-                            self.pending.retain(|pending| pending.serial == write.serial);
-                            if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
-                                self.own = None;
+                            self.writes.pending.retain(|pending| pending.serial == write.serial);
+                            if !self
+                                .writes
+                                .own
+                                .as_ref()
+                                .is_some_and(|own| self.is_undisputed(now, own))
+                            {
+                                self.writes.own = None;
                             }
                         }
                     }
                     // May be applied, now or later. A leader simply renews again, on the same
                     // version: only one of the two can succeed.
-                    _ => self.must_read |= !self.is_leading(),
+                    _ => self.pacing.must_read |= !self.is_leading(),
                 }
-                self.failed_writes = self.failed_writes.saturating_add(1);
-                self.write_not_before =
-                    self.next_attempt(now, write.sent, &error, self.failed_writes);
+                self.pacing.failed_writes = self.pacing.failed_writes.saturating_add(1);
+                self.pacing.write_not_before =
+                    self.next_attempt(now, write.sent, &error, self.pacing.failed_writes);
                 if !matches!(error, StoreError::Conflict) {
-                    self.read_not_before = self.read_not_before.max(self.write_not_before);
+                    self.pacing.read_not_before =
+                        self.pacing.read_not_before.max(self.pacing.write_not_before);
                 }
                 if error == StoreError::NotFound
-                    && self.observation.version() == write.base.as_ref()
+                    && self.known.observation.version() == write.base.as_ref()
                 {
                     self.see_absent(now, None)
                 } else {
@@ -334,12 +350,12 @@ impl Candidate {
     /// An event of the watch.
     pub(crate) fn heard(&mut self, now: Moment, event: LeaseEvent) -> News {
         let expired = self.tick(now);
-        self.last_heard = now;
-        let leapt = event != LeaseEvent::Alive && std::mem::take(&mut self.leaps);
+        self.pacing.last_heard = now;
+        let leapt = event != LeaseEvent::Alive && std::mem::take(&mut self.grants.leaps);
         let news = match event {
             LeaseEvent::Changed(lease) => {
                 if !self.is_known(&lease.record) {
-                    self.failed_writes = 0;
+                    self.pacing.failed_writes = 0;
                 }
                 let news = self.see(now, lease.clone(), false);
                 self.told(&lease, leapt);
@@ -347,7 +363,7 @@ impl Candidate {
             }
             LeaseEvent::Alive => News::Nothing,
             LeaseEvent::Deleted(None) => {
-                self.must_read = true;
+                self.pacing.must_read = true;
                 News::Nothing
             }
             LeaseEvent::Deleted(Some(last)) => {
@@ -361,7 +377,7 @@ impl Candidate {
                 match order {
                     Some(std::cmp::Ordering::Less) => News::Nothing,
                     None if known.is_some_and(|known| known.uid != last.version.uid) => {
-                        self.must_read = true;
+                        self.pacing.must_read = true;
                         News::Nothing
                     }
                     _ => self.see_absent(now, Some(last)),
@@ -374,15 +390,15 @@ impl Candidate {
     /// A campaign begins, maybe long after the last.
     pub(crate) fn resume(&mut self, now: Moment) {
         self.abdicate(now);
-        if matches!(self.observation, Observation::Absent { .. }) {
-            self.must_read = true;
-            self.read_not_before = self.silent_until;
+        if matches!(self.known.observation, Observation::Absent { .. }) {
+            self.pacing.must_read = true;
+            self.pacing.read_not_before = self.pacing.silent_until;
         }
     }
 
     /// Whether this is what is known, under whatever version: a label changed.
     fn is_known(&self, record: &Record) -> bool {
-        matches!(&self.observation, Observation::Present { lease, .. } if lease.record == *record)
+        matches!(&self.known.observation, Observation::Present { lease, .. } if lease.record == *record)
     }
 
     /// Whether it neither leads nor has a lease to give back.
@@ -393,7 +409,7 @@ impl Candidate {
     /// The watch broke: what happened meanwhile must be read.
     pub(crate) fn distrust(&mut self) {
         if !self.is_leading() {
-            self.must_read = true;
+            self.pacing.must_read = true;
         }
     }
 
@@ -412,9 +428,9 @@ impl Candidate {
     /// to run out.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
-        self.failed_writes = 0;
-        self.write_not_before = self.silent_until;
-        self.read_not_before = self.silent_until;
+        self.pacing.failed_writes = 0;
+        self.pacing.write_not_before = self.pacing.silent_until;
+        self.pacing.read_not_before = self.pacing.silent_until;
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 /// A point on one [`Clock`]. Moments of different clocks mean nothing to each other.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Moment(Duration);
 
 impl Moment {

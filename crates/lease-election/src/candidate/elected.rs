@@ -20,21 +20,21 @@ impl Candidate {
     /// the server that does not answer in one; and once concluded it counts until somebody is seen
     /// to elect, whatever becomes of the connection or the LeaseCandidate.
     pub(crate) fn arrange(&mut self, now: Moment, manner: Manner) -> bool {
-        let stood = matches!(self.manner, Manner::Elected { stands: true, .. });
+        let stood = matches!(self.grants.manner, Manner::Elected { stands: true, .. });
         let stands = matches!(manner, Manner::Elected { stands: true, .. });
-        self.manner = manner;
+        self.grants.manner = manner;
         if stands && !stood {
-            self.stands_from = now;
+            self.grants.stands_from = now;
         }
-        self.unelected |= self.silent_from().is_some_and(|from| now >= from);
-        self.unelected
+        self.grants.unelected |= self.silent_from().is_some_and(|from| now >= from);
+        self.grants.unelected
     }
 
     /// Whether the server's controller asks this elector, which wrote the record, to make way.
     pub(crate) fn is_unpreferred(&self) -> bool {
-        match &self.observation {
+        match &self.known.observation {
             Observation::Present { lease, .. } => {
-                self.manner != Manner::Free
+                self.grants.manner != Manner::Free
                     && prefers_another(&lease.record, self.config.identity())
             }
             _ => false,
@@ -43,9 +43,9 @@ impl Candidate {
 
     /// Whether the record names this elector, which does not lead.
     pub(crate) fn is_granted(&self) -> bool {
-        self.manner != Manner::Free
+        self.grants.manner != Manner::Free
             && self.role == Role::Standby
-            && matches!(&self.observation, Observation::Present { lease, mine, .. }
+            && matches!(&self.known.observation, Observation::Present { lease, mine, .. }
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
@@ -53,7 +53,7 @@ impl Candidate {
     /// not to lead. A grant not while its LeaseCandidate stands: the controller would grant it
     /// again.
     pub(super) fn declines(&self, now: Moment) -> bool {
-        let has_what_it_may_give = match self.manner {
+        let has_what_it_may_give = match self.grants.manner {
             Manner::Free => {
                 self.is_left_behind() || !self.has_given_back() && self.may_forestall(now)
             }
@@ -66,49 +66,51 @@ impl Candidate {
     /// Whether it may be given back that this elector does not lead under. A grant not while the
     /// one who led before it may act: candidates that elect by themselves would follow at once.
     pub(crate) fn may_decline(&self, now: Moment) -> bool {
-        let is_own = matches!(&self.observation, Observation::Present { mine: true, .. });
+        let is_own = matches!(&self.known.observation, Observation::Present { mine: true, .. });
         self.is_granted() && (is_own || now >= self.claim_from())
     }
 
     /// From when on nobody is taken to elect, if nobody is elected until then.
     fn silent_from(&self) -> Option<Moment> {
-        if !matches!(self.manner, Manner::Elected { stands: true, impatient: true }) {
+        if !matches!(self.grants.manner, Manner::Elected { stands: true, impatient: true }) {
             return None;
         }
-        let (unled, silence) = match &self.observation {
+        let (unled, silence) = match &self.known.observation {
             Observation::Unknown => return None,
-            Observation::Absent { .. } => (self.went, SILENCE),
+            Observation::Absent { .. } => (self.grants.went, SILENCE),
             Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
                 return None;
             }
             // However often it is renewed and changes hands: those who lead so were not elected,
             // and it matters only when they go.
             Observation::Present { lease, .. } if is_untouched(&lease.record) => {
-                (self.untouched_from, SILENCE_UNTOUCHED)
+                (self.grants.untouched_from, SILENCE_UNTOUCHED)
             }
             Observation::Present { lease, since, .. } if lease.record.is_free() => {
                 (*since, SILENCE)
             }
-            Observation::Present { .. } => (runs_out(&self.observation, &self.config)?, SILENCE),
+            Observation::Present { .. } => {
+                (runs_out(&self.known.observation, &self.config)?, SILENCE)
+            }
         };
-        Some(unled.max(self.stands_from).after(silence))
+        Some(unled.max(self.grants.stands_from).after(silence))
     }
 
     /// The take-over rule that counts now.
     pub(super) fn step(&self, now: Moment) -> Step {
         let claim = Claim {
             not_before: self.claim_from(),
-            silent_from: if self.unelected { None } else { self.silent_from() },
+            silent_from: if self.grants.unelected { None } else { self.silent_from() },
         };
-        match self.manner {
+        match self.grants.manner {
             Manner::Free => {
-                decide_after_grants(&self.observation, &self.config, self.claim_from(), now)
+                decide_after_grants(&self.known.observation, &self.config, self.claim_from(), now)
             }
-            Manner::Elected { .. } if !self.unelected => {
-                decide_coordinated(&self.observation, &self.config, claim, now)
+            Manner::Elected { .. } if !self.grants.unelected => {
+                decide_coordinated(&self.known.observation, &self.config, claim, now)
             }
             Manner::Elected { .. } | Manner::Alone => {
-                decide_alone(&self.observation, &self.config, claim, now)
+                decide_alone(&self.known.observation, &self.config, claim, now)
             }
         }
     }
@@ -116,7 +118,7 @@ impl Candidate {
     /// What this record, which takes the place of the one known or of its notes, says of a
     /// controller.
     pub(super) fn note_hand(&mut self, now: Moment, record: &Record) {
-        let known = match &self.observation {
+        let known = match &self.known.observation {
             Observation::Present { lease, .. } => Some(&lease.record),
             _ => None,
         };
@@ -126,31 +128,31 @@ impl Candidate {
         // Who elects alone writes no notes, and who was elected only those that he found.
         let noted = is_new(|record| &record.strategy) || is_new(|record| &record.preferred_holder);
         if is_untouched(record) && !known.is_some_and(is_untouched) {
-            self.untouched_from = now;
+            self.grants.untouched_from = now;
         }
-        if is_grant(record) || noted && self.manner != Manner::Free {
-            self.unelected = false;
-            self.stands_from = now;
+        if is_grant(record) || noted && self.grants.manner != Manner::Free {
+            self.grants.unelected = false;
+            self.grants.stands_from = now;
         }
     }
 
     /// Whether a controller has left notes on the record under which this elector leads: who leads
     /// next is its to say then.
     pub(crate) fn is_noted(&self) -> bool {
-        matches!(&self.observation, Observation::Present { lease, .. }
+        matches!(&self.known.observation, Observation::Present { lease, .. }
             if lease.record.holder == self.config.identity() && !lease.record.strategy.is_empty())
     }
 
     /// A grant to this elector tells what the server's clock says.
     pub(super) fn note_servers_time(&mut self, now: Moment, grant: &Record) {
-        if self.manner != Manner::Free && grant.holder == self.config.identity() {
-            self.servers = grant.renew_time.map(|time| (time, now));
+        if self.grants.manner != Manner::Free && grant.holder == self.config.identity() {
+            self.grants.servers = grant.renew_time.map(|time| (time, now));
         }
     }
 
     /// What the clock says by which the server's controller finds this elector's lease run out.
     pub(super) fn servers_time(&self, now: Moment) -> Option<Timestamp> {
-        let (time, seen) = self.servers?;
+        let (time, seen) = self.grants.servers?;
         let elapsed = SignedDuration::try_from(now.since(seen)).ok()?;
         // Up, because it was later than that when it was seen.
         let time =
@@ -160,6 +162,6 @@ impl Candidate {
 
     /// What the marks of its writes vouch for.
     pub(crate) fn marks(&self) -> Marks {
-        if self.manner == Manner::Free { Marks::All } else { Marks::AllButNotes }
+        if self.grants.manner == Manner::Free { Marks::All } else { Marks::AllButNotes }
     }
 }

@@ -18,7 +18,7 @@ impl Write {
 impl Candidate {
     /// Whether an acquisition may have been applied that is not known yet.
     pub(crate) fn may_have_acquired(&self) -> bool {
-        self.pending.iter().any(Write::is_awaited)
+        self.writes.pending.iter().any(Write::is_awaited)
     }
 
     /// Whether a candidate that is stopped, or under maintenance, should write a free record: in
@@ -28,7 +28,7 @@ impl Candidate {
     /// has another version. Where there was no Lease there is no version, and a free one might be
     /// made beside who leads by then. A grant is given back in another way.
     pub(crate) fn may_forestall(&self, now: Moment) -> bool {
-        let is_known = self.observation != Observation::Unknown && !self.must_read;
+        let is_known = self.known.observation != Observation::Unknown && !self.pacing.must_read;
         if !is_known
             || !self.config.release_on_stop()
             || self.role != Role::Standby
@@ -36,17 +36,19 @@ impl Candidate {
         {
             return false;
         }
-        let Observation::Present { lease, .. } = &self.observation else { return false };
+        let Observation::Present { lease, .. } = &self.known.observation else { return false };
         let is_awaited =
             |write: &Write| write.is_awaited() && write.base.as_ref() == Some(&lease.version);
         let is_late = self.is_left_behind() && now >= self.clear_from();
         // By the right to take it now.
         let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();
-        is_late || self.pending.iter().any(is_awaited) || may_take && self.may_have_acquired()
+        is_late
+            || self.writes.pending.iter().any(is_awaited)
+            || may_take && self.may_have_acquired()
     }
 
     /// Until then the server asked to be left alone.
     pub(crate) fn silent_until(&self) -> Moment {
-        self.silent_until
+        self.pacing.silent_until
     }
 }

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::state::{Candidate, ORIGIN, Remains, Role};
+use super::remains::Remains;
+use super::state::{Candidate, Role};
 use super::{Manner, News, Purpose, Tenure, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
@@ -49,10 +50,10 @@ impl Candidate {
                 if let (Role::Standby, Some(write)) = (&self.role, self.made(now, &lease)) {
                     return self.applied(now, lease, &write);
                 }
-                let mine = self.own.as_ref() == Some(&lease.record)
+                let mine = self.writes.own.as_ref() == Some(&lease.record)
                     && self.is_undisputed(now, &lease.record);
                 if !mine {
-                    self.own = None;
+                    self.writes.own = None;
                 }
                 self.replace(now, lease, mine);
                 self.lose_if_leading(Loss::Rewound)
@@ -60,12 +61,13 @@ impl Candidate {
             Verdict::Touched => {
                 // A part of an unanswered write may be what changed, where a store keeps a Lease in
                 // two objects: the next must name a later second.
-                let sent = self.pending.iter().filter_map(|write| write.record.renew_time).max();
-                self.last_time = self.last_time.max(sent);
-                if let Observation::Present { lease: known, .. } = &mut self.observation {
+                let sent =
+                    self.writes.pending.iter().filter_map(|write| write.record.renew_time).max();
+                self.writes.last_time = self.writes.last_time.max(sent);
+                if let Observation::Present { lease: known, .. } = &mut self.known.observation {
                     known.version = lease.version;
-                    self.reissued = false;
-                    self.changes = self.changes.wrapping_add(1);
+                    self.known.reissued = false;
+                    self.known.changes = self.known.changes.wrapping_add(1);
                 }
                 News::Nothing
             }
@@ -73,12 +75,12 @@ impl Candidate {
             Verdict::Ours(write) => self.applied(now, lease, &write),
             Verdict::Reissued => {
                 // By what was known of the other record nothing may be done to this one.
-                self.pending.clear();
-                self.vacancy = None;
-                self.own = None;
+                self.writes.pending.clear();
+                self.vacancy.forget();
+                self.writes.own = None;
                 let loss = self.classify(&lease);
                 self.replace(now, lease, false);
-                self.reissued = true;
+                self.known.reissued = true;
                 self.lose_if_leading(loss)
             }
             Verdict::Foreign => {
@@ -87,13 +89,13 @@ impl Candidate {
                 if !mine {
                     // Another wrote after it: whoever writes our old record back does not make it
                     // ours again.
-                    self.own = None;
+                    self.writes.own = None;
                 }
                 let marked = |write: &&Write| write.record.write_id == lease.record.write_id;
-                if let Some(write) = self.pending.iter().find(marked) {
+                if let Some(write) = self.writes.pending.iter().find(marked) {
                     // It was applied, and another has changed it since: the next must name a later
                     // second all the same.
-                    self.last_time = self.last_time.max(write.record.renew_time);
+                    self.writes.last_time = self.writes.last_time.max(write.record.renew_time);
                 }
                 self.replace(now, lease, mine);
                 if planted("foreign-news-ignored") && !matches!(self.role, Role::Leaving) {
@@ -109,7 +111,7 @@ impl Candidate {
         let made_it = |write: &&Write| {
             write.base.is_none() && write.record == lease.record && !self.is_outlived(now, write)
         };
-        self.pending.iter().find(made_it).cloned()
+        self.writes.pending.iter().find(made_it).cloned()
     }
 
     /// Whether this is the record of our last write, and nobody else can have led since. As another
@@ -117,7 +119,7 @@ impl Candidate {
     /// maybe what another made in between.
     fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
         let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
-        self.own.as_ref() == Some(&lease.record)
+        self.writes.own.as_ref() == Some(&lease.record)
             && (is_same
                 || self.is_undisputed(now, &lease.record)
                 || !self.config.wait_after_deletion())
@@ -125,20 +127,20 @@ impl Candidate {
 
     /// Whether an answer about the version that is known may be about another record.
     pub(crate) fn is_reissued(&self) -> bool {
-        self.reissued
+        self.known.reissued
     }
 
     /// The Lease as it was last known to be, there or gone.
     pub(super) fn last_known(&self) -> Option<&StoredLease> {
-        match &self.observation {
+        match &self.known.observation {
             Observation::Present { lease, .. } => Some(lease),
-            _ => self.gone.as_ref(),
+            _ => self.known.gone.as_ref(),
         }
     }
 
     fn judge(&self, now: Moment, lease: &StoredLease) -> Verdict {
         if let Some(known) = self.last_known() {
-            let present = matches!(self.observation, Observation::Present { .. });
+            let present = matches!(self.known.observation, Observation::Present { .. });
             if known.version == lease.version {
                 // What is gone does not come back: only a server that went back shows it again.
                 return match (present, known.record == lease.record) {
@@ -157,7 +159,7 @@ impl Candidate {
             if present && known.record == lease.record && known.version.uid == lease.version.uid {
                 return Verdict::Touched;
             }
-            if self.manner != Manner::Free
+            if self.grants.manner != Manner::Free
                 && present
                 && known.record.differs_in_notes_alone(&lease.record)
                 && known.version.uid == lease.version.uid
@@ -167,9 +169,10 @@ impl Candidate {
         }
         let is_it = |write: &&Write| {
             write.record == lease.record
-                || self.manner != Manner::Free && write.record.differs_in_notes_alone(&lease.record)
+                || self.grants.manner != Manner::Free
+                    && write.record.differs_in_notes_alone(&lease.record)
         };
-        match self.pending.iter().find(is_it) {
+        match self.writes.pending.iter().find(is_it) {
             // A renewal or release that made a new object is none: the Lease it was meant for is
             // gone.
             Some(write)
@@ -186,12 +189,12 @@ impl Candidate {
     /// that stays in force.
     fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
         self.note_hand(now, &lease.record);
-        if let Observation::Present { lease: known, mine, .. } = &mut self.observation {
+        if let Observation::Present { lease: known, mine, .. } = &mut self.known.observation {
             if *mine {
-                self.own = Some(lease.record.clone());
+                self.writes.own = Some(lease.record.clone());
             }
             *known = lease;
-            self.changes = self.changes.wrapping_add(1);
+            self.known.changes = self.known.changes.wrapping_add(1);
         }
         if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
     }
@@ -206,13 +209,13 @@ impl Candidate {
         let until = self.anchor(now, write).after(self.config.hold());
         let version = lease.version.clone();
         let transitions = lease.record.leader_transitions;
-        self.own = Some(lease.record.clone());
+        self.writes.own = Some(lease.record.clone());
         if !planted("seconds-repeat") {
-            self.last_time = write.record.renew_time;
+            self.writes.last_time = write.record.renew_time;
         }
-        self.undisputed_until = until;
-        self.must_read = false;
-        self.write_not_before = ORIGIN;
+        self.writes.undisputed_until = until;
+        self.pacing.must_read = false;
+        self.pacing.write_not_before = Moment::default();
         let vacant_since = self.vacant_since(now);
         if write.purpose == Purpose::Release {
             self.is_late_in_nobodys_way();
@@ -266,7 +269,7 @@ impl Candidate {
     /// back, run out, gone.
     fn vacant_since(&self, now: Moment) -> Moment {
         let config = &self.config;
-        let since = match &self.observation {
+        let since = match &self.known.observation {
             Observation::Unknown => now,
             Observation::Absent { free_at } => *free_at,
             Observation::Present { lease, since, .. }
@@ -286,16 +289,17 @@ impl Candidate {
 
     /// Takes in that there is no Lease; with its last state if that is known.
     pub(super) fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
-        if let Observation::Absent { free_at } = self.observation {
+        if let Observation::Absent { free_at } = self.known.observation {
             if let Some(last) = last {
                 self.note_gone(now, free_at, last);
                 return News::Nothing;
             }
-            if std::mem::take(&mut self.another_made_it) && self.config.wait_after_deletion() {
+            if std::mem::take(&mut self.known.another_made_it) && self.config.wait_after_deletion()
+            {
                 // What we sent before it and has not arrived begins no term beside theirs.
-                self.observation =
+                self.known.observation =
                     Observation::Absent { free_at: free_at.max(self.unseen_may_act_until(now)) };
-                self.pending.clear();
+                self.writes.pending.clear();
             }
             return News::Nothing;
         }
@@ -305,12 +309,12 @@ impl Candidate {
         {
             let mine = self.is_own(now, &last);
             if !mine {
-                self.own = None;
+                self.writes.own = None;
             }
             self.replace(now, last, mine);
         }
-        self.gone = gone.or_else(|| self.last_known().cloned());
-        let free_at = match &self.observation {
+        self.known.gone = gone.or_else(|| self.last_known().cloned());
+        let free_at = match &self.known.observation {
             Observation::Present { lease, mine, jitter, .. }
                 if self.config.wait_after_deletion() =>
             {
@@ -319,7 +323,7 @@ impl Candidate {
                 {
                     now
                 } else if told {
-                    runs_out(&self.observation, &self.config).unwrap_or(now)
+                    runs_out(&self.known.observation, &self.config).unwrap_or(now)
                 } else {
                     // The holder may have renewed unseen before the deletion, or another may have
                     // taken the lease, but not after this moment.
@@ -331,39 +335,40 @@ impl Candidate {
             _ => now,
         };
         self.is_late_in_nobodys_way();
-        self.observation = Observation::Absent { free_at };
-        self.absent_at = now;
-        self.went = now;
-        self.write_not_before = ORIGIN;
-        self.changes = self.changes.wrapping_add(1);
-        self.pending.retain(|write| write.base.is_none());
+        self.known.observation = Observation::Absent { free_at };
+        self.known.absent_at = now;
+        self.grants.went = now;
+        self.pacing.write_not_before = Moment::default();
+        self.known.changes = self.known.changes.wrapping_add(1);
+        self.writes.pending.retain(|write| write.base.is_none());
         self.lose_if_leading(Loss::Deleted)
     }
 
     /// There is no Lease, which was known; now the watch tells what was there last. The wait for it
     /// goes on, unless it was another's, unseen.
     fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
-        let known = self.gone.as_ref().map(|known| &known.record);
+        let known = self.known.gone.as_ref().map(|known| &known.record);
         let unseen = known != Some(&last.record)
             && !self.is_own(now, &last)
             && !last.record.is_free()
             && !self
+                .writes
                 .pending
                 .iter()
                 .any(|write| write.record == last.record && !self.is_outlived(now, write));
         if unseen {
-            self.pending.clear();
-            self.own = None;
+            self.writes.pending.clear();
+            self.writes.own = None;
         }
         if unseen && self.config.wait_after_deletion() {
             let patience =
                 last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             let draw = self.draw();
             let jitter = self.config.turn(|jitter| fraction(jitter, draw));
-            self.observation =
+            self.known.observation =
                 Observation::Absent { free_at: free_at.max(now.after(patience).after(jitter)) };
         }
-        self.gone = Some(last);
+        self.known.gone = Some(last);
     }
 
     /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is,
@@ -375,47 +380,47 @@ impl Candidate {
     /// Whether nobody can have taken the lease since this record of ours got or renewed it.
     pub(super) fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
         // A lease that was given back is anybody's at once, however long it would have held.
-        !own.is_free() && now < self.undisputed_until
+        !own.is_free() && now < self.writes.undisputed_until
     }
 
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
         self.give_up_proof();
-        if self.manner != Manner::Free || is_grant(&lease.record) {
+        if self.grants.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
         self.note_hand(now, &lease.record);
-        self.gone = None;
-        self.reissued = false;
-        self.another_made_it = false;
-        self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
+        self.known.gone = None;
+        self.known.reissued = false;
+        self.known.another_made_it = false;
+        self.writes.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {
             // News of others: an attempt that had to wait for its turn may be made at once.
-            self.write_not_before = ORIGIN;
+            self.pacing.write_not_before = Moment::default();
             self.is_late_no_more();
         }
-        self.observation = Observation::Present {
+        self.known.observation = Observation::Present {
             lease,
             since: now,
             mine,
             jitter: self.config.turn(|jitter| fraction(jitter, draw)),
         };
-        self.changes = self.changes.wrapping_add(1);
+        self.known.changes = self.known.changes.wrapping_add(1);
     }
 
     /// Another record takes the place of the one known: who led under that one may act until it has
     /// run out, unless he gave it back himself. A grant to the same name may be to another
     /// process of that name.
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
-        let may_act_until = match &self.observation {
+        let may_act_until = match &self.known.observation {
             // Another may have made it meanwhile, and led, and it was deleted again: what stands
             // there now is one more.
             Observation::Absent { free_at }
                 if is_grant(&lease.record)
                     && self.config.wait_after_deletion()
-                    && (self.another_made_it
-                        || now.since(self.absent_at) > self.config.lease_duration()) =>
+                    && (self.known.another_made_it
+                        || now.since(self.known.absent_at) > self.config.lease_duration()) =>
             {
                 Some(self.unseen_may_act_until(now).max(*free_at))
             }
@@ -437,12 +442,12 @@ impl Candidate {
                     && (known.record.holder != lease.record.holder
                         || is_grant(&lease.record) && !is_grant(&known.record)) =>
             {
-                runs_out(&self.observation, &self.config)
+                runs_out(&self.known.observation, &self.config)
             }
             _ => None,
         };
         if let Some(until) = may_act_until {
-            self.claim_not_before = self.claim_not_before.max(until);
+            self.grants.claim_not_before = self.grants.claim_not_before.max(until);
         }
         if is_grant(&lease.record) {
             self.note_leap(now, lease);
@@ -452,7 +457,7 @@ impl Candidate {
 
     fn classify(&self, lease: &StoredLease) -> Loss {
         let replaced =
-            self.observation.version().is_some_and(|known| known.uid != lease.version.uid);
+            self.known.observation.version().is_some_and(|known| known.uid != lease.version.uid);
         if replaced {
             Loss::Replaced
         } else if lease.record.is_free() {

@@ -4,9 +4,18 @@
 //! ever.
 
 use super::Manner;
-use super::state::{Candidate, Late, ORIGIN, Role};
+use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::config::MAX_RANK;
+
+/// The acquisitions in a row that came too late.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Late {
+    in_a_row: u32,
+    not_before: Option<Moment>,
+    /// Since when the lease had been anybody's before the first of them after the last term.
+    vacant_since: Option<Moment>,
+}
 
 impl Candidate {
     /// An acquisition is found to have been applied when its hold had run out; the lease had been
@@ -15,7 +24,8 @@ impl Candidate {
         self.late.vacant_since.get_or_insert(vacant_since);
         self.late.in_a_row = self.late.in_a_row.saturating_add(1);
         // Who is granted the lease keeps nobody waiting. Where nobody elects there are no grants.
-        let is_granted = matches!(self.manner, Manner::Elected { .. }) && !self.unelected;
+        let is_granted =
+            matches!(self.grants.manner, Manner::Elected { .. }) && !self.grants.unelected;
         if self.late.in_a_row > 1 && !is_granted {
             self.let_others_go_first(now);
         }
@@ -70,6 +80,6 @@ impl Candidate {
 
     /// From when on it may acquire again, out of politeness.
     pub(super) fn late_until(&self) -> Moment {
-        self.late.not_before.unwrap_or(ORIGIN)
+        self.late.not_before.unwrap_or_default()
     }
 }

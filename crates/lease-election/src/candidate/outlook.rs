@@ -12,7 +12,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::state::{Candidate, ORIGIN, Remains, Role};
+use super::grants::Grants;
+use super::known::Known;
+use super::pacing::Pacing;
+use super::remains::Remains;
+use super::state::{Candidate, Role};
+use super::writes::Writes;
 use super::{Manner, Read, Tenure, Write};
 use crate::clock::Moment;
 use crate::decide::coordinated::{SILENCE, SILENCE_UNTOUCHED};
@@ -34,26 +39,28 @@ impl Candidate {
     /// again. In the model any process may stand still for any time, so that one that tries
     /// again at once does all that a patient one may do, and more.
     pub(crate) fn forget_manners(&mut self) {
-        self.read_not_before = ORIGIN;
-        self.write_not_before = ORIGIN;
-        self.silent_until = ORIGIN;
-        self.decline_not_before = ORIGIN;
-        self.last_heard = Moment::from_origin(Duration::MAX);
+        self.pacing.read_not_before = Moment::default();
+        self.pacing.write_not_before = Moment::default();
+        self.pacing.silent_until = Moment::default();
+        self.grants.decline_not_before = Moment::default();
+        self.pacing.last_heard = Moment::from_origin(Duration::MAX);
         self.is_late_no_more();
-        self.failed_reads = 0;
-        self.failed_writes = 0;
+        self.pacing.failed_reads = 0;
+        self.pacing.failed_writes = 0;
     }
 
     /// Listens from now on.
     pub(crate) fn remember_manners(&mut self, now: Moment) {
-        self.last_heard = now;
+        self.pacing.last_heard = now;
     }
 
     /// Forgets unanswered writes that were lost on their way: their sender does not know that, and
     /// will never see them.
     pub(crate) fn forget_lost(&mut self, names: &Names) {
         let last = self.last_lost(names).map(|write| write.serial);
-        self.pending.retain(|write| names.is_alive(&write.record) || Some(write.serial) == last);
+        self.writes
+            .pending
+            .retain(|write| names.is_alive(&write.record) || Some(write.serial) == last);
     }
 
     /// Of the acquisitions that were lost the one that may be forestalled all the same: one is as
@@ -62,29 +69,29 @@ impl Candidate {
         let may_be_forestalled = |write: &&Write| {
             names.are_forestalled() && write.is_awaited() && !names.is_alive(&write.record)
         };
-        self.pending.iter().rev().find(may_be_forestalled)
+        self.writes.pending.iter().rev().find(may_be_forestalled)
     }
 
     /// Whether this write, if it is found applied from now on, would count as its own.
     pub(crate) fn counts_on(&self, now: Moment, write: &Write) -> bool {
         !self.is_outlived(now, write)
-            && self.pending.iter().any(|pending| pending.serial == write.serial)
+            && self.writes.pending.iter().any(|pending| pending.serial == write.serial)
     }
 
     /// Whether it knows that another made a Lease which it has not seen.
     pub(crate) fn met_one(&self) -> bool {
-        self.another_made_it
+        self.known.another_made_it
     }
 
     /// When it was told last that there is no Lease, if that is what it knows.
     pub(crate) fn missing_since(&self) -> Option<Moment> {
-        matches!(self.observation, Observation::Absent { .. }).then_some(self.absent_at)
+        matches!(self.known.observation, Observation::Absent { .. }).then_some(self.known.absent_at)
     }
 
     /// Every revision that this candidate knows.
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
         out.extend(self.last_known().map(|known| revision(&known.version)));
-        let alive = self.pending.iter().filter(|write| names.is_alive(&write.record));
+        let alive = self.writes.pending.iter().filter(|write| names.is_alive(&write.record));
         let counting = alive.chain(self.last_lost(names));
         out.extend(counting.filter_map(|write| write.base.as_ref()).map(revision));
     }
@@ -96,6 +103,51 @@ impl Candidate {
         let Self {
             // A node's is the same for ever, and a node is known by its place.
             config,
+            role,
+            barred: _,
+            successor: _,
+            known,
+            writes,
+            pacing,
+            remains: _,
+            // A wait that is only polite, and forgotten before it is asked for.
+            late: _,
+            vacancy: _,
+            grants,
+            // See above. A wait that was drawn already is part of the observation.
+            random: _,
+        } = self;
+        let Known {
+            observation,
+            // Compared with that of a read under way alone: see `outlook_of_read`.
+            changes: _,
+            reissued,
+            gone,
+            another_made_it,
+            // By the observation: of a Lease that is not missing it is overwritten before it is
+            // asked for.
+            absent_at: _,
+        } = known;
+        let Writes {
+            // Names of writes that are to come: like no other, and told apart by that alone.
+            writer: _,
+            serial: _,
+            pending,
+            own,
+            // What the time in the next record is no earlier than: where it counts.
+            last_time: _,
+            undisputed_until,
+        } = writes;
+        let Pacing {
+            must_read,
+            read_not_before,
+            write_not_before,
+            silent_until,
+            last_heard,
+            failed_reads,
+            failed_writes,
+        } = pacing;
+        let Grants {
             manner: _,
             // What is concluded of a controller's silence.
             stands_from: _,
@@ -106,43 +158,10 @@ impl Candidate {
             claim_not_before: _,
             unproven,
             leaps: _,
-            // What the time in the next record is no earlier than: where it counts.
+            // As `last_time`.
             servers: _,
-            last_time: _,
             decline_not_before,
-            // Names of writes that are to come: like no other, and told apart by that alone.
-            writer: _,
-            serial: _,
-            // See above. A wait that was drawn already is part of the observation.
-            random: _,
-            role,
-            remains: _,
-            barred: _,
-            successor: _,
-            observation,
-            // Compared with that of a read under way alone: see `outlook_of_read`.
-            changes: _,
-            own,
-            undisputed_until,
-            reissued,
-            gone,
-            another_made_it,
-            pending,
-            is_cold: _,
-            vacancy: _,
-            // A wait that is only polite, and forgotten before it is asked for.
-            late: _,
-            must_read,
-            read_not_before,
-            write_not_before,
-            silent_until,
-            last_heard,
-            // By the observation: of a Lease that is not missing it is overwritten before it is
-            // asked for.
-            absent_at: _,
-            failed_reads,
-            failed_writes,
-        } = self;
+        } = grants;
         let past = |moment: &Moment| distance(*moment, now, Duration::ZERO);
         self.outlook_of_observation(observation, now, names, out);
         match role {
@@ -215,7 +234,7 @@ impl Candidate {
     ) {
         let config = &self.config;
         let lease_duration = config.lease_duration();
-        let missing_since = distance(self.absent_at, now, self.longest_missing());
+        let missing_since = distance(self.known.absent_at, now, self.longest_missing());
         match observation {
             Observation::Unknown => out.push(0),
             Observation::Absent { free_at } => {
@@ -247,7 +266,7 @@ impl Candidate {
     }
 
     fn is_impatient(&self) -> bool {
-        matches!(self.manner, Manner::Elected { impatient: true, .. })
+        matches!(self.grants.manner, Manner::Elected { impatient: true, .. })
     }
 
     /// What only those worlds have in which it is asked for.
@@ -259,7 +278,7 @@ impl Candidate {
         if !self.successor.is_empty() {
             extra(1, names::digest(self.successor.as_bytes()));
         }
-        match self.manner {
+        match self.grants.manner {
             Manner::Free => {}
             Manner::Alone => extra(2, 0),
             Manner::Elected { stands, impatient } => {
@@ -268,9 +287,9 @@ impl Candidate {
         }
         if self.claim_from() > now {
             extra(3, distance(self.claim_from(), now, Duration::ZERO));
-            extra(8, distance(self.claim_not_before, now, Duration::ZERO));
+            extra(8, distance(self.grants.claim_not_before, now, Duration::ZERO));
         }
-        if self.leaps {
+        if self.grants.leaps {
             extra(9, 1);
         }
         // Nothing is known by it of another version, and no world with evidence hands out versions
@@ -286,21 +305,21 @@ impl Candidate {
             extra(7, until);
         }
         if self.config.wall_clock_bound().is_some() {
-            extra(5, u64::from(self.is_cold));
+            extra(5, u64::from(!self.vacancy.judged));
         }
-        if self.config.wall_clock_bound().is_some() || self.manner != Manner::Free {
+        if self.config.wall_clock_bound().is_some() || self.grants.manner != Manner::Free {
             let ahead =
                 |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
-            extra(6, ahead(self.last_time));
+            extra(6, ahead(self.writes.last_time));
             extra(14, ahead(self.servers_time(now)));
         }
-        if self.unelected {
+        if self.grants.unelected {
             extra(10, 1);
         }
         if self.is_impatient() {
-            extra(11, distance(self.stands_from, now, SILENCE));
-            extra(12, distance(self.untouched_from, now, SILENCE_UNTOUCHED));
-            extra(13, distance(self.went, now, SILENCE));
+            extra(11, distance(self.grants.stands_from, now, SILENCE));
+            extra(12, distance(self.grants.untouched_from, now, SILENCE_UNTOUCHED));
+            extra(13, distance(self.grants.went, now, SILENCE));
         }
     }
 
@@ -315,10 +334,10 @@ impl Candidate {
     ) {
         // What it is for is the driver's to know.
         let Read { changes, sent, routine: _ } = read;
-        let undisturbed = *changes == self.changes;
+        let undisturbed = *changes == self.known.changes;
         out.extend([
             u64::from(undisturbed),
-            distance((*sent).max(self.read_not_before), now, Duration::ZERO),
+            distance((*sent).max(self.pacing.read_not_before), now, Duration::ZERO),
         ]);
         if undisturbed && !finds {
             // Then there was none when it was sent: see `absent_at`.

@@ -3,9 +3,20 @@
 
 use std::time::Duration;
 
-use super::state::{Candidate, ORIGIN, Remains, Role};
+use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::observation::Observation;
+
+/// What may be left of the work of all terms so far.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Remains {
+    /// Each was wound up within its term, or long ago.
+    Nothing,
+    /// A term ended before its work did, and that may go on.
+    Work,
+    /// That work is gone; what it sent may land until then.
+    Requests(Moment),
+}
 
 impl Candidate {
     /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did
@@ -34,12 +45,12 @@ impl Candidate {
         self.role == Role::Standby
             && self.config.release_on_stop()
             && !self.is_granted()
-            && matches!(&self.observation, Observation::Present { lease, mine: true, .. } if !lease.record.is_free())
+            && matches!(&self.known.observation, Observation::Present { lease, mine: true, .. } if !lease.record.is_free())
     }
 
     /// Whether the record known is this elector's own, and gives the lease back.
     pub(crate) fn has_given_back(&self) -> bool {
-        matches!(&self.observation, Observation::Present { lease, mine: true, .. } if lease.record.is_free())
+        matches!(&self.known.observation, Observation::Present { lease, mine: true, .. } if lease.record.is_free())
     }
 
     /// From when on nobody's work runs beside what the work of a term that was not wound up within
@@ -47,7 +58,7 @@ impl Candidate {
     /// then the lease is given back to nobody, and this candidate does not lead again.
     pub(crate) fn clear_from(&self) -> Moment {
         match self.remains {
-            Remains::Nothing => ORIGIN,
+            Remains::Nothing => Moment::default(),
             Remains::Work => Moment::from_origin(Duration::MAX),
             Remains::Requests(until) => until,
         }

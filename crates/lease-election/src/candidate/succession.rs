@@ -1,7 +1,8 @@
 //! Succession: whether a grant is known to follow on the record known before it, or somebody may
 //! have led in between, unseen.
 
-use super::state::{Candidate, Unproven};
+use super::grants::Unproven;
+use super::state::Candidate;
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
@@ -12,22 +13,22 @@ impl Candidate {
     /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before
     /// it; otherwise it tells all changes since a version that was known.
     pub(crate) fn opened(&mut self, leaps: bool) {
-        self.leaps = leaps;
+        self.grants.leaps = leaps;
     }
 
     /// The version to watch from: where something may have been missed, from before it.
     pub(crate) fn watch_from(&self) -> Option<&Version> {
-        match (&self.unproven, &self.observation) {
+        match (&self.grants.unproven, &self.known.observation) {
             (Some(unproven), Observation::Present { .. }) => Some(&unproven.before.version),
-            _ => self.observation.version(),
+            _ => self.known.observation.version(),
         }
     }
 
     /// Until then somebody may act who led before the grant that is known.
     pub(super) fn claim_from(&self) -> Moment {
-        self.unproven
-            .as_ref()
-            .map_or(self.claim_not_before, |unproven| unproven.until.max(self.claim_not_before))
+        self.grants.unproven.as_ref().map_or(self.grants.claim_not_before, |unproven| {
+            unproven.until.max(self.grants.claim_not_before)
+        })
     }
 
     /// This grant takes the place of what is known. Only the watch can tell that nothing was in
@@ -35,16 +36,16 @@ impl Candidate {
     /// happened since.
     pub(super) fn note_leap(&mut self, now: Moment, grant: &StoredLease) {
         let until = self.unseen_may_act_until(now);
-        match &self.observation {
+        match &self.known.observation {
             Observation::Present { lease: known, .. } => {
                 let patience = known
                     .record
                     .patience(self.config.lease_duration(), self.config.foreign_lease_cap());
                 let until = until.max(now.after(patience).after(self.config.takeover_jitter()));
-                self.unproven = Some(Unproven { before: known.clone(), until });
+                self.grants.unproven = Some(Unproven { before: known.clone(), until });
             }
             Observation::Unknown if grant.record.holder == self.config.identity() => {
-                self.claim_not_before = self.claim_not_before.max(until);
+                self.grants.claim_not_before = self.grants.claim_not_before.max(until);
             }
             _ => {}
         }
@@ -53,14 +54,14 @@ impl Candidate {
     /// It stays unknown what was before the grant: another record takes its place, or the watch
     /// told of one in between.
     pub(super) fn give_up_proof(&mut self) {
-        self.claim_not_before = self.claim_from();
-        self.unproven = None;
+        self.grants.claim_not_before = self.claim_from();
+        self.grants.unproven = None;
     }
 
     /// The watch told this, in its order. `leapt`: not all that came before.
     pub(super) fn told(&mut self, lease: &StoredLease, leapt: bool) {
         let (Some(unproven), Observation::Present { lease: grant, .. }) =
-            (&self.unproven, &self.observation)
+            (&self.grants.unproven, &self.known.observation)
         else {
             return;
         };
@@ -69,7 +70,7 @@ impl Candidate {
                 && known.record.differs_in_notes_alone(&lease.record)
         };
         if is(grant) && is_grant(&grant.record) && !leapt {
-            self.unproven = None;
+            self.grants.unproven = None;
         } else if !is(&unproven.before) {
             self.give_up_proof();
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use super::pending::MAX_PENDING;
+use super::writes::MAX_PENDING;
 use super::*;
 use crate::config::Config;
 use crate::version::Version;
@@ -642,7 +642,7 @@ fn the_memory_of_unanswered_writes_is_bounded() {
     for n in 0..1000 {
         let _ = bench.candidate.begin_write(at_ms(n), WALL, Purpose::Acquire);
     }
-    assert_eq!(bench.candidate.pending.len(), MAX_PENDING);
+    assert_eq!(bench.candidate.writes.pending.len(), MAX_PENDING);
 }
 
 /// Anything a server, an operator or an enemy may put into a lease.

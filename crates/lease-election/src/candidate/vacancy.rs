@@ -6,12 +6,27 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::state::{Candidate, Vacancy};
+use super::state::Candidate;
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
+
+/// What the application's assumptions say of the Lease, if it makes any.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) struct Vacancy {
+    /// The version whose holder is taken to be gone, and from when on.
+    holder_gone: Option<(Version, Moment)>,
+    /// The first Lease that was seen has been judged by the wall clock.
+    pub(super) judged: bool,
+}
+
+impl Vacancy {
+    pub(super) fn forget(&mut self) {
+        self.holder_gone = None;
+    }
+}
 
 impl Candidate {
     /// After news: judges the first Lease that this candidate sees by the wall clock, if it is
@@ -20,12 +35,12 @@ impl Candidate {
     /// whose clock no candidate answers for, and one who led before may act for longer than it
     /// says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
-        if !self.is_cold || self.observation == Observation::Unknown {
+        if self.vacancy.judged || self.known.observation == Observation::Unknown {
             return;
         }
-        self.is_cold = false;
+        self.vacancy.judged = true;
         let Some(bound) = self.config.wall_clock_bound() else { return };
-        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
+        if let Observation::Present { lease, mine: false, jitter, .. } = &self.known.observation
             && !lease.record.is_free()
             && !is_grant(&lease.record)
         {
@@ -34,7 +49,7 @@ impl Candidate {
                 .patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             if let Some(left) = left_by_wall(&lease.record, patience, bound, wall) {
                 let from = now.after(left).after(*jitter);
-                self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
+                self.vacancy.holder_gone = Some((lease.version.clone(), from));
             }
         }
     }
@@ -43,21 +58,21 @@ impl Candidate {
     /// land for as long as the stop margin. The usual random wait stays: all candidates may
     /// know it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
-        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
+        if let Observation::Present { lease, mine: false, jitter, .. } = &self.known.observation
             && lease.version == *version
             && !lease.record.is_free()
         {
             let from = now.after(self.config.stop_margin()).after(*jitter);
             if self.vacant_from().is_none_or(|known| known > from) {
-                self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
+                self.vacancy.holder_gone = Some((lease.version.clone(), from));
             }
         }
     }
 
     /// From when on the known Lease is taken to be vacant.
     pub(super) fn vacant_from(&self) -> Option<Moment> {
-        let vacancy = self.vacancy.as_ref()?;
-        (self.observation.version() == Some(&vacancy.version)).then_some(vacancy.from)
+        let (version, from) = self.vacancy.holder_gone.as_ref()?;
+        (self.known.observation.version() == Some(version)).then_some(*from)
     }
 }
 

@@ -237,7 +237,7 @@ fn refused_writes_make_room_for_unanswered_ones() {
         let refused = StoreError::TooManyRequests { retry_after: None };
         let _ = bench.candidate.wrote(at_ms(n), &write, Err(refused));
     }
-    assert_eq!(bench.candidate.pending.len(), MAX_PENDING);
+    assert_eq!(bench.candidate.writes.pending.len(), MAX_PENDING);
     assert!(bench.candidate.may_have_acquired());
 }
 
