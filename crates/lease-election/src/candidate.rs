@@ -1,14 +1,7 @@
 //! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no
 //! clock, no I/O, no waiting. The driver does what it says.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-
 use crate::clock::Moment;
-use crate::decide::Step;
-use crate::decide::coordinated::is_grant;
-use crate::draws::fraction;
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -17,28 +10,34 @@ use crate::record::{Record, StoredLease};
 use crate::store::LeaseEvent;
 use crate::version::compare_resource_versions;
 
+mod action;
 mod deeds;
-mod elected;
 mod forestall;
-mod grants;
 mod knowledge;
 mod known;
 mod late;
 mod pacing;
 mod remains;
 mod state;
-mod succession;
 mod vacancy;
 mod writes;
+#[cfg(feature = "coordinated")]
+mod elected;
+#[cfg(feature = "coordinated")]
+mod grants;
+#[cfg(feature = "coordinated")]
+mod succession;
+#[cfg(not(feature = "coordinated"))]
+#[path = "candidate/ungranted.rs"]
+mod grants;
 #[cfg(test)]
 pub(crate) mod outlook;
 
-pub(crate) use deeds::{Action, Manner, News, Purpose, Read, Tenure, Write};
+#[cfg(feature = "coordinated")]
+pub(crate) use deeds::Manner;
+pub(crate) use deeds::{Action, News, Purpose, Read, Tenure, Write};
 pub(crate) use state::Candidate;
 use state::Role;
-
-/// From one grant that is given back to the next.
-const DECLINES: Duration = Duration::from_secs(1);
 
 impl Candidate {
     pub(crate) fn writer(&self) -> &str {
@@ -61,77 +60,6 @@ impl Candidate {
         }
     }
 
-    /// What to do now. `watching`: changes are being told.
-    pub(crate) fn action(&self, now: Moment, watching: bool) -> Action {
-        if self.pacing.must_read || self.known.observation == Observation::Unknown {
-            return at(self.pacing.read_not_before, now, Action::Read);
-        }
-        match &self.role {
-            Role::Leading(tenure) => {
-                let due =
-                    tenure.sent.after(self.config.retry_period()).max(self.pacing.write_not_before);
-                at(due, now, Action::Write(Purpose::Renew))
-            }
-            Role::Leaving => at(
-                self.pacing.write_not_before.max(self.clear_from()),
-                now,
-                Action::Write(Purpose::Release),
-            ),
-            Role::Standby => {
-                let stale = self.missing_until();
-                if stale.is_some_and(|stale| now >= stale) {
-                    return at(self.pacing.read_not_before, now, Action::Read);
-                }
-                let (free, purpose) = match self.step(now) {
-                    Step::Read => return at(self.pacing.read_not_before, now, Action::Read),
-                    Step::Create => (now, Purpose::Acquire),
-                    Step::GiveBack => (now, Purpose::Release),
-                    // It is not to lead: what the controller granted before it heard so is somebody
-                    // else's.
-                    Step::TakeOver if self.declines(now) => {
-                        (self.grants.decline_not_before, Purpose::Release)
-                    }
-                    Step::WaitUntil(moment) if self.declines(now) => (moment, Purpose::Release),
-                    Step::TakeOver => (now, Purpose::Acquire),
-                    // What is granted is nobody's to take, however vacant it looks.
-                    Step::WaitUntil(moment) if self.grants.manner != Manner::Free => {
-                        (moment, Purpose::Acquire)
-                    }
-                    Step::WaitUntil(moment) => {
-                        // The holder is gone; of one who led before the Lease was granted to it
-                        // nothing is known by that.
-                        let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_from()));
-                        let from = vacant.map_or(moment, |vacant| vacant.min(moment));
-                        (from, Purpose::Acquire)
-                    }
-                };
-                let polite =
-                    if purpose == Purpose::Acquire { self.late_until() } else { Moment::default() };
-                let acquire =
-                    free.max(self.clear_from()).max(self.pacing.write_not_before).max(polite);
-                if now >= acquire && (!self.barred || purpose == Purpose::Release) {
-                    return Action::Write(purpose);
-                }
-                let interval = self.config.retry_period();
-                let patience = if watching {
-                    interval.saturating_mul(3)
-                } else {
-                    interval.saturating_add(fraction(interval / 2, self.random))
-                };
-                let routine = self.pacing.last_heard.after(patience);
-                let read = stale
-                    .map_or(routine, |stale| routine.min(stale))
-                    .max(self.pacing.read_not_before);
-                let next = if self.barred && purpose == Purpose::Acquire {
-                    read
-                } else {
-                    acquire.min(read)
-                };
-                if now >= read { Action::Read } else { Action::Wait(next) }
-            }
-        }
-    }
-
     /// Ends a term whose hold has run out. Every other input does this first.
     pub(crate) fn tick(&mut self, now: Moment) -> News {
         match &self.role {
@@ -142,74 +70,6 @@ impl Candidate {
 
     pub(crate) fn begin_read(&mut self, now: Moment) -> Read {
         Read { changes: self.known.changes, sent: now, routine: !self.pacing.must_read }
-    }
-
-    /// Prepares a write; from here on its fate is unknown.
-    pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
-        self.writes.serial = self.writes.serial.saturating_add(1);
-        let wall = self.next_time(now, wall);
-        if purpose == Purpose::Release && self.role == Role::Standby {
-            self.grants.decline_not_before = now.after(DECLINES);
-        }
-        if purpose == Purpose::Release {
-            // Whatever is answered, it may have been given back from here on, and be another's.
-            self.writes.undisputed_until = Moment::default();
-        }
-        let held = match &self.known.observation {
-            Observation::Present { lease, .. } => Some(lease),
-            _ => None,
-        };
-        let coordinated = self.grants.manner != Manner::Free;
-        let mut record = match (purpose, held) {
-            // What the controller wrote stays: only it counts the changes of a holder that it
-            // chooses.
-            (Purpose::Acquire, Some(lease))
-                if coordinated
-                    && lease.record.holder == self.config.identity()
-                    && is_grant(&lease.record) =>
-            {
-                Record {
-                    lease_duration_seconds: self.config.lease_seconds(),
-                    acquire_time: Some(wall),
-                    renew_time: Some(wall),
-                    ..lease.record.clone()
-                }
-            }
-            (Purpose::Renew, Some(lease)) => {
-                Record { renew_time: Some(wall), ..lease.record.clone() }
-            }
-            (Purpose::Release, Some(lease)) => {
-                // What is given back after its term names nobody: who was named then may be gone.
-                let successor = if self.role == Role::Standby { "" } else { &self.successor };
-                Record { successor: successor.to_owned(), ..lease.record.released(wall) }
-            }
-            (_, held) => Record {
-                holder: self.config.identity().to_owned(),
-                lease_duration_seconds: self.config.lease_seconds(),
-                acquire_time: Some(wall),
-                renew_time: Some(wall),
-                leader_transitions: held
-                    .map_or(0, |lease| lease.record.transitions().saturating_add(1)),
-                strategy: String::new(),
-                preferred_holder: String::new(),
-                write_id: None,
-                successor: String::new(),
-            },
-        };
-        if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held)
-            && !lease.record.strategy.is_empty()
-        {
-            // Who elects without a controller sees by it that there may be one; and who is next is
-            // for that one to say.
-            record.strategy.clone_from(&lease.record.strategy);
-            record.successor.clear();
-        }
-        let record = record.marked(&self.writes.writer, self.writes.serial, self.marks());
-        let base = held.map(|lease| lease.version.clone());
-        let write =
-            Write { serial: self.writes.serial, purpose, base, record, sent: now, refused: false };
-        self.remember(&write);
-        write
     }
 
     /// The answer to a read.
@@ -351,7 +211,7 @@ impl Candidate {
     pub(crate) fn heard(&mut self, now: Moment, event: LeaseEvent) -> News {
         let expired = self.tick(now);
         self.pacing.last_heard = now;
-        let leapt = event != LeaseEvent::Alive && std::mem::take(&mut self.grants.leaps);
+        let leapt = event != LeaseEvent::Alive && self.take_leap();
         let news = match event {
             LeaseEvent::Changed(lease) => {
                 if !self.is_known(&lease.record) {
@@ -401,6 +261,7 @@ impl Candidate {
         matches!(&self.known.observation, Observation::Present { lease, .. } if lease.record == *record)
     }
 
+    #[cfg(feature = "coordinated")]
     /// Whether it neither leads nor has a lease to give back.
     pub(crate) fn is_standing_by(&self) -> bool {
         self.role == Role::Standby
@@ -432,10 +293,6 @@ impl Candidate {
         self.pacing.write_not_before = self.pacing.silent_until;
         self.pacing.read_not_before = self.pacing.silent_until;
     }
-}
-
-fn at(due: Moment, now: Moment, action: Action) -> Action {
-    if now >= due { action } else { Action::Wait(due) }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod random;
 mod warnings;
 pub use builder::ConfigBuilder;
 pub(crate) use names::check_identity;
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", feature = "coordinated"))]
 pub(crate) use names::check_name;
 pub(crate) use random::random;
 pub use warnings::ConfigWarning;

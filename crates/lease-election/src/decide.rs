@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::observation::Observation;
 use crate::planted::planted;
 
+#[cfg(feature = "coordinated")]
 pub(crate) mod coordinated;
 
 /// What a candidate that does not lead does next.

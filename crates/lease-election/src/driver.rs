@@ -31,7 +31,7 @@ mod release;
 mod turn;
 pub(crate) use account::Account;
 pub use account::Release;
-use turn::{Request, may_stand_from, sleep_until, turn};
+use turn::{Request, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
@@ -141,7 +141,7 @@ impl Driver {
         // No work runs now, however the run before this one ended.
         let now = shared.clock.now();
         candidate.resume(now);
-        stand_back(&shared, may_stand_from(&candidate, now).is_some());
+        stand_back(&shared, candidate.may_stand_from(now).is_some());
         shared.standing.iter().for_each(|standing| standing.follow());
         shared.work.set(None);
         let feed = Feed::new(

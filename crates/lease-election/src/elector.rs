@@ -302,8 +302,11 @@ impl LeaderElector {
         status.leader = self.leader();
         status.maintenance = self.shared.maintenance.is_on();
         status.warming_up = !self.shared.is_warm();
-        status.candidacy =
-            self.shared.standing.as_ref().map(|standing| standing.board().candidacy());
+        #[cfg(feature = "coordinated")]
+        {
+            let standing = self.shared.standing.as_ref();
+            status.candidacy = standing.map(|standing| standing.board().candidacy());
+        }
         status
     }
 

@@ -24,6 +24,7 @@ mod requests;
 mod spec;
 
 use object::{Form, ObjectStore};
+#[cfg(feature = "coordinated")]
 pub(crate) use requests::{Call, Requests, from_kube};
 
 /// The record as a Lease has it.

@@ -28,8 +28,12 @@ mod holder_pod;
 mod pod_evidence;
 #[cfg(feature = "testing")]
 pub mod contract;
+#[cfg(feature = "coordinated")]
 mod standing;
-#[cfg(feature = "kube")]
+#[cfg(not(feature = "coordinated"))]
+#[path = "standing/none.rs"]
+mod standing;
+#[cfg(all(feature = "kube", feature = "coordinated"))]
 mod coordinated;
 mod feed;
 mod observer;
@@ -59,7 +63,7 @@ pub use announcement::{Announced, Announcement};
 pub use campaigns::Campaigns;
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
 pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", feature = "coordinated"))]
 pub use coordinated::{Coordination, Strategy, WithoutApi};
 pub use decide::{Step, decide};
 pub use driver::Release;
@@ -87,6 +91,7 @@ pub use planted::PLANTED_BUGS;
 pub use pod_evidence::PodEvidence;
 pub use record::{Record, StoredLease};
 pub use shared::Outcome;
+#[cfg(feature = "coordinated")]
 pub use standing::Candidacy;
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};

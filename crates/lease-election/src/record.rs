@@ -116,6 +116,7 @@ impl Record {
         digest.is_some_and(|digest| digest == format!("{:016x}", self.digest(marks)))
     }
 
+    #[cfg(feature = "coordinated")]
     /// Whether `other` is this record with nothing changed but what the server's controller of
     /// coordinated elections notes on a Lease in force.
     pub(crate) fn differs_in_notes_alone(&self, other: &Self) -> bool {
@@ -177,6 +178,7 @@ impl Record {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Marks {
     All,
+    #[cfg(feature = "coordinated")]
     /// All but what the server's controller of coordinated elections notes on the record of
     /// another.
     AllButNotes,

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::candidate::Manner;
+use crate::candidate::{Candidate, Manner};
+use crate::clock::Moment;
 use crate::status::Counters;
 
 mod board;
@@ -19,6 +20,9 @@ mod publishing;
 pub use board::Candidacy;
 pub(crate) use board::{Board, Publish};
 use publishing::Published;
+
+/// How the candidate stands, whenever that changes.
+pub(crate) type Changes = watch::Receiver<Candidacy>;
 
 #[derive(Default)]
 struct State {
@@ -98,6 +102,33 @@ impl Standing {
     pub(crate) fn server_elects(&self) -> bool {
         let (silent, noted) = self.with(|state| (state.silent, state.noted));
         noted || self.manner() != Manner::Alone && !silent
+    }
+
+    /// Tells the candidate how the lease may be got now; `barred`: it is not to lead. What comes back
+    /// tells when that changes.
+    pub(crate) fn arrange(&self, candidate: &mut Candidate, barred: bool, now: Moment) -> Changes {
+        if !self.board.is_lease_known() && candidate.is_standing_by() {
+            // Whatever the watch tells: of a write of its own, applied late, no read would follow.
+            candidate.distrust();
+        }
+        self.bar(barred);
+        self.await_clear(candidate.may_stand_from(now).is_some());
+        // Subscribed before it is asked: what ends in between is told.
+        let changes = self.news();
+        self.keep_up();
+        self.note_silence(candidate.arrange(now, self.manner()));
+        self.note_hand(candidate.is_noted());
+        changes
+    }
+
+    /// The Lease was read.
+    pub(crate) fn lease_known(&self) {
+        self.board.lease_known();
+    }
+
+    /// The elector's connection is of no use. The LeaseCandidate is watched through the same.
+    pub(crate) fn doubt_connection(&self) {
+        self.board.doubt_connection();
     }
 
     /// News of the publisher, from now on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::StoreError;
 use crate::latency::Latency;
 use crate::loss::Loss;
+#[cfg(feature = "coordinated")]
 use crate::standing::Candidacy;
 use crate::version::Version;
 
@@ -35,6 +36,7 @@ pub struct Status {
     /// Why the watch ended or did not open the last time, if by an error; `None` while it is open.
     pub unwatched: Option<StoreError>,
     /// How the candidate of a coordinated election stands with the server; `None` in any other.
+    #[cfg(feature = "coordinated")]
     pub candidacy: Option<Candidacy>,
 }
 

@@ -61,11 +61,13 @@ pub(crate) enum News {
     Ended(Loss),
     /// The lease was given back.
     Released,
+    #[cfg(feature = "coordinated")]
     /// The server's controller asks this elector to make way for another.
     Unpreferred,
 }
 
 /// How the lease may be got.
+#[cfg(feature = "coordinated")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Manner {
     /// By the ordinary rule. Nobody else elects.

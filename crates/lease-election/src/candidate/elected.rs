@@ -3,8 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Manner;
 use super::state::{Candidate, Role};
+use super::{Manner, News};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
     Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated,
@@ -12,7 +12,7 @@ use crate::decide::coordinated::{
 };
 use crate::decide::{Step, runs_out};
 use crate::observation::Observation;
-use crate::record::{Marks, Record, to_micros};
+use crate::record::{Marks, Record, StoredLease, to_micros};
 
 impl Candidate {
     /// From now on the lease is got in this manner. Whether nobody is taken to elect: that is
@@ -49,18 +49,76 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
-    /// Whether what this elector has, or may have of an acquisition, is given back because it is
-    /// not to lead. A grant not while its LeaseCandidate stands: the controller would grant it
-    /// again.
-    pub(super) fn declines(&self, now: Moment) -> bool {
-        let has_what_it_may_give = match self.grants.manner {
-            Manner::Free => {
-                self.is_left_behind() || !self.has_given_back() && self.may_forestall(now)
+    /// Whether a grant is given back because this elector is not to lead: not while its
+    /// LeaseCandidate stands, because the controller would grant it again. `None` where nobody
+    /// grants.
+    pub(super) fn declines_grant(&self) -> Option<bool> {
+        match self.grants.manner {
+            Manner::Free => None,
+            Manner::Elected { stands: true, .. } => Some(false),
+            Manner::Elected { .. } | Manner::Alone => Some(self.is_granted()),
+        }
+    }
+
+    /// Whether others may see a controller, or this elector does: then what was granted is nobody's
+    /// to take.
+    pub(super) fn is_coordinated(&self) -> bool {
+        self.grants.manner != Manner::Free
+    }
+
+    /// Whether the lease is got by grants alone.
+    pub(super) fn is_elected(&self) -> bool {
+        matches!(self.grants.manner, Manner::Elected { .. }) && !self.grants.unelected
+    }
+
+    /// Whether these are one record with other notes of the controller.
+    pub(super) fn differs_in_notes(&self, one: &Record, other: &Record) -> bool {
+        self.is_coordinated() && one.differs_in_notes_alone(other)
+    }
+
+    /// Whether the controller wrote this, and nobody has renewed it.
+    pub(super) fn is_grant(record: &Record) -> bool {
+        is_grant(record)
+    }
+
+    /// The record that claims what was granted. What the controller wrote stays: only it counts the
+    /// changes of a holder that it chooses.
+    pub(super) fn claim(&self, held: &Record, wall: Timestamp) -> Option<Record> {
+        let is_ours = self.is_coordinated() && held.holder == self.config.identity();
+        (is_ours && is_grant(held)).then(|| Record {
+            lease_duration_seconds: self.config.lease_seconds(),
+            acquire_time: Some(wall),
+            renew_time: Some(wall),
+            ..held.clone()
+        })
+    }
+
+    /// Keeps the controller's note on a record that gives the lease back: who elects without a
+    /// controller sees by it that there may be one; and who is next is for that one to say.
+    pub(super) fn keep_notes(&self, held: &Record, released: Record) -> Record {
+        if !self.is_coordinated() || held.strategy.is_empty() {
+            return released;
+        }
+        Record { strategy: held.strategy.clone(), successor: String::new(), ..released }
+    }
+
+    /// There is no Lease from now on.
+    pub(super) fn note_end(&mut self, now: Moment) {
+        self.grants.went = now;
+    }
+
+    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record
+    /// that stays in force.
+    pub(super) fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
+        self.note_hand(now, &lease.record);
+        if let Observation::Present { lease: known, mine, .. } = &mut self.known.observation {
+            if *mine {
+                self.writes.own = Some(lease.record.clone());
             }
-            Manner::Elected { stands: true, .. } => false,
-            Manner::Elected { .. } | Manner::Alone => self.is_granted(),
-        };
-        self.barred && self.config.release_on_stop() && has_what_it_may_give
+            *known = lease;
+            self.known.changes = self.known.changes.wrapping_add(1);
+        }
+        if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
     }
 
     /// Whether it may be given back that this elector does not lead under. A grant not while the

@@ -16,6 +16,17 @@ impl Write {
 }
 
 impl Candidate {
+    /// Whether what this elector has, or may have of an acquisition, is given back because it is
+    /// not to lead.
+    pub(super) fn declines(&self, now: Moment) -> bool {
+        let has_what_it_may_give = || {
+            self.declines_grant().unwrap_or_else(|| {
+                self.is_left_behind() || !self.has_given_back() && self.may_forestall(now)
+            })
+        };
+        self.barred && self.config.release_on_stop() && has_what_it_may_give()
+    }
+
     /// Whether an acquisition may have been applied that is not known yet.
     pub(crate) fn may_have_acquired(&self) -> bool {
         self.writes.pending.iter().any(Write::is_awaited)

@@ -26,8 +26,6 @@ pub(super) struct Grants {
     pub(super) leaps: bool,
     /// The time in the last grant, and when that was seen: what the server's clock said.
     pub(super) servers: Option<(Timestamp, Moment)>,
-    /// After a grant that was given back.
-    pub(super) decline_not_before: Moment,
     /// When the Lease was seen to go.
     pub(super) went: Moment,
 }
@@ -52,7 +50,6 @@ impl Default for Grants {
             unproven: None,
             leaps: false,
             servers: None,
-            decline_not_before: Moment::default(),
             went: Moment::default(),
         }
     }

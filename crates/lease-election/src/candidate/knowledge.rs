@@ -7,9 +7,8 @@ use jiff::Timestamp;
 
 use super::remains::Remains;
 use super::state::{Candidate, Role};
-use super::{Manner, News, Purpose, Tenure, Write};
+use super::{News, Purpose, Tenure, Write};
 use crate::clock::Moment;
-use crate::decide::coordinated::is_grant;
 use crate::decide::runs_out;
 use crate::draws::fraction;
 use crate::loss::Loss;
@@ -159,18 +158,15 @@ impl Candidate {
             if present && known.record == lease.record && known.version.uid == lease.version.uid {
                 return Verdict::Touched;
             }
-            if self.grants.manner != Manner::Free
-                && present
-                && known.record.differs_in_notes_alone(&lease.record)
+            if present
+                && self.differs_in_notes(&known.record, &lease.record)
                 && known.version.uid == lease.version.uid
             {
                 return Verdict::Noted;
             }
         }
         let is_it = |write: &&Write| {
-            write.record == lease.record
-                || self.grants.manner != Manner::Free
-                    && write.record.differs_in_notes_alone(&lease.record)
+            write.record == lease.record || self.differs_in_notes(&write.record, &lease.record)
         };
         match self.writes.pending.iter().find(is_it) {
             // A renewal or release that made a new object is none: the Lease it was meant for is
@@ -183,20 +179,6 @@ impl Candidate {
             }
             _ => Verdict::Foreign,
         }
-    }
-
-    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record
-    /// that stays in force.
-    fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
-        self.note_hand(now, &lease.record);
-        if let Observation::Present { lease: known, mine, .. } = &mut self.known.observation {
-            if *mine {
-                self.writes.own = Some(lease.record.clone());
-            }
-            *known = lease;
-            self.known.changes = self.known.changes.wrapping_add(1);
-        }
-        if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
     }
 
     /// From when on a write's hold counts: the instant before it was sent.
@@ -337,7 +319,7 @@ impl Candidate {
         self.is_late_in_nobodys_way();
         self.known.observation = Observation::Absent { free_at };
         self.known.absent_at = now;
-        self.grants.went = now;
+        self.note_end(now);
         self.pacing.write_not_before = Moment::default();
         self.known.changes = self.known.changes.wrapping_add(1);
         self.writes.pending.retain(|write| write.base.is_none());
@@ -386,11 +368,7 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
-        self.give_up_proof();
-        if self.grants.manner != Manner::Free || is_grant(&lease.record) {
-            self.note_succession(now, &lease);
-        }
-        self.note_hand(now, &lease.record);
+        self.note_successor(now, &lease);
         self.known.gone = None;
         self.known.reissued = false;
         self.known.another_made_it = false;
@@ -407,52 +385,6 @@ impl Candidate {
             jitter: self.config.turn(|jitter| fraction(jitter, draw)),
         };
         self.known.changes = self.known.changes.wrapping_add(1);
-    }
-
-    /// Another record takes the place of the one known: who led under that one may act until it has
-    /// run out, unless he gave it back himself. A grant to the same name may be to another
-    /// process of that name.
-    fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
-        let may_act_until = match &self.known.observation {
-            // Another may have made it meanwhile, and led, and it was deleted again: what stands
-            // there now is one more.
-            Observation::Absent { free_at }
-                if is_grant(&lease.record)
-                    && self.config.wait_after_deletion()
-                    && (self.known.another_made_it
-                        || now.since(self.known.absent_at) > self.config.lease_duration()) =>
-            {
-                Some(self.unseen_may_act_until(now).max(*free_at))
-            }
-            Observation::Absent { free_at } => Some(*free_at),
-            // The one known is gone, and nothing told so. Its holder may have renewed unseen before
-            // that, or another may have had it.
-            Observation::Present { lease: known, mine, jitter, .. }
-                if known.version.uid != lease.version.uid
-                    && self.config.wait_after_deletion()
-                    && !(*mine && self.is_undisputed(now, &known.record)) =>
-            {
-                let own = self.config.lease_duration();
-                let patience = known.record.patience(own, self.config.foreign_lease_cap());
-                Some(now.after(patience.max(own)).after(*jitter))
-            }
-            Observation::Present { lease: known, mine: false, .. }
-                if !known.record.is_free()
-                    && !lease.record.is_free()
-                    && (known.record.holder != lease.record.holder
-                        || is_grant(&lease.record) && !is_grant(&known.record)) =>
-            {
-                runs_out(&self.known.observation, &self.config)
-            }
-            _ => None,
-        };
-        if let Some(until) = may_act_until {
-            self.grants.claim_not_before = self.grants.claim_not_before.max(until);
-        }
-        if is_grant(&lease.record) {
-            self.note_leap(now, lease);
-            self.note_servers_time(now, &lease.record);
-        }
     }
 
     fn classify(&self, lease: &StoredLease) -> Loss {

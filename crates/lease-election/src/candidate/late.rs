@@ -3,7 +3,6 @@
 //! go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for
 //! ever.
 
-use super::Manner;
 use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::config::MAX_RANK;
@@ -24,9 +23,7 @@ impl Candidate {
         self.late.vacant_since.get_or_insert(vacant_since);
         self.late.in_a_row = self.late.in_a_row.saturating_add(1);
         // Who is granted the lease keeps nobody waiting. Where nobody elects there are no grants.
-        let is_granted =
-            matches!(self.grants.manner, Manner::Elected { .. }) && !self.grants.unelected;
-        if self.late.in_a_row > 1 && !is_granted {
+        if self.late.in_a_row > 1 && !self.is_elected() {
             self.let_others_go_first(now);
         }
     }

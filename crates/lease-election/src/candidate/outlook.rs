@@ -42,7 +42,7 @@ impl Candidate {
         self.pacing.read_not_before = Moment::default();
         self.pacing.write_not_before = Moment::default();
         self.pacing.silent_until = Moment::default();
-        self.grants.decline_not_before = Moment::default();
+        self.pacing.decline_not_before = Moment::default();
         self.pacing.last_heard = Moment::from_origin(Duration::MAX);
         self.is_late_no_more();
         self.pacing.failed_reads = 0;
@@ -143,6 +143,7 @@ impl Candidate {
             read_not_before,
             write_not_before,
             silent_until,
+            decline_not_before,
             last_heard,
             failed_reads,
             failed_writes,
@@ -160,7 +161,6 @@ impl Candidate {
             leaps: _,
             // As `last_time`.
             servers: _,
-            decline_not_before,
         } = grants;
         let past = |moment: &Moment| distance(*moment, now, Duration::ZERO);
         self.outlook_of_observation(observation, now, names, out);

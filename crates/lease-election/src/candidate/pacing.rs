@@ -15,6 +15,8 @@ pub(super) struct Pacing {
     pub(super) write_not_before: Moment,
     /// Until then the server asked to be left alone, and has answered nothing since.
     pub(super) silent_until: Moment,
+    /// After a lease was declined.
+    pub(super) decline_not_before: Moment,
     pub(super) last_heard: Moment,
     /// Failed reads in a row.
     pub(super) failed_reads: u32,

@@ -53,6 +53,12 @@ impl Candidate {
         matches!(&self.known.observation, Observation::Present { lease, mine: true, .. } if lease.record.is_free())
     }
 
+    /// From when on its LeaseCandidate may stand again, if it may not now. (Who holds the lease is
+    /// granted none.)
+    pub(crate) fn may_stand_from(&self, now: Moment) -> Option<Moment> {
+        Some(self.clear_from()).filter(|from| !self.is_leading() && now < *from)
+    }
+
     /// From when on nobody's work runs beside what the work of a term that was not wound up within
     /// it has sent: that may land for as long as the stop margin after that work is gone. Until
     /// then the lease is given back to nobody, and this candidate does not lead again.

@@ -5,11 +5,72 @@ use super::grants::Unproven;
 use super::state::Candidate;
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
+use crate::decide::runs_out;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 use crate::version::Version;
 
 impl Candidate {
+    /// This version takes the place of what is known.
+    pub(super) fn note_successor(&mut self, now: Moment, lease: &StoredLease) {
+        self.give_up_proof();
+        if self.is_coordinated() || is_grant(&lease.record) {
+            self.note_succession(now, lease);
+        }
+        self.note_hand(now, &lease.record);
+    }
+
+    /// Whether the next event of the watch may follow on something that was missed.
+    pub(super) fn take_leap(&mut self) -> bool {
+        std::mem::take(&mut self.grants.leaps)
+    }
+
+    /// Another record takes the place of the one known: who led under that one may act until it has
+    /// run out, unless he gave it back himself. A grant to the same name may be to another
+    /// process of that name.
+    fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
+        let may_act_until = match &self.known.observation {
+            // Another may have made it meanwhile, and led, and it was deleted again: what stands
+            // there now is one more.
+            Observation::Absent { free_at }
+                if is_grant(&lease.record)
+                    && self.config.wait_after_deletion()
+                    && (self.known.another_made_it
+                        || now.since(self.known.absent_at) > self.config.lease_duration()) =>
+            {
+                Some(self.unseen_may_act_until(now).max(*free_at))
+            }
+            Observation::Absent { free_at } => Some(*free_at),
+            // The one known is gone, and nothing told so. Its holder may have renewed unseen before
+            // that, or another may have had it.
+            Observation::Present { lease: known, mine, jitter, .. }
+                if known.version.uid != lease.version.uid
+                    && self.config.wait_after_deletion()
+                    && !(*mine && self.is_undisputed(now, &known.record)) =>
+            {
+                let own = self.config.lease_duration();
+                let patience = known.record.patience(own, self.config.foreign_lease_cap());
+                Some(now.after(patience.max(own)).after(*jitter))
+            }
+            Observation::Present { lease: known, mine: false, .. }
+                if !known.record.is_free()
+                    && !lease.record.is_free()
+                    && (known.record.holder != lease.record.holder
+                        || is_grant(&lease.record) && !is_grant(&known.record)) =>
+            {
+                runs_out(&self.known.observation, &self.config)
+            }
+            _ => None,
+        };
+        if let Some(until) = may_act_until {
+            self.grants.claim_not_before = self.grants.claim_not_before.max(until);
+        }
+        if is_grant(&lease.record) {
+            self.note_leap(now, lease);
+            self.note_servers_time(now, &lease.record);
+        }
+    }
+
     /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before
     /// it; otherwise it tells all changes since a version that was known.
     pub(crate) fn opened(&mut self, leaps: bool) {

@@ -2,8 +2,9 @@
 //! and what any input may not do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::writes::MAX_PENDING;

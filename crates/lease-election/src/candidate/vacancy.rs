@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::state::Candidate;
 use crate::clock::Moment;
-use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
@@ -42,7 +41,7 @@ impl Candidate {
         let Some(bound) = self.config.wall_clock_bound() else { return };
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.known.observation
             && !lease.record.is_free()
-            && !is_grant(&lease.record)
+            && !Self::is_grant(&lease.record)
         {
             let patience = lease
                 .record

@@ -1,11 +1,14 @@
 //! Writes: what this candidate sent: the writes that may turn out to have been applied, how many are
 //! remembered, for how long a create is one's own, and the time that the next one states.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
-use super::Write;
-use super::state::Candidate;
+use super::state::{Candidate, Role};
+use super::{Purpose, Write};
 use crate::clock::Moment;
+use crate::observation::Observation;
 use crate::record::{Record, to_micros};
 
 /// So many are remembered; an older one that is applied after all is then taken for a stranger's,
@@ -14,6 +17,9 @@ pub(super) const MAX_PENDING: usize = 64;
 
 /// How far the times that are written may run ahead of the wall clock.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+
+/// From one lease that is declined to the next.
+const DECLINES: Duration = Duration::from_secs(1);
 
 /// What was written, or may have been.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +52,51 @@ impl Writes {
 }
 
 impl Candidate {
+    /// Prepares a write; from here on its fate is unknown.
+    pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
+        self.writes.serial = self.writes.serial.saturating_add(1);
+        let wall = self.next_time(now, wall);
+        if purpose == Purpose::Release {
+            // Whatever is answered, it may have been given back from here on, and be another's.
+            self.writes.undisputed_until = Moment::default();
+            if self.role == Role::Standby {
+                self.pacing.decline_not_before = now.after(DECLINES);
+            }
+        }
+        let held = match &self.known.observation {
+            Observation::Present { lease, .. } => Some(lease),
+            _ => None,
+        };
+        let serial = self.writes.serial;
+        let record = self.record(purpose, held.map(|lease| &lease.record), wall);
+        let record = record.marked(&self.writes.writer, serial, self.marks());
+        let base = held.map(|lease| lease.version.clone());
+        let write = Write { serial, purpose, base, record, sent: now, refused: false };
+        self.remember(&write);
+        write
+    }
+
+    /// The record to write over `held`, without its mark.
+    fn record(&self, purpose: Purpose, held: Option<&Record>, wall: Timestamp) -> Record {
+        match (purpose, held) {
+            (Purpose::Renew, Some(held)) => Record { renew_time: Some(wall), ..held.clone() },
+            (Purpose::Release, Some(held)) => {
+                // What is given back after its term names nobody: who was named then may be gone.
+                let successor = if self.role == Role::Standby { "" } else { &self.successor };
+                let released = Record { successor: successor.to_owned(), ..held.released(wall) };
+                self.keep_notes(held, released)
+            }
+            (_, held) => held.and_then(|held| self.claim(held, wall)).unwrap_or_else(|| Record {
+                holder: self.config.identity().to_owned(),
+                lease_duration_seconds: self.config.lease_seconds(),
+                acquire_time: Some(wall),
+                renew_time: Some(wall),
+                leader_transitions: held.map_or(0, |held| held.transitions().saturating_add(1)),
+                ..Record::default()
+            }),
+        }
+    }
+
     /// It is sent; from here on its fate is unknown.
     pub(super) fn remember(&mut self, write: &Write) {
         if self.writes.pending.len() >= MAX_PENDING {

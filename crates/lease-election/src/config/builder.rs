@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", feature = "coordinated"))]
 use super::names::host;
 use super::names::{check_identity, check_name, default_identity};
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", feature = "coordinated"))]
 use super::random::random;
 use super::{Config, MAX_LEASE, MAX_RANK, attempts};
 use crate::error::ConfigError;
@@ -202,14 +202,14 @@ impl ConfigBuilder {
     }
 
     /// If none was given, the identity that `make` makes of the host's name and 64 random bits.
-    #[cfg(feature = "kube")]
+    #[cfg(all(feature = "kube", feature = "coordinated"))]
     pub(crate) fn with_default_identity(mut self, make: impl FnOnce(&str, u64) -> String) -> Self {
         self.identity.get_or_insert_with(|| make(&host(), random()));
         self
     }
 
     /// That the identity can be the name of an object.
-    #[cfg(feature = "kube")]
+    #[cfg(all(feature = "kube", feature = "coordinated"))]
     pub(crate) fn check_identity_is_name(&self) -> Result<(), ConfigError> {
         self.identity
             .as_ref()

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use tokio::sync::watch;
 
 use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
 use crate::clock::{Clock, Moment};
@@ -14,7 +13,7 @@ use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
 use crate::record::StoredLease;
 use crate::shared::Shared;
-use crate::standing::Candidacy;
+use crate::standing::Changes;
 
 /// The answer to the request under way.
 pub(super) enum Reply {
@@ -66,7 +65,14 @@ pub(super) async fn turn(
 ) -> News {
     loop {
         let now = shared.clock.now();
-        let standing_news = arrange(shared, candidate, now);
+        let standing = shared.standing.as_ref().map(|standing| {
+            // A term goes on, however cold.
+            let barred = match candidate.is_leading() {
+                true => shared.maintenance.is_on(),
+                false => shared.is_barred(),
+            };
+            standing.arrange(candidate, barred, now)
+        });
         let news = candidate.tick(now);
         if news != News::Nothing {
             return news;
@@ -93,8 +99,8 @@ pub(super) async fn turn(
                 }
             }
         };
-        let wake = match may_stand_from(candidate, now) {
-            Some(from) if standing_news.is_some() => Some(wake.map_or(from, |wake| wake.min(from))),
+        let wake = match candidate.may_stand_from(now) {
+            Some(from) if standing.is_some() => Some(wake.map_or(from, |wake| wake.min(from))),
             _ => wake,
         };
         let asks = inquiry.plan(candidate.observation(), now);
@@ -150,7 +156,7 @@ pub(super) async fn turn(
                 }
                 News::Nothing
             }
-            () = changed(standing_news) => News::Nothing,
+            () = changed(standing) => News::Nothing,
             () = sleep_until(&shared.clock, wake) => News::Nothing,
         };
         if news != News::Nothing {
@@ -159,41 +165,10 @@ pub(super) async fn turn(
     }
 }
 
-/// Tells the candidate of a coordinated election how the lease may be got now. What comes back
-/// tells when that changes.
-fn arrange(
-    shared: &Shared,
-    candidate: &mut Candidate,
-    now: Moment,
-) -> Option<watch::Receiver<Candidacy>> {
-    let standing = shared.standing.as_ref()?;
-    if !standing.board().is_lease_known() && candidate.is_standing_by() {
-        // Whatever the watch tells: of a write of its own, applied late, no read would follow.
-        candidate.distrust();
-    }
-    // A term goes on, however cold.
-    let barred =
-        if candidate.is_leading() { shared.maintenance.is_on() } else { shared.is_barred() };
-    standing.bar(barred);
-    standing.await_clear(may_stand_from(candidate, now).is_some());
-    // Subscribed before it is asked: what ends in between is told.
-    let news = standing.news();
-    standing.keep_up();
-    standing.note_silence(candidate.arrange(now, standing.manner()));
-    standing.note_hand(candidate.is_noted());
-    Some(news)
-}
-
-/// From when on its LeaseCandidate may stand again, if it may not now. (Who holds the lease is
-/// granted none.)
-pub(super) fn may_stand_from(candidate: &Candidate, now: Moment) -> Option<Moment> {
-    Some(candidate.clear_from()).filter(|from| !candidate.is_leading() && now < *from)
-}
-
-async fn changed(news: Option<watch::Receiver<Candidacy>>) {
-    match news {
-        Some(mut news) => {
-            let _ = news.changed().await;
+async fn changed(standing: Option<Changes>) {
+    match standing {
+        Some(mut standing) => {
+            let _ = standing.changed().await;
         }
         None => std::future::pending().await,
     }
@@ -282,7 +257,7 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
     if let Some(standing) = &shared.standing
         && matches!(&reply, Reply::Read(_, Ok(_)) | Reply::Written(_, Ok(_)))
     {
-        standing.board().lease_known();
+        standing.lease_known();
     }
     let news = match reply {
         Reply::Read(read, answer) => candidate.read(now, read, answer),
@@ -306,7 +281,7 @@ fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
 /// The LeaseCandidate is watched through the same.
 fn doubt_connection(shared: &Shared) {
     if let Some(standing) = &shared.standing {
-        standing.board().doubt_connection();
+        standing.doubt_connection();
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use k8s_openapi::serde::de::DeserializeOwned;
 use kube::Client;
-use kube::api::{DeleteParams, DynamicObject, GetParams, PostParams, Request};
+#[cfg(feature = "coordinated")]
+use kube::api::DeleteParams;
+use kube::api::{DynamicObject, GetParams, PostParams, Request};
 use kube::client::Body;
 use kube::core::Status;
 
@@ -26,6 +28,7 @@ pub(crate) enum Call<'a> {
     Get,
     Create(&'a DynamicObject),
     Replace(&'a DynamicObject),
+    #[cfg(feature = "coordinated")]
     Delete(&'a DeleteParams),
 }
 
@@ -42,6 +45,7 @@ impl Refusal {
             && self.status.details.as_ref().is_some_and(|details| details.name == name)
     }
 
+    #[cfg(feature = "coordinated")]
     /// Whether the API server says that it has no such resource, or no such version of its group:
     /// it names nothing then, and has details all the same. (So does kube-apiserver 1.36 for
     /// its own groups. Who has never heard of it says 404 in other words.)
@@ -54,6 +58,7 @@ impl Refusal {
                 .is_some_and(|details| details.name.is_empty() && details.kind.is_empty())
     }
 
+    #[cfg(feature = "coordinated")]
     /// The error, where a 404 means no more than that the question is not let through.
     pub(crate) fn not_allowed(self) -> StoreError {
         match self.error {
@@ -102,6 +107,7 @@ impl Requests {
             Call::Get => to.get(&self.name, &GetParams::default()),
             Call::Create(object) => to.create(&PostParams::default(), json(object)?),
             Call::Replace(object) => to.replace(&self.name, &PostParams::default(), json(object)?),
+            #[cfg(feature = "coordinated")]
             Call::Delete(params) => to.delete(&self.name, params),
         };
         let request = request.map_err(|error| unsent(&error))?.map(Body::from);
@@ -141,6 +147,7 @@ impl Requests {
         })
     }
 
+    #[cfg(feature = "coordinated")]
     /// The same of an object that is missing too where the API server has none of its kind.
     pub(crate) async fn send_about_any<T: DeserializeOwned>(
         &self,
