@@ -24,6 +24,7 @@ mod bindings;
 mod collecting;
 mod apps;
 mod autoscalers;
+mod autoscalers_v1;
 mod collections;
 mod continuing;
 mod conversions;

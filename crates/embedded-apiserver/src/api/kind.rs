@@ -1,15 +1,16 @@
 //! A kind: its names, its scope, its subresources, and the storage of its objects.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::api::metadata::Object;
 
+mod codec;
 mod invalid;
 
+pub(crate) use codec::Codec;
 pub use invalid::InvalidKind;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to
@@ -43,46 +44,13 @@ pub struct Kind {
     built_in: bool,
     /// The group in the errors about its objects.
     group_of_rules: String,
+    /// The version of the stored form.
+    stored_version: String,
     codec: Option<Arc<dyn Codec>>,
     /// The table of its objects. Versions of a kind share it, and so do the two groups of Event.
     pub(crate) storage: Arc<str>,
     /// `"apiVersion":"v1","kind":"Pod",`: the start of each object in a response.
     pub(crate) prefix: Arc<str>,
-}
-
-/// The conversion between the stored form of an object and that of a version.
-#[doc(alias = "ObjectConvertor")]
-pub(crate) trait Codec: fmt::Debug + Send + Sync {
-    /// Whether an object written at `revision` needs the conversion.
-    fn converts(&self, _revision: u64) -> bool {
-        false
-    }
-
-    /// Converts from the stored form, written at `revision`.
-    fn to_version(&self, object: Object, _revision: u64) -> Object {
-        object
-    }
-
-    /// Converts to the stored form.
-    fn to_storage(&self, object: Object) -> Object {
-        object
-    }
-
-    /// Whether a webhook converts between versions. Then the form of each version is its own, and
-    /// the methods above convert within it.
-    fn has_webhook(&self) -> bool {
-        false
-    }
-
-    /// The path of a selectable field in the stored form.
-    fn stored_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
-        path.into()
-    }
-
-    /// The value of a selectable field that the object does not contain literally.
-    fn selectable_value(&self, _object: &Value, _path: &str) -> Option<String> {
-        None
-    }
 }
 
 /// The paths of the scale subresource, as member names.
@@ -141,6 +109,7 @@ impl Kind {
             list_kind: format!("{kind}List"),
             built_in: false,
             group_of_rules: group.to_owned(),
+            stored_version: version.to_owned(),
             codec: None,
             storage: format!("{group}/{plural}").into(),
             prefix,
@@ -160,6 +129,12 @@ impl Kind {
     /// Sets the group in the errors about its objects.
     pub(crate) fn refused_as_of(mut self, group: &str) -> Self {
         group.clone_into(&mut self.group_of_rules);
+        self
+    }
+
+    /// Sets the version of the stored form.
+    pub(crate) fn stored_version_is(mut self, version: &str) -> Self {
+        version.clone_into(&mut self.stored_version);
         self
     }
 
@@ -325,6 +300,11 @@ impl Kind {
         &self.group_of_rules
     }
 
+    /// The version of the stored form.
+    pub(crate) fn stored_version(&self) -> &str {
+        &self.stored_version
+    }
+
     /// Whether an object written at a revision needs the conversion.
     pub(crate) fn converts(&self, revision: u64) -> bool {
         self.codec.as_ref().is_some_and(|codec| codec.converts(revision))
@@ -344,6 +324,20 @@ impl Kind {
             Some(codec) => codec.to_storage(object),
             None => object,
         }
+    }
+
+    /// Whether an object that is converted to this version and back may differ.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.codec.as_ref().is_some_and(|codec| codec.is_lossy())
+    }
+
+    /// Restores what a lossy conversion has changed in the stored form of an update. `old` is the
+    /// stored object; the update writes the metadata and the member `written`.
+    pub(crate) fn keep_rest(&self, object: &mut Object, old: &Object, written: &str) {
+        let is_written = |member: &str| member == "metadata" || member == written;
+        object.retain(|member, _| is_written(member));
+        let rest = old.iter().filter(|(member, _)| !is_written(member));
+        object.extend(rest.map(|(member, value)| (member.clone(), value.clone())));
     }
 
     /// Whether a webhook converts objects between its versions.

@@ -21,6 +21,8 @@ pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(crate) enum Form {
     /// The whole object.
     Full,
+    /// The whole object of which a table is made: as it is stored, if its version shows less.
+    Table,
     /// `PartialObjectMetadata`.
     Metadata,
 }
@@ -114,8 +116,7 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
         Some(["PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1"]) => {
             Some(Form::Metadata)
         }
-        // Tables are made from the full objects.
-        Some(["Table", "meta.k8s.io", "v1"]) => Some(Form::Full),
+        Some(["Table", "meta.k8s.io", "v1"]) => Some(Form::Table),
         Some(_) => None,
     }
 }

@@ -189,8 +189,11 @@ impl Printer {
         match self.include {
             Include::Nothing if !ends_initial_events(&object) => Value::Null,
             Include::Nothing | Include::Metadata => {
-                if let Value::Object(members) = object {
-                    object = self.kind.to_storage(members).into();
+                // A version with losses is printed as it is stored.
+                if let Value::Object(members) = &mut object
+                    && !self.kind.is_lossy()
+                {
+                    object = self.kind.to_storage(std::mem::take(members)).into();
                 }
                 json!({
                     "kind": "PartialObjectMetadata",
@@ -199,6 +202,11 @@ impl Printer {
                 })
             }
             Include::Object => {
+                if let Value::Object(members) = &mut object
+                    && self.kind.is_lossy()
+                {
+                    object = self.kind.to_version(std::mem::take(members), u64::MAX).into();
+                }
                 // Items of lists have no apiVersion.
                 object["apiVersion"] = self.kind.api_version().into();
                 object["kind"] = self.kind.kind().into();

@@ -67,7 +67,7 @@ pub(crate) async fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>,
 fn empty(kind: &ServedResource, form: Form) -> Bytes {
     let mut object = kind.types().zero().clone();
     kind.strategy().fill_empty(&mut object);
-    if !kind.is_built_in() && form == Form::Full {
+    if !kind.is_built_in() && form != Form::Metadata {
         return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
     }
     Stored::new(kind, Key::new("", ""), 0, &mut object, "").to_bytes(kind, form)

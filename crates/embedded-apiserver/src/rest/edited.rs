@@ -21,7 +21,7 @@ use crate::rest::route::Target;
 use crate::rest::state::ApiState;
 use crate::rest::validation::{validate, validate_generate_name_of_update};
 use crate::rest::version::parse_version;
-use crate::rest::versions::{Version, put};
+use crate::rest::versions::{Over, Version, put};
 use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
 use crate::strategy::Write;
@@ -111,7 +111,8 @@ impl Edited<'_> {
         }
         // A change of times in managedFields alone is no write. Members that a stored version
         // leaves implicit count as a change.
-        let changes = new != *old
+        let over = Over { stored: current, written: subresource.unwrap_or("spec") };
+        let changes = self.differs(&new, over)
             || self.counts_floats()
             || unsaid
             || current.leaves_unsaid()
@@ -147,7 +148,8 @@ impl Edited<'_> {
             }
             return Ok(Answer::Known(Arc::new(answer)));
         }
-        let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
+        let key = current.key.clone();
+        let version = Version { key, object: new, managed: &managed, unsaid, over: Some(over) };
         put(self.api, transaction, kind, version, current.revision, dry_run).await
     }
 
@@ -172,6 +174,16 @@ impl Edited<'_> {
     fn keeps_zero_end(&self) -> bool {
         let is_custom = !self.kind.is_built_in() && self.target.subresource.is_none();
         is_custom && self.hidden.ends_at_zero
+    }
+
+    /// Whether the object differs from the old one as it is stored.
+    fn differs(&self, new: &Object, over: Over<'_>) -> bool {
+        if !self.kind.is_lossy() {
+            return new != self.old;
+        }
+        let mut new = self.kind.to_storage(new.clone());
+        over.restore(self.kind, &mut new);
+        new != over.stored.object()
     }
 
     /// Whether the object is stored in another version than the storage version of now.

@@ -196,7 +196,7 @@ pub(super) async fn insert(
         // A dry run keeps the sent text.
         metadata::set(&mut object, "resourceVersion", said_version);
     }
-    let version = Version { key, object, managed: &managed, unsaid };
+    let version = Version { key, object, managed: &managed, unsaid, over: None };
     put(api, transaction, kind, version, 0, dry_run).await
 }
 

@@ -122,7 +122,7 @@ impl Listed {
         let Self { objects, revision, remaining, everything } = self;
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
         // As upstream, lists of custom kinds always have the member.
-        if !kind.is_built_in() && form == Form::Full {
+        if !kind.is_built_in() && form != Form::Metadata {
             metadata["continue"] = "".into();
         }
         if let Some(last) = objects.last()
@@ -135,7 +135,7 @@ impl Listed {
             }
         }
         let head = match form {
-            Form::Full => {
+            Form::Full | Form::Table => {
                 format!(
                     "\"apiVersion\":{},\"kind\":\"{}\"",
                     Value::from(kind.api_version()),

@@ -96,6 +96,14 @@ impl Owners<'_> {
                     RequestedFields::Unset | RequestedFields::Reset => owned,
                 };
                 let owners = [owned, mentioned];
+                // The fields are those of the object as it is shown.
+                let shown;
+                let new = if kind.is_lossy() {
+                    shown = kind.to_version(kind.to_storage(new.clone()), u64::MAX);
+                    &shown
+                } else {
+                    new
+                };
                 with_conversions(api, kind, author, &owners, now, |operation| {
                     update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
                 })
@@ -182,11 +190,30 @@ fn with_operation<T>(
     };
     let operation = Operation::new(types, &version, kind.kind(), &author.manager, now);
     let reset = reset(kind, &author.subresource);
+    let versions = Versions(&kinds);
+    let is_converted = kind.is_built_in() && !others.is_empty();
+    let converter = converter.or_else(|| is_converted.then_some(&versions as &dyn Converter));
     let operation = match converter {
         Some(converter) => operation.converter(converter),
         None => operation,
     };
-    run(&operation.subresource(&author.subresource).other_versions(&others).reset(&reset))
+    run(&operation
+        .subresource(&author.subresource)
+        .other_versions(&others)
+        .reset(&reset)
+        .resets_every_version(kind.is_built_in()))
+}
+
+/// The versions of a built-in kind, which convert without waiting.
+#[derive(Debug)]
+struct Versions<'a>(&'a [Arc<ServedResource>]);
+
+impl Converter for Versions<'_> {
+    fn convert(&self, object: &Object, from: &str, to: &str) -> Option<Object> {
+        let version = |wanted: &str| self.0.iter().find(|kind| kind.api_version() == wanted);
+        let (from, to) = (version(from)?, version(to)?);
+        Some(to.to_version(from.to_storage(object.clone()), u64::MAX))
+    }
 }
 
 /// The owners after a write. As upstream, an object that does not fit its schema is written without

@@ -15,7 +15,7 @@ use crate::rest::guaranteed_update::Answer;
 use crate::rest::preconditions::unmet;
 use crate::rest::removal::mark::{mark, set_finalizers, shortens, waits};
 use crate::rest::state::ApiState;
-use crate::rest::versions::shown;
+use crate::rest::versions::{Over, shown};
 use crate::store::stored::{Key, NEXT, Stored};
 use crate::store::transaction::Transaction;
 use crate::strategy::Deletion;
@@ -153,6 +153,7 @@ async fn put(
         None if current.is_converted() => (object, current.version()),
         None => (kind.to_storage(object), current.version()),
     };
+    Over { stored: current, written: "metadata" }.restore(kind, &mut object);
     let key = current.key.clone();
     let stored = Stored::new(kind, key, revision, &mut object, current.managed());
     let stored = stored.written_as(number);

@@ -24,6 +24,24 @@ pub(super) struct Version<'a> {
     pub(super) managed: &'a ManagedFields,
     /// The stored form omits parts of the text, which a read fills in.
     pub(super) unsaid: bool,
+    /// What an update replaces. `None` for a new object.
+    pub(super) over: Option<Over<'a>>,
+}
+
+/// The stored version that an update replaces, and the member beside the metadata that it writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Over<'a> {
+    pub(super) stored: &'a Stored,
+    pub(super) written: &'a str,
+}
+
+impl Over<'_> {
+    /// Restores what the conversion to the stored form has changed beside the written member.
+    pub(super) fn restore(self, kind: &Kind, object: &mut Object) {
+        if kind.is_lossy() {
+            kind.keep_rest(object, &self.stored.object(), self.written);
+        }
+    }
 }
 
 /// Stores a version at the next revision. A dry run keeps the revision of the object.
@@ -35,9 +53,12 @@ pub(super) async fn put(
     old_revision: u64,
     dry_run: bool,
 ) -> Result<Answer, Status> {
-    let Version { key, object, managed, unsaid } = version;
+    let Version { key, object, managed, unsaid, over } = version;
     let encoded = managed.encode();
     let (mut object, number) = stored_form(api, kind, object, &encoded).await?;
+    if let Some(over) = over {
+        over.restore(kind, &mut object);
+    }
     let revision = if dry_run { old_revision } else { NEXT };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &encoded);
     if stored.size() > MAX_OBJECT {

@@ -337,12 +337,12 @@ impl Watcher {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
         let (version, kind) = match self.form {
-            Form::Full => (self.kind.api_version(), self.kind.kind()),
+            Form::Full | Form::Table => (self.kind.api_version(), self.kind.kind()),
             Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
         };
         let mut object = Object::from_iter([("metadata".to_owned(), metadata)]);
         // The members that Go writes for every object of a type.
-        if self.form == Form::Full {
+        if self.form != Form::Metadata {
             let sent = object.clone();
             let whole = self.kind.canonical(sent, Source::Json, &mut Vec::new());
             object = whole.unwrap_or(object);

@@ -62,6 +62,9 @@ impl EmbeddedApiServer {
         object.remove("kind");
         let managed = metadata::of(&mut object).remove("managedFields");
         let managed = managed.map(|managed| managed.to_string()).unwrap_or_default();
+        if kind.is_built_in() {
+            object = kind.to_storage(object);
+        }
         let number = kind.definition().map_or(0, |served| served.number);
         let stored = Stored::new(&kind, key, revision, &mut object, &managed).written_as(number);
         api.registrations.note(&kind.storage);

@@ -195,7 +195,7 @@ impl Stored {
 
     /// The same content at another revision.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
-        let converts = kind.converts(self.revision) && !kind.has_webhook();
+        let converts = kind.converts(self.revision) && !kind.has_webhook() && !kind.is_lossy();
         if converts || self.places.version == 0 {
             let mut object = kind.to_storage(self.shown(kind));
             let (converted, written_as) = (self.converted, self.written_as);
@@ -245,9 +245,9 @@ impl Stored {
                 self.write_part(range((0, self.places.metadata_end)), out);
                 out.put_u8(b'}');
             }
-            Form::Full => {
+            Form::Full | Form::Table => {
                 out.put_slice(kind.prefix.as_bytes());
-                self.write_rest(kind, out);
+                self.write_rest(kind, form, out);
             }
         }
     }
@@ -255,16 +255,17 @@ impl Stored {
     /// Writes the object as an item of a list. Like upstream, items of built-in kinds have no
     /// apiVersion and kind.
     pub(crate) fn write_item(&self, kind: &Kind, form: Form, out: &mut BytesMut) {
-        if form == Form::Full && kind.is_built_in() {
+        if form != Form::Metadata && kind.is_built_in() {
             out.put_u8(b'{');
-            self.write_rest(kind, out);
+            self.write_rest(kind, form, out);
         } else {
             self.write(kind, form, out);
         }
     }
 
-    fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
-        if kind.converts(self.revision) && !self.converted {
+    fn write_rest(&self, kind: &Kind, form: Form, out: &mut BytesMut) {
+        let as_stored = self.converted || (form == Form::Table && kind.is_lossy());
+        if kind.converts(self.revision) && !as_stored {
             let object = self.shown(kind);
             out.put_slice(&write_down(&object, self.managed(), false).0);
         } else {

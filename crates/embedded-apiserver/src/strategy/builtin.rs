@@ -110,6 +110,7 @@ pub(crate) static KINDS: &[&Row] = &[
     &cron_job::CRON_JOB,
     &pod_disruption_budget::POD_DISRUPTION_BUDGET,
     &horizontal_pod_autoscaler::HORIZONTAL_POD_AUTOSCALER,
+    &horizontal_pod_autoscaler::HORIZONTAL_POD_AUTOSCALER_V1,
     &priority_class::PRIORITY_CLASS,
     &runtime_class::RUNTIME_CLASS,
     &lease::LEASE,

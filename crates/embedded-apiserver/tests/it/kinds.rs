@@ -11,18 +11,9 @@ use crate::wire;
 async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
     let server = EmbeddedApiServer::new();
     for (path, named) in [
-        (
-            "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
-            "horizontalpodautoscalers.autoscaling",
-        ),
-        (
-            "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers/a/status",
-            "horizontalpodautoscalers/status.autoscaling",
-        ),
         ("/api/v1/componentstatuses", "componentstatuses"),
         ("/api/v1/namespaces/default/pods/a/log", "pods/log"),
         ("/api/v1/namespaces/default/pods/a/resize", "pods/resize"),
-        ("/apis/autoscaling/v1/", "the group autoscaling"),
     ] {
         let answer = wire::get(&server, path).await;
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);

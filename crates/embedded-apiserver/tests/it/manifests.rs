@@ -144,3 +144,36 @@ async fn an_object_is_put_back_as_it_was_and_revisions_go_on() {
     let refused = server.restore(&object).unwrap_err().to_string();
     assert!(refused.contains("no kind"), "{refused}");
 }
+
+/// The stored form is that of the other version, or of the other group.
+#[tokio::test]
+async fn an_object_is_restored_through_the_version_in_which_it_was_read() {
+    let server = EmbeddedApiServer::new();
+    let of = |path: &str, rest: &str| format!("/apis/{path}/namespaces/default/{rest}");
+    let scalers = "horizontalpodautoscalers";
+    let (old, new) = (
+        of("autoscaling/v1", &format!("{scalers}/a")),
+        of("autoscaling/v2", &format!("{scalers}/a")),
+    );
+    let target = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "d" });
+    let spec = json!({ "scaleTargetRef": target, "maxReplicas": 3 });
+    let scaler = json!({ "metadata": { "name": "a" }, "spec": spec });
+    wire::post(&server, &of("autoscaling/v1", scalers), &scaler).await;
+    let event = json!({
+        "metadata": { "name": "e" }, "regarding": { "kind": "Pod", "name": "p", "namespace": "default" },
+        "reason": "R", "type": "Normal", "note": "n", "eventTime": "2026-01-02T03:04:05.000000Z",
+        "reportingController": "example.com/c", "reportingInstance": "i", "action": "a",
+    });
+    let made = wire::post(&server, &of("events.k8s.io/v1", "events"), &event).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+    for (path, other) in [
+        (old, new),
+        (of("events.k8s.io/v1", "events/e"), "/api/v1/namespaces/default/events/e".to_owned()),
+    ] {
+        let backup = wire::get(&server, &path).await.json();
+        let through_other = wire::get(&server, &other).await.json();
+        server.restore(&backup).unwrap();
+        assert_eq!(wire::get(&server, &path).await.json(), backup);
+        assert_eq!(wire::get(&server, &other).await.json(), through_other);
+    }
+}

@@ -30,6 +30,7 @@ pub struct Operation<'a> {
     pub(super) other_versions: &'a BTreeMap<String, &'a Types>,
     pub(super) converter: Option<&'a dyn Converter>,
     pub(super) reset: &'a Set,
+    pub(super) resets_every_version: bool,
 }
 
 impl<'a> Operation<'a> {
@@ -54,6 +55,7 @@ impl<'a> Operation<'a> {
             other_versions: &NO_VERSIONS,
             converter: None,
             reset: &NO_FIELDS,
+            resets_every_version: false,
         }
     }
 
@@ -82,6 +84,13 @@ impl<'a> Operation<'a> {
     #[doc(alias = "GetResetFields")]
     pub const fn reset(self, fields: &'a Set) -> Self {
         Self { reset: fields, ..self }
+    }
+
+    /// Whether a write to the object itself leaves the fields in the other versions as they are,
+    /// too. The API server does so for built-in kinds.
+    #[must_use]
+    pub const fn resets_every_version(self, every: bool) -> Self {
+        Self { resets_every_version: every, ..self }
     }
 }
 
@@ -117,9 +126,10 @@ impl<'a> Comparisons<'a> {
                     let old = self.operation.in_version(self.old, own, version)?;
                     let new = self.operation.in_version(self.new, own, version)?;
                     let difference = types.compare(&old, &new)?;
-                    // Of a write to the object itself, the API server knows the reset fields of
-                    // the written version alone.
-                    let knows_all = !self.operation.subresource.is_empty();
+                    // Of a write to a custom object itself, the API server knows the reset fields
+                    // of the written version alone.
+                    let knows_all = self.operation.resets_every_version
+                        || !self.operation.subresource.is_empty();
                     Some(if knows_all {
                         difference.without(self.operation.reset)
                     } else {

@@ -2,9 +2,9 @@
 
 use crate::conformance::case::Case;
 use crate::conformance::{
-    access, admission_kinds, apply, apps, autoscalers, bindings, collecting, collections,
-    continuing, conversions, cron_jobs, custom, daemon_sets, definitions, deletes, discovery,
-    disruption_budgets, driver_kinds, entrances, events, evictions, expressions, faults,
+    access, admission_kinds, apply, apps, autoscalers, autoscalers_v1, bindings, collecting,
+    collections, continuing, conversions, cron_jobs, custom, daemon_sets, definitions, deletes,
+    discovery, disruption_budgets, driver_kinds, entrances, events, evictions, expressions, faults,
     finalizers, following, found, found_typed, hostile, jobs, kinds, lifecycles, lists, managed,
     media, metadata, names, namespaces, network_kinds, nodes, patches, paths, pod_changes, pods,
     policies, quotas, rbac_kinds, replication_controllers, reviews, rules, scheduling_classes,
@@ -54,6 +54,7 @@ pub fn cases() -> Vec<Case> {
         ("cron_jobs", cron_jobs::cases()),
         ("replication_controllers", replication_controllers::cases()),
         ("autoscalers", autoscalers::cases()),
+        ("autoscalers_v1", autoscalers_v1::cases()),
         ("disruption_budgets", disruption_budgets::cases()),
         ("quotas", quotas::cases()),
         ("scheduling_classes", scheduling_classes::cases()),

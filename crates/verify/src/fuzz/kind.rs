@@ -18,6 +18,8 @@ pub(super) struct Kind {
     pub(super) fields: &'static [&'static str],
     /// Everything of an object but metadata, kind and version.
     pub(super) rest: fn(&mut Rng) -> Value,
+    /// Annotations that mean something to the kind.
+    pub(super) annotations: fn(&mut Rng) -> Value,
     /// The status that whoever keeps it writes.
     pub(super) status: fn(&mut Rng) -> Value,
     /// What is written is only tried: somebody else writes to such an object, too, in his own
@@ -36,6 +38,7 @@ pub(super) const BASE: Kind = Kind {
     weight: 1,
     fields: &[],
     rest: |_| json!({}),
+    annotations: |_| Value::Null,
     status: |_| json!({}),
     dry: false,
 };

@@ -2,6 +2,7 @@
 //! be changed of it.
 
 mod admission;
+mod autoscalers;
 mod cluster;
 mod controllers;
 mod drivers;
@@ -23,6 +24,7 @@ pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
         COMMON,
         controllers::KINDS,
         policies::KINDS,
+        autoscalers::KINDS,
         admission::KINDS,
         networking::KINDS,
         drivers::KINDS,

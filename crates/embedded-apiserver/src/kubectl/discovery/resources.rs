@@ -118,7 +118,7 @@ pub(super) fn listed(kind: &ServedResource) -> Vec<Value> {
 
 /// `StorageVersionHash` of k8s.io/apiserver/pkg/endpoints/discovery.
 fn storage_version_hash(kind: &ServedResource) -> String {
-    let name = format!("{}/{}/{}", kind.group(), kind.version(), kind.kind());
+    let name = format!("{}/{}/{}", kind.group_of_rules(), kind.stored_version(), kind.kind());
     let hash = Sha256::digest(name.as_bytes());
     STANDARD.encode(hash.get(..8).unwrap_or_default())
 }

@@ -51,7 +51,7 @@ pub(super) async fn bind(call: Call<'_>, posted: Posted<'_>) -> Result<(), Statu
         // As upstream, a binding owns no fields.
         let managed = &ManagedFields::parse(current.managed());
         let unsaid = current.leaves_unsaid();
-        let version = Version { key: key.clone(), object: pod, managed, unsaid };
+        let version = Version { key: key.clone(), object: pod, managed, unsaid, over: None };
         put(api, transaction, &pods, version, current.revision, *dry_run).await
     })
     .map(drop)

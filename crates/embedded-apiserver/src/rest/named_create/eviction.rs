@@ -149,7 +149,7 @@ impl Eviction<'_> {
             let owned = current.managed();
             let managed = &of_controllers(self.api, kind, &old, owned, &new, self.now);
             let unsaid = current.leaves_unsaid();
-            let version = Version { key: key.clone(), object: new, managed, unsaid };
+            let version = Version { key: key.clone(), object: new, managed, unsaid, over: None };
             put(self.api, transaction, kind, version, current.revision, false).await.map(drop)
         })
         .map(drop)
@@ -217,7 +217,7 @@ impl Eviction<'_> {
             // As upstream, the condition has no owner.
             let managed = &ManagedFields::parse(current.managed());
             let unsaid = current.leaves_unsaid();
-            let version = Version { key: key.clone(), object: pod, managed, unsaid };
+            let version = Version { key: key.clone(), object: pod, managed, unsaid, over: None };
             put(self.api, transaction, pods, version, current.revision, false).await.map(drop)
         });
         let (written, ()) = written?;

@@ -13,7 +13,7 @@ use crate::strategy::scale_paths::{accessor, at, integer};
 /// The response with a Scale.
 pub(super) fn response(scale: &Value, form: Form) -> Response<Body> {
     let shown = match form {
-        Form::Full => scale.to_string(),
+        Form::Full | Form::Table => scale.to_string(),
         Form::Metadata => json!({
             "kind": "PartialObjectMetadata",
             "apiVersion": "meta.k8s.io/v1",

@@ -1,15 +1,20 @@
-//! HorizontalPodAutoscalers.
+//! HorizontalPodAutoscalers of autoscaling/v2, the stored version, and of autoscaling/v1.
 
 mod behavior;
 mod cells;
+mod codec;
 mod metrics;
 mod reference;
+mod v1;
 
 use k8s_value::{FieldError, FieldErrors};
 use serde_json::{Value, json};
 
 use crate::api::metadata::Object;
 use crate::strategy::builtin::cells::UNSET;
+use crate::strategy::builtin::horizontal_pod_autoscaler::codec::{
+    DEFAULT_PERCENT, behavior_of, cpu, drop_annotations,
+};
 use crate::strategy::builtin::horizontal_pod_autoscaler::reference::{Version, validate_reference};
 use crate::strategy::builtin::members::{at, fill, said, text};
 use crate::strategy::builtin::row::{NAMESPACED, Row};
@@ -17,6 +22,8 @@ use crate::strategy::builtin::values::not_negative;
 use crate::strategy::columns::Cell::{Made, Member, Number};
 use crate::strategy::columns::{AGE, Column, NAME, column};
 use crate::strategy::{Creation, Strategy, Write};
+
+pub(super) use v1::HORIZONTAL_POD_AUTOSCALER_V1;
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER: Row = Row {
     group: "autoscaling",
@@ -46,16 +53,10 @@ struct HorizontalPodAutoscaler;
 impl Strategy for HorizontalPodAutoscaler {
     #[doc(alias = "SetDefaults_HorizontalPodAutoscaler")]
     fn default(&self, object: &mut Object) {
-        let cpu = json!([{
-            "type": "Resource",
-            "resource": {
-                "name": "cpu",
-                "target": { "type": "Utilization", "averageUtilization": 80 },
-            },
-        }]);
-        fill(object, "spec", &[("minReplicas", json!(1)), ("metrics", cpu)]);
-        let behavior = object.get_mut("spec").and_then(|spec| spec.get_mut("behavior"));
-        if let Some(Value::Object(behavior)) = behavior {
+        drop_annotations(object);
+        let metrics = json!([cpu(DEFAULT_PERCENT)]);
+        fill(object, "spec", &[("minReplicas", json!(1)), ("metrics", metrics)]);
+        if let Some(Value::Object(behavior)) = behavior_of(object) {
             behavior::default(behavior);
         }
     }
@@ -96,15 +97,15 @@ fn validate_spec(object: &Object, old: Option<&Object>, causes: &mut FieldErrors
         causes.push(FieldError::invalid_json(path, &least.into(), why));
     }
     let (path, most) = ("spec.maxReplicas", number("spec.maxReplicas").unwrap_or(0));
+    if most == 0 {
+        causes.push(FieldError::required(path, "must be set and greater than 0"));
+    }
     let mut refuse = |why: &str| causes.push(FieldError::invalid_json(path, &most.into(), why));
     if most < 0 {
         refuse("must be greater than or equal to 1");
     }
     if most < least {
         refuse("must be greater than or equal to `minReplicas`");
-    }
-    if most == 0 {
-        causes.push(FieldError::required(path, "must be set and greater than 0"));
     }
     validate_target(object, old, causes);
     let known = old.is_some_and(metrics::has_wrong_reference);

@@ -24,6 +24,8 @@ pub(crate) struct Row {
     pub(crate) selectable: &'static [&'static str],
     /// The older group of the same kind. Both share a table, and errors name the older one.
     pub(crate) older_group: Option<&'static str>,
+    /// The version of the stored form, if it differs.
+    pub(crate) stored_version: Option<&'static str>,
     /// The conversion from the stored form, if it differs.
     pub(crate) codec: Option<fn() -> Arc<dyn Codec>>,
     pub(crate) strategy: &'static dyn Strategy,
@@ -42,6 +44,7 @@ pub(super) const NAMESPACED: Row = Row {
     categories: &[],
     selectable: &[],
     older_group: None,
+    stored_version: None,
     codec: None,
     strategy: &Generic::MOST,
 };
@@ -62,6 +65,9 @@ impl Row {
         }
         if let Some(group) = self.older_group {
             kind = kind.stored_as(&format!("{group}/{}", self.plural)).refused_as_of(group);
+        }
+        if let Some(version) = self.stored_version {
+            kind = kind.stored_version_is(version);
         }
         match self.codec {
             Some(codec) => kind.codec(codec()),

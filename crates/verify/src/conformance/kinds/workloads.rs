@@ -91,6 +91,7 @@ static SCALER: Sample = Sample {
     },
     ..KIND
 };
+static OLD_SCALER: Sample = Sample { version: "autoscaling/v1", ..SCALER };
 static PRIORITY: Sample = Sample {
     version: "scheduling.k8s.io/v1",
     kind: "PriorityClass",
@@ -120,6 +121,7 @@ pub(super) fn cases() -> Vec<(&'static Sample, Case)> {
         "resource_quotas" QUOTA "a ResourceQuota is answered, its status included";
         "disruption_budgets" BUDGET "a PodDisruptionBudget is answered, its status included";
         "autoscalers" SCALER "a HorizontalPodAutoscaler of autoscaling/v2 is answered, its status included";
+        "old_autoscalers" OLD_SCALER "a HorizontalPodAutoscaler of autoscaling/v1 is answered, its status included";
         "priority_classes" PRIORITY "a PriorityClass is answered; it has no subresource";
         "runtime_classes" RUNTIME "a RuntimeClass is answered; it has no subresource";
     }

@@ -17,6 +17,11 @@ impl Draw {
         if self.one_in(6) {
             metadata["annotations"] = json!({ "note": self.one(&["1", "2", ""]) });
         }
+        if let Value::Object(own) = (kind.annotations)(&mut self.rng) {
+            for (name, text) in own {
+                metadata["annotations"][name] = text;
+            }
+        }
         if self.one_in(7) {
             metadata["finalizers"] = self.one(&[
                 json!(["example.com/f"]),

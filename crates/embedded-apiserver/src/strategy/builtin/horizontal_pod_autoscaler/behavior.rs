@@ -38,7 +38,8 @@ pub(super) fn validate(rules: &Value, path: &str, causes: &mut FieldErrors) {
         causes.push(FieldError::invalid_json(field, &window.into(), &why));
     }
     let (policy, known) = (said(rules, "selectPolicy"), ["Disabled", "Max", "Min"]);
-    if !known.contains(&policy) {
+    // Objects of autoscaling/v1 are validated before the policy has its default.
+    if rules.get("selectPolicy").is_some() && !known.contains(&policy) {
         causes.push(FieldError::unsupported(format!("{path}.selectPolicy"), policy, &known));
     }
     let path_of_policies = format!("{path}.policies");
