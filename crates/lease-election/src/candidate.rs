@@ -1,5 +1,5 @@
-//! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no
-//! clock, no I/O, no waiting. The driver does what it says.
+//! Candidate: the protocol of one elector as a state machine without clock, I/O or waiting.
+//! The driver feeds it inputs and does what it asks for.
 
 use crate::clock::Moment;
 use crate::error::StoreError;
@@ -52,7 +52,7 @@ impl Candidate {
         matches!(self.role, Role::Leading(_))
     }
 
-    /// When the term ends by itself.
+    /// When the hold of the term expires, if this candidate leads.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         match &self.role {
             Role::Leading(tenure) => Some(tenure.until),
@@ -60,7 +60,7 @@ impl Candidate {
         }
     }
 
-    /// Ends a term whose hold has run out. Every other input does this first.
+    /// Ends a term whose hold has expired. Every other input does this first.
     pub(crate) fn tick(&mut self, now: Moment) -> News {
         match &self.role {
             Role::Leading(tenure) if now >= tenure.until => self.lose(Loss::Expired),
@@ -72,7 +72,7 @@ impl Candidate {
         Read { changes: self.known.changes, sent: now, routine: !self.pacing.must_read }
     }
 
-    /// The answer to a read.
+    /// Handles the answer to a read.
     pub(crate) fn read(
         &mut self,
         now: Moment,
@@ -102,8 +102,8 @@ impl Candidate {
                         news
                     }
                     None => {
-                        // Something newer was told meanwhile: which of the two is later, only
-                        // another read can say.
+                        // The candidate learned something newer meanwhile: only another read can
+                        // order the two.
                         self.pacing.must_read = true;
                         self.pacing.read_not_before = read.sent.after(self.config.pace());
                         News::Nothing
@@ -120,7 +120,7 @@ impl Candidate {
         self.settle(expired, news)
     }
 
-    /// The answer to a write.
+    /// Handles the answer to a write.
     pub(crate) fn wrote(
         &mut self,
         now: Moment,
@@ -135,13 +135,13 @@ impl Candidate {
                 let altered = write.record != lease.record;
                 let news = self.see(now, lease, false);
                 self.pacing.failed_writes = 0;
-                // Made, and older than what is gone: the server went back, or the answer is old. A
-                // read tells.
+                // The Lease is still absent: the write is older than the deleted Lease. Either the
+                // store was rolled back, or the answer is stale. A read decides.
                 self.pacing.must_read |=
                     matches!(self.known.observation, Observation::Absent { .. });
                 if altered {
-                    // The next attempt will fare no better, and must not follow at once if the
-                    // lease is free now.
+                    // The server would alter the next record too. Without this wait the candidate
+                    // would write a free Lease again at once.
                     self.pacing.write_not_before =
                         write.sent.after(self.config.pace().saturating_mul(4));
                 }
@@ -154,25 +154,26 @@ impl Candidate {
                     tenure.until = now.after(self.config.hold());
                 }
                 match &error {
-                    // Not applied, unless it was sent twice on its way.
+                    // The server did not apply it, unless the network delivers it a second time.
                     StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
                         self.note_refusal(write);
                     }
                     StoreError::NotFound => {
                         self.writes.pending.retain(|pending| pending.serial != write.serial);
-                        // What was known when it was sent is gone; of what is known now only a read
-                        // can say.
+                        // The Lease that the write was meant for is gone. If the candidate knows
+                        // another version by now, only a read can confirm that one.
                         self.pacing.must_read |=
                             self.known.observation.version() != write.base.as_ref();
                     }
-                    // Somebody else wrote, or this very write was applied and sent twice on its
-                    // way: what stands there now tells.
+                    // Another process wrote, or the network delivered this write twice: a read
+                    // decides.
                     StoreError::Conflict => {
                         self.pacing.must_read = true;
                         if write.base.is_none() {
                             self.known.another_made_it = true;
-                            // Who made it may lead. An earlier one of ours that arrives when it is
-                            // gone, or arrives once more, begins no term beside theirs.
+                            // The process that made the Lease may lead. An earlier create of this
+                            // candidate that lands after a deletion, or lands twice, must begin no
+                            // term beside it.
                             self.writes.pending.retain(|pending| pending.serial == write.serial);
                             if !self
                                 .writes
@@ -184,8 +185,8 @@ impl Candidate {
                             }
                         }
                     }
-                    // May be applied, now or later. A leader simply renews again, on the same
-                    // version: only one of the two can succeed.
+                    // The write may be applied, now or later. A leader renews again on the same
+                    // version: at most one of the two writes succeeds.
                     _ => self.pacing.must_read |= !self.is_leading(),
                 }
                 self.pacing.failed_writes = self.pacing.failed_writes.saturating_add(1);
@@ -207,7 +208,7 @@ impl Candidate {
         self.settle(expired, news)
     }
 
-    /// An event of the watch.
+    /// Handles an event of the watch.
     pub(crate) fn heard(&mut self, now: Moment, event: LeaseEvent) -> News {
         let expired = self.tick(now);
         self.pacing.last_heard = now;
@@ -247,7 +248,7 @@ impl Candidate {
         self.settle(expired, news)
     }
 
-    /// A campaign begins, maybe long after the last.
+    /// Begins a campaign, perhaps long after the last one.
     pub(crate) fn resume(&mut self, now: Moment) {
         self.abdicate(now);
         if matches!(self.known.observation, Observation::Absent { .. }) {
@@ -256,37 +257,36 @@ impl Candidate {
         }
     }
 
-    /// Whether this is what is known, under whatever version: a label changed.
+    /// Whether this is the known record, under any version: a change of labels makes a new version.
     fn is_known(&self, record: &Record) -> bool {
         matches!(&self.known.observation, Observation::Present { lease, .. } if lease.record == *record)
     }
 
     #[cfg(feature = "coordinated")]
-    /// Whether it neither leads nor has a lease to give back.
+    /// Whether the candidate neither leads nor has a lease to release.
     pub(crate) fn is_standing_by(&self) -> bool {
         self.role == Role::Standby
     }
 
-    /// The watch broke: what happened meanwhile must be read.
+    /// The watch broke: a standby must read what it missed.
     pub(crate) fn distrust(&mut self) {
         if !self.is_leading() {
             self.pacing.must_read = true;
         }
     }
 
-    /// Whether it is to leave the lease to others for now, and only look on. As a pause of the
-    /// process would, but that it hears all news.
+    /// Bars the candidate from acquiring, or admits it again. To the protocol a bar is a pause of
+    /// the process, except that the candidate handles all news.
     pub(crate) fn bar(&mut self, barred: bool) {
         self.barred = barred;
     }
 
-    /// Whom the next release is to name, if anybody.
+    /// Sets the successor that the next release names, if any.
     pub(crate) fn name_successor(&mut self, successor: Option<String>) {
         self.successor = successor.unwrap_or_default();
     }
 
-    /// The term is over for all but the Lease, which is renewed no more: it is to be given back, or
-    /// to run out.
+    /// Ends the term but not the Lease: renewals stop, and the lease is released or expires.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
         self.pacing.failed_writes = 0;

@@ -1,5 +1,4 @@
-//! Action: what a candidate does now: by its role, its take-over rule, and the waits that are only
-//! polite.
+//! Action: what a candidate does next, by its role, its take-over rule and its polite waits.
 
 use super::state::{Candidate, Role};
 use super::{Action, Purpose};
@@ -9,7 +8,7 @@ use crate::draws::fraction;
 use crate::observation::Observation;
 
 impl Candidate {
-    /// What to do now. `watching`: changes are being told.
+    /// The next action. `watching`: the watch is open and reports changes.
     pub(crate) fn action(&self, now: Moment, watching: bool) -> Action {
         if self.pacing.must_read || self.known.observation == Observation::Unknown {
             return at(self.pacing.read_not_before, now, Action::Read);
@@ -29,24 +28,25 @@ impl Candidate {
     }
 
     fn stand_by(&self, now: Moment, watching: bool) -> Action {
-        // 1. What is missing is asked for again before anything is concluded from its absence.
+        // 1. After half a lease of absence the candidate reads again, before it acts on the
+        //    absence.
         let stale = self.missing_until();
         if stale.is_some_and(|stale| now >= stale) {
             return at(self.pacing.read_not_before, now, Action::Read);
         }
-        // 2. The take-over rule says what is written, and from when on.
+        // 2. The take-over rule says which write is due, and when.
         let Some((free, purpose)) = self.next_write(now) else {
             return at(self.pacing.read_not_before, now, Action::Read);
         };
-        // 3. It is written when nothing is left of the work of a term, and the waits after failures
-        // and out of politeness are over.
+        // 3. The write waits until no work of an earlier term remains, and for the waits after
+        //    failures and out of politeness.
         let polite = if purpose == Purpose::Acquire { self.late_until() } else { free };
         let due = free.max(self.clear_from()).max(self.pacing.write_not_before).max(polite);
         let may_write = !self.barred || purpose == Purpose::Release;
         if now >= due && may_write {
             return Action::Write(purpose);
         }
-        // 4. Until then the Lease is read now and then, the more often where nothing is told.
+        // 4. Until then the candidate reads periodically, more often if no watch reports changes.
         let period = self.config.retry_period();
         let patience = if watching {
             period.saturating_mul(3)
@@ -63,22 +63,22 @@ impl Candidate {
         }
     }
 
-    /// What is to be written, and from when on; `None` if the Lease is to be read first.
+    /// The next write and its earliest moment; `None` if the candidate must read first.
     fn next_write(&self, now: Moment) -> Option<(Moment, Purpose)> {
         let declines = self.declines(now);
         Some(match self.step(now) {
             Step::Read => return None,
             Step::GiveBack => (now, Purpose::Release),
             Step::Create => (now, Purpose::Acquire),
-            // It is not to lead: what it was granted before that was heard is somebody else's.
+            // A barred candidate does not acquire. It releases its grant, or what it may have
+            // acquired.
             Step::TakeOver if declines => (self.pacing.decline_not_before, Purpose::Release),
             Step::WaitUntil(moment) if declines => (moment, Purpose::Release),
             Step::TakeOver => (now, Purpose::Acquire),
-            // What is granted is nobody's to take, however vacant it looks.
+            // No candidate takes a grant early, whatever the evidence says about its holder.
             Step::WaitUntil(moment) if self.is_coordinated() => (moment, Purpose::Acquire),
             Step::WaitUntil(moment) => {
-                // The holder is gone; of one who led before the Lease was granted to it nothing is
-                // known by that.
+                // The evidence concerns the holder only: a leader before the grant may still act.
                 let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_from()));
                 (vacant.map_or(moment, |vacant| vacant.min(moment)), Purpose::Acquire)
             }

@@ -9,7 +9,6 @@ use crate::loss::Loss;
 use crate::record::Record;
 use crate::version::{FenceToken, Version};
 
-/// What a write is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Purpose {
     Acquire,
@@ -17,31 +16,30 @@ pub(crate) enum Purpose {
     Release,
 }
 
-/// A write as it is sent.
+/// A write request.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Write {
     pub(crate) serial: u64,
     pub(crate) purpose: Purpose,
-    /// The version it is conditional on; `None` creates.
+    /// The version that the write is conditional on; `None` creates.
     pub(crate) base: Option<Version>,
     pub(crate) record: Record,
-    /// The instant before it was sent: from here its hold counts.
+    /// The instant before the write was sent: its hold counts from here.
     pub(crate) sent: Moment,
-    /// The server said that it did not apply it.
+    /// The server said that it did not apply the write.
     pub(super) refused: bool,
 }
 
-/// A read that is under way: what was known when it was sent.
+/// A read in flight, with the candidate's count of changes when it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Read {
     pub(crate) changes: u64,
     pub(crate) sent: Moment,
-    /// Sent because nothing had been heard for a while, not because something is known to have
-    /// changed.
+    /// The candidate reads because it heard nothing for a while, not because of a known change.
     pub(crate) routine: bool,
 }
 
-/// What to do now.
+/// The next action for the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Action {
     Read,
@@ -49,33 +47,33 @@ pub(crate) enum Action {
     Wait(Moment),
 }
 
-/// What an input meant.
+/// The meaning of an input.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[must_use]
 pub(crate) enum News {
     Nothing,
     Acquired(Tenure),
-    /// The term goes on until then.
+    /// The new end of the term.
     Renewed(Moment),
-    /// The term is over.
+    /// The term ended.
     Ended(Loss),
-    /// The lease was given back.
+    /// The lease was released.
     Released,
     #[cfg(feature = "coordinated")]
-    /// The server's controller asks this elector to make way for another.
+    /// The API server's controller asks this leader to yield to another candidate.
     Unpreferred,
 }
 
-/// How the lease may be got.
+/// How this candidate may get the lease.
 #[cfg(feature = "coordinated")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Manner {
-    /// By the ordinary rule. Nobody else elects.
+    /// By the ordinary rule: no controller elects.
     Free,
-    /// By a grant of the server's controller. `stands`: it knows this candidate; `impatient`: where
-    /// nobody is elected for long, this one goes alone.
+    /// By a grant of the API server's controller. `stands`: the controller knows this candidate.
+    /// `impatient`: after a long silence of the controller this candidate elects alone.
     Elected { stands: bool, impatient: bool },
-    /// There is no controller, but another candidate may see one.
+    /// This candidate sees no controller, but another candidate may see one.
     Alone,
 }
 
@@ -84,12 +82,11 @@ pub(crate) enum Manner {
 pub(crate) struct Tenure {
     pub(crate) fence: FenceToken,
     pub(crate) acquire_time: Timestamp,
-    /// How long the lease had been anybody's, as far as was seen, when it was known to be this
-    /// one's.
+    /// How long the lease was vacant, as far as this candidate saw, when it learned that it leads.
     pub(crate) vacant_for: Duration,
     /// When the last successful write was sent.
     pub(crate) sent: Moment,
-    /// `sent` and the hold.
+    /// `sent` plus the hold.
     pub(crate) until: Moment,
     /// Whether a renewal succeeded.
     pub(crate) renewed: bool,

@@ -1,5 +1,4 @@
-//! What a candidate knows beside the Lease where the server's controller elects, or may: whether
-//! that is so, and what it asks for.
+//! Elected: a candidate's rules where the API server's controller elects, or may elect.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,10 +14,11 @@ use crate::observation::Observation;
 use crate::record::{Marks, Record, StoredLease, to_micros};
 
 impl Candidate {
-    /// From now on the lease is got in this manner. Whether nobody is taken to elect: that is
-    /// concluded while this candidate stands, without a gap, because the controller lives in
-    /// the server that does not answer in one; and once concluded it counts until somebody is seen
-    /// to elect, whatever becomes of the connection or the LeaseCandidate.
+    /// Sets how this candidate gets the lease. Returns whether it concludes that no controller
+    /// elects.
+    /// Only silence while its LeaseCandidate stands without a gap counts: in a gap the server,
+    /// which runs the controller, is silent too. The conclusion holds until a controller is seen to
+    /// elect, whatever happens to the connection or the LeaseCandidate.
     pub(crate) fn arrange(&mut self, now: Moment, manner: Manner) -> bool {
         let stood = matches!(self.grants.manner, Manner::Elected { stands: true, .. });
         let stands = matches!(manner, Manner::Elected { stands: true, .. });
@@ -30,7 +30,8 @@ impl Candidate {
         self.grants.unelected
     }
 
-    /// Whether the server's controller asks this elector, which wrote the record, to make way.
+    /// Whether the controller asks this elector to yield. The caller knows that the elector wrote
+    /// the record.
     pub(crate) fn is_unpreferred(&self) -> bool {
         match &self.known.observation {
             Observation::Present { lease, .. } => {
@@ -41,7 +42,7 @@ impl Candidate {
         }
     }
 
-    /// Whether the record names this elector, which does not lead.
+    /// Whether the record names this elector, although it does not lead.
     pub(crate) fn is_granted(&self) -> bool {
         self.grants.manner != Manner::Free
             && self.role == Role::Standby
@@ -49,9 +50,8 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
-    /// Whether a grant is given back because this elector is not to lead: not while its
-    /// LeaseCandidate stands, because the controller would grant it again. `None` where nobody
-    /// grants.
+    /// Whether a barred elector gives its grant back. Not while its LeaseCandidate stands: the
+    /// controller would grant again. `None` where no controller grants.
     pub(super) fn declines_grant(&self) -> Option<bool> {
         match self.grants.manner {
             Manner::Free => None,
@@ -60,29 +60,29 @@ impl Candidate {
         }
     }
 
-    /// Whether others may see a controller, or this elector does: then what was granted is nobody's
-    /// to take.
+    /// Whether this elector, or another, may see a controller. Then no candidate takes a grant that
+    /// names another.
     pub(super) fn is_coordinated(&self) -> bool {
         self.grants.manner != Manner::Free
     }
 
-    /// Whether the lease is got by grants alone.
+    /// Whether only a grant brings the lease.
     pub(super) fn is_elected(&self) -> bool {
         matches!(self.grants.manner, Manner::Elected { .. }) && !self.grants.unelected
     }
 
-    /// Whether these are one record with other notes of the controller.
+    /// Whether the two records differ in nothing but the controller's notes.
     pub(super) fn differs_in_notes(&self, one: &Record, other: &Record) -> bool {
         self.is_coordinated() && one.differs_in_notes_alone(other)
     }
 
-    /// Whether the controller wrote this, and nobody has renewed it.
+    /// Whether the controller wrote this record, and its holder has not renewed it.
     pub(super) fn is_grant(record: &Record) -> bool {
         is_grant(record)
     }
 
-    /// The record that claims what was granted. What the controller wrote stays: only it counts the
-    /// changes of a holder that it chooses.
+    /// The record that claims a grant. It keeps the controller's fields: only the controller counts
+    /// the transitions to holders that it chooses.
     pub(super) fn claim(&self, held: &Record, wall: Timestamp) -> Option<Record> {
         let is_ours = self.is_coordinated() && held.holder == self.config.identity();
         (is_ours && is_grant(held)).then(|| Record {
@@ -93,8 +93,8 @@ impl Candidate {
         })
     }
 
-    /// Keeps the controller's note on a record that gives the lease back: who elects without a
-    /// controller sees by it that there may be one; and who is next is for that one to say.
+    /// Keeps the controller's strategy on a release: it tells a candidate without a controller that
+    /// one may exist. The controller, not this elector, chooses the successor.
     pub(super) fn keep_notes(&self, held: &Record, released: Record) -> Record {
         if !self.is_coordinated() || held.strategy.is_empty() {
             return released;
@@ -102,13 +102,12 @@ impl Candidate {
         Record { strategy: held.strategy.clone(), successor: String::new(), ..released }
     }
 
-    /// There is no Lease from now on.
+    /// Records that the Lease is gone.
     pub(super) fn note_end(&mut self, now: Moment) {
         self.grants.went = now;
     }
 
-    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record
-    /// that stays in force.
+    /// Handles a controller's note (strategy or preferred holder) on a record that stays in force.
     pub(super) fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
         self.note_hand(now, &lease.record);
         if let Observation::Present { lease: known, mine, .. } = &mut self.known.observation {
@@ -121,14 +120,14 @@ impl Candidate {
         if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
     }
 
-    /// Whether it may be given back that this elector does not lead under. A grant not while the
-    /// one who led before it may act: candidates that elect by themselves would follow at once.
+    /// Whether the elector may release a record under which it does not lead. A grant waits while
+    /// the leader before it may act: candidates that elect alone take a free Lease at once.
     pub(crate) fn may_decline(&self, now: Moment) -> bool {
         let is_own = matches!(&self.known.observation, Observation::Present { mine: true, .. });
         self.is_granted() && (is_own || now >= self.claim_from())
     }
 
-    /// From when on nobody is taken to elect, if nobody is elected until then.
+    /// When this candidate concludes that no controller elects, if it sees no election until then.
     fn silent_from(&self) -> Option<Moment> {
         if !matches!(self.grants.manner, Manner::Elected { stands: true, impatient: true }) {
             return None;
@@ -139,8 +138,8 @@ impl Candidate {
             Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
                 return None;
             }
-            // However often it is renewed and changes hands: those who lead so were not elected,
-            // and it matters only when they go.
+            // Renewals and new holders do not count as an election: those leaders elected alone.
+            // The conclusion matters only once they are gone.
             Observation::Present { lease, .. } if is_untouched(&lease.record) => {
                 (self.grants.untouched_from, SILENCE_UNTOUCHED)
             }
@@ -154,7 +153,7 @@ impl Candidate {
         Some(unled.max(self.grants.stands_from).after(silence))
     }
 
-    /// The take-over rule that counts now.
+    /// The next step, by the take-over rule of the present manner.
     pub(super) fn step(&self, now: Moment) -> Step {
         let claim = Claim {
             not_before: self.claim_from(),
@@ -173,8 +172,7 @@ impl Candidate {
         }
     }
 
-    /// What this record, which takes the place of the one known or of its notes, says of a
-    /// controller.
+    /// Learns about a controller from a new record, or from new notes on the known one.
     pub(super) fn note_hand(&mut self, now: Moment, record: &Record) {
         let known = match &self.known.observation {
             Observation::Present { lease, .. } => Some(&lease.record),
@@ -183,7 +181,8 @@ impl Candidate {
         let is_new = |note: fn(&Record) -> &String| {
             !note(record).is_empty() && known.is_none_or(|known| note(known) != note(record))
         };
-        // Who elects alone writes no notes, and who was elected only those that he found.
+        // An elector that elects alone writes no notes, and an elected one keeps only those it
+        // found: a new note is a controller's.
         let noted = is_new(|record| &record.strategy) || is_new(|record| &record.preferred_holder);
         if is_untouched(record) && !known.is_some_and(is_untouched) {
             self.grants.untouched_from = now;
@@ -194,31 +193,31 @@ impl Candidate {
         }
     }
 
-    /// Whether a controller has left notes on the record under which this elector leads: who leads
-    /// next is its to say then.
+    /// Whether the record under which this elector leads carries a controller's notes. Then the
+    /// controller chooses the next leader.
     pub(crate) fn is_noted(&self) -> bool {
         matches!(&self.known.observation, Observation::Present { lease, .. }
             if lease.record.holder == self.config.identity() && !lease.record.strategy.is_empty())
     }
 
-    /// A grant to this elector tells what the server's clock says.
+    /// Remembers the server's clock from a grant to this elector.
     pub(super) fn note_servers_time(&mut self, now: Moment, grant: &Record) {
         if self.grants.manner != Manner::Free && grant.holder == self.config.identity() {
             self.grants.servers = grant.renew_time.map(|time| (time, now));
         }
     }
 
-    /// What the clock says by which the server's controller finds this elector's lease run out.
+    /// The server's time now, by which the controller judges whether this lease has expired.
     pub(super) fn servers_time(&self, now: Moment) -> Option<Timestamp> {
         let (time, seen) = self.grants.servers?;
         let elapsed = SignedDuration::try_from(now.since(seen)).ok()?;
-        // Up, because it was later than that when it was seen.
+        // Rounded up: the server's clock was past the grant's time when the elector saw it.
         let time =
             time.checked_add(elapsed).ok()?.checked_add(SignedDuration::from_secs(1)).ok()?;
         Some(to_micros(time))
     }
 
-    /// What the marks of its writes vouch for.
+    /// The fields for which the marks of this elector's writes vouch.
     pub(crate) fn marks(&self) -> Marks {
         if self.grants.manner == Manner::Free { Marks::All } else { Marks::AllButNotes }
     }

@@ -1,4 +1,4 @@
-//! Grants: what a candidate knows of the server's controller, where that elects or may have.
+//! Grants: a candidate's knowledge of the API server's controller, where one elects or may have.
 
 use jiff::Timestamp;
 
@@ -6,36 +6,35 @@ use super::Manner;
 use crate::clock::Moment;
 use crate::record::StoredLease;
 
-/// What is known of the server's controller.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Grants {
     pub(super) manner: Manner,
     /// Since when the controller knows this candidate.
     pub(super) stands_from: Moment,
-    /// Whether nobody was elected for so long that nobody is taken to elect.
+    /// Whether the controller was silent for so long that the candidate concludes that none elects.
     pub(super) unelected: bool,
-    /// Since when no controller's hand is seen on the Lease, however often it changes, if none is.
+    /// Since when the Lease shows no sign of a controller, however often it changes. Valid only
+    /// while it shows none.
     pub(super) untouched_from: Moment,
-    /// Until then the one whose lease the controller took away may act, as far as this candidate
-    /// has seen.
+    /// The leader whose lease the controller took away may act until this moment, as far as this
+    /// candidate has seen.
     pub(super) claim_not_before: Moment,
-    /// The grant that is known, if somebody may have led before it whom the watch has not told of
-    /// yet.
+    /// Set while an unseen leader may have preceded the known grant: the watch has not told yet.
     pub(super) unproven: Option<Unproven>,
-    /// The next event of the watch need not follow on what is known.
+    /// The next event of the watch need not follow directly on the known version.
     pub(super) leaps: bool,
-    /// The time in the last grant, and when that was seen: what the server's clock said.
+    /// The server's clock: the time in the last grant, and when this candidate saw it.
     pub(super) servers: Option<(Timestamp, Moment)>,
-    /// When the Lease was seen to go.
+    /// When this candidate learned that the Lease was gone.
     pub(super) went: Moment,
 }
 
-/// A grant that was met, of which is not known yet what was before it.
+/// What precedes a grant, as long as the watch has not proved it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Unproven {
-    /// What was known when it was met.
+    /// The state that was known before the grant.
     pub(super) before: StoredLease,
-    /// Until then one may act who led in between.
+    /// A leader from in between may act until this moment.
     pub(super) until: Moment,
 }
 

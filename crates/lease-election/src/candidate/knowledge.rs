@@ -1,5 +1,4 @@
-//! What a candidate makes of a version of the Lease: its own write, a stranger's, an old one, none.
-//! Here terms begin and end.
+//! Knowledge: what a candidate concludes from a version of the Lease; terms begin and end here.
 
 use std::cmp::Ordering;
 
@@ -17,35 +16,36 @@ use crate::planted::planted;
 use crate::record::{Record, StoredLease};
 use crate::version::{FenceToken, compare_resource_versions};
 
-/// What a version of the Lease means to the one who wrote the one before it.
+/// A version of the Lease, judged by a candidate.
 enum Verdict {
-    /// Known already.
+    /// The known version.
     Same,
-    /// Older than what is known.
+    /// Older than the known version.
     Older,
-    /// A write of ours, whose fate was unknown until now.
+    /// A write of this candidate, whose outcome was unknown until now.
     Ours(Box<Write>),
-    /// Our record, on an object whose labels or annotations changed.
+    /// The known record, on an object whose labels or annotations changed.
     Touched,
-    /// The record that is known, with a note of the server's controller.
+    /// The known record, with a new note of the API server's controller.
     Noted,
-    /// Another record under the version that is known: the server went back, and hands out its
-    /// versions again.
+    /// Another record under the known version: the store was rolled back and reissues versions.
     Reissued,
-    /// Somebody else's.
+    /// Any other record: as a rule, another process wrote it.
     Foreign,
 }
 
 impl Candidate {
-    /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was
-    /// learnt, so that an older version means that the server went back.
+    /// Handles a version of the Lease. `undisturbed`: the version answers a read during which the
+    /// candidate learned nothing else. Only then does an older version mean that the store was
+    /// rolled back.
     pub(super) fn see(&mut self, now: Moment, lease: StoredLease, undisturbed: bool) -> News {
         match self.judge(now, &lease) {
             Verdict::Same => News::Nothing,
             Verdict::Older if !undisturbed => News::Nothing,
             Verdict::Older => {
-                // The Lease as it is now, on a server that went back. What we made there is ours;
-                // what we held before only while nobody else can have had it.
+                // The store was rolled back, and this is the Lease now. A create of this candidate
+                // that made it counts as its own. A record that it held before counts only while no
+                // other process can have taken the lease.
                 if let (Role::Standby, Some(write)) = (&self.role, self.made(now, &lease)) {
                     return self.applied(now, lease, &write);
                 }
@@ -58,8 +58,8 @@ impl Candidate {
                 self.lose_if_leading(Loss::Rewound)
             }
             Verdict::Touched => {
-                // A part of an unanswered write may be what changed, where a store keeps a Lease in
-                // two objects: the next must name a later second.
+                // A store that keeps a Lease in two objects may have applied a part of an
+                // unanswered write. The next write must name a later second.
                 let sent =
                     self.writes.pending.iter().filter_map(|write| write.record.renew_time).max();
                 self.writes.last_time = self.writes.last_time.max(sent);
@@ -73,7 +73,7 @@ impl Candidate {
             Verdict::Noted => self.noted(now, lease),
             Verdict::Ours(write) => self.applied(now, lease, &write),
             Verdict::Reissued => {
-                // By what was known of the other record nothing may be done to this one.
+                // What the candidate knew of the other record does not apply to this one.
                 self.writes.pending.clear();
                 self.vacancy.forget();
                 self.writes.own = None;
@@ -86,14 +86,14 @@ impl Candidate {
                 let loss = self.classify(&lease);
                 let mine = self.is_own(now, &lease);
                 if !mine {
-                    // Another wrote after it: whoever writes our old record back does not make it
-                    // ours again.
+                    // Another process wrote since: a later copy of this candidate's old record is
+                    // not its own.
                     self.writes.own = None;
                 }
                 let marked = |write: &&Write| write.record.write_id == lease.record.write_id;
                 if let Some(write) = self.writes.pending.iter().find(marked) {
-                    // It was applied, and another has changed it since: the next must name a later
-                    // second all the same.
+                    // The write was applied, and another process changed it since. The next write
+                    // must still name a later second.
                     self.writes.last_time = self.writes.last_time.max(write.record.renew_time);
                 }
                 self.replace(now, lease, mine);
@@ -105,7 +105,7 @@ impl Candidate {
         }
     }
 
-    /// The create of ours that made this Lease, if its fate was unknown.
+    /// This candidate's create that made this Lease, if its outcome was unknown.
     fn made(&self, now: Moment, lease: &StoredLease) -> Option<Write> {
         let made_it = |write: &&Write| {
             write.base.is_none() && write.record == lease.record && !self.is_outlived(now, write)
@@ -113,9 +113,9 @@ impl Candidate {
         self.writes.pending.iter().find(made_it).cloned()
     }
 
-    /// Whether this is the record of our last write, and nobody else can have led since. As another
-    /// object it is a create that landed once more after what it had made was deleted, and
-    /// maybe what another made in between.
+    /// Whether this is the record of this candidate's last write, and no other process can have led
+    /// since. Under another uid a create landed a second time, after its first Lease was deleted.
+    /// Another process may have made a Lease in between, which was deleted too.
     fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
         let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
         self.writes.own.as_ref() == Some(&lease.record)
@@ -124,12 +124,12 @@ impl Candidate {
                 || !self.config.wait_after_deletion())
     }
 
-    /// Whether an answer about the version that is known may be about another record.
+    /// Whether an answer about the known version may concern another record.
     pub(crate) fn is_reissued(&self) -> bool {
         self.known.reissued
     }
 
-    /// The Lease as it was last known to be, there or gone.
+    /// The last known state of the Lease, present or deleted.
     pub(super) fn last_known(&self) -> Option<&StoredLease> {
         match &self.known.observation {
             Observation::Present { lease, .. } => Some(lease),
@@ -141,7 +141,7 @@ impl Candidate {
         if let Some(known) = self.last_known() {
             let present = matches!(self.known.observation, Observation::Present { .. });
             if known.version == lease.version {
-                // What is gone does not come back: only a server that went back shows it again.
+                // Only a store that was rolled back shows a deleted version again.
                 return match (present, known.record == lease.record) {
                     (false, _) => Verdict::Older,
                     (true, true) => Verdict::Same,
@@ -169,8 +169,7 @@ impl Candidate {
             write.record == lease.record || self.differs_in_notes(&write.record, &lease.record)
         };
         match self.writes.pending.iter().find(is_it) {
-            // A renewal or release that made a new object is none: the Lease it was meant for is
-            // gone.
+            // A renewal or release makes no new object: under another uid, its Lease is gone.
             Some(write)
                 if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid)
                     && !self.is_outlived(now, write) =>
@@ -181,12 +180,12 @@ impl Candidate {
         }
     }
 
-    /// From when on a write's hold counts: the instant before it was sent.
+    /// The start of a write's hold, the instant before the write was sent: docs/safety.md, step 1.
     fn anchor(&self, now: Moment, write: &Write) -> Moment {
         if planted("anchor-at-reply") { now } else { write.sent }
     }
 
-    /// A write of ours turns out to have been applied.
+    /// Records that a write of this candidate was applied.
     fn applied(&mut self, now: Moment, lease: StoredLease, write: &Write) -> News {
         let until = self.anchor(now, write).after(self.config.hold());
         let version = lease.version.clone();
@@ -202,8 +201,7 @@ impl Candidate {
         if write.purpose == Purpose::Release {
             self.is_late_in_nobodys_way();
         }
-        // Whether somebody acts under it is for the role to say; the observation is for the time
-        // after.
+        // The role says whether work runs under the record. The observation counts after the term.
         self.replace(now, lease, true);
         match (&mut self.role, write.purpose) {
             (Role::Standby, Purpose::Acquire) if now < until => {
@@ -247,8 +245,8 @@ impl Candidate {
         }
     }
 
-    /// Since when the lease has been anybody's, or granted to this one, as far as was seen: given
-    /// back, run out, gone.
+    /// Since when the lease was vacant (released, expired, deleted) or granted to this candidate,
+    /// as far as it saw.
     fn vacant_since(&self, now: Moment) -> Moment {
         let config = &self.config;
         let since = match &self.known.observation {
@@ -269,7 +267,7 @@ impl Candidate {
         self.was_vacant_since().map_or(since, |vacant| vacant.min(since)).min(now)
     }
 
-    /// Takes in that there is no Lease; with its last state if that is known.
+    /// Records that the Lease is absent. `last`: its last state, if the watch told it.
     pub(super) fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
         if let Observation::Absent { free_at } = self.known.observation {
             if let Some(last) = last {
@@ -278,7 +276,8 @@ impl Candidate {
             }
             if std::mem::take(&mut self.known.another_made_it) && self.config.wait_after_deletion()
             {
-                // What we sent before it and has not arrived begins no term beside theirs.
+                // Another process made the Lease, unseen, and may lead. What this candidate sent
+                // before begins no term beside it.
                 self.known.observation =
                     Observation::Absent { free_at: free_at.max(self.unseen_may_act_until(now)) };
                 self.writes.pending.clear();
@@ -307,8 +306,8 @@ impl Candidate {
                 } else if told {
                     runs_out(&self.known.observation, &self.config).unwrap_or(now)
                 } else {
-                    // The holder may have renewed unseen before the deletion, or another may have
-                    // taken the lease, but not after this moment.
+                    // Before the deletion the holder may have renewed unseen, or another process
+                    // may have taken the lease: at the latest now.
                     let own = self.config.lease_duration();
                     let patience = lease.record.patience(own, self.config.foreign_lease_cap());
                     now.after(patience.max(own)).after(*jitter)
@@ -326,8 +325,8 @@ impl Candidate {
         self.lose_if_leading(Loss::Deleted)
     }
 
-    /// There is no Lease, which was known; now the watch tells what was there last. The wait for it
-    /// goes on, unless it was another's, unseen.
+    /// Records the last state of a Lease that is already known to be gone. The wait continues, and
+    /// a record of another process that was not seen before may extend it.
     fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
         let known = self.known.gone.as_ref().map(|known| &known.record);
         let unseen = known != Some(&last.record)
@@ -353,19 +352,19 @@ impl Candidate {
         self.known.gone = Some(last);
     }
 
-    /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is,
-    /// because for how long theirs is was not seen either.
+    /// The maker of an unseen Lease may act until this moment. Its duration was not seen either, so
+    /// one lease of this candidate counts.
     pub(super) fn unseen_may_act_until(&self, now: Moment) -> Moment {
         now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
 
-    /// Whether nobody can have taken the lease since this record of ours got or renewed it.
+    /// Whether no other process can have taken the lease since `own` acquired or renewed it.
     pub(super) fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
-        // A lease that was given back is anybody's at once, however long it would have held.
+        // A released lease is free at once, however much of the hold is left.
         !own.is_free() && now < self.writes.undisputed_until
     }
 
-    /// Replaces the observation, and forgets the writes that can no longer be applied.
+    /// Replaces the observation, and drops the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
         self.note_successor(now, &lease);
@@ -374,7 +373,7 @@ impl Candidate {
         self.known.another_made_it = false;
         self.writes.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {
-            // News of others: an attempt that had to wait for its turn may be made at once.
+            // Another process wrote: an attempt that waited for its turn is due at once.
             self.pacing.write_not_before = Moment::default();
             self.is_late_no_more();
         }

@@ -1,26 +1,25 @@
-//! Known: what is known of the Lease, and for how long its absence is believed: another may have
-//! made it, and led, and it was deleted again, all of it unseen.
+//! Known: a candidate's knowledge of the Lease, and how long it believes that the Lease is absent.
+//! Unseen, another process may make the Lease, lead, and lose it to a deletion.
 
 use super::state::Candidate;
 use crate::clock::Moment;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 
-/// What is known of the Lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Known {
     pub(super) observation: Observation,
     /// How often the observation changed.
     pub(super) changes: u64,
-    /// The version known is that of another record as well, which was known before.
+    /// The store issued the known version twice: for this record, and for one known before.
     pub(super) reissued: bool,
-    /// The last state known of the Lease that is gone: what is older is no news.
+    /// The last known state of a deleted Lease: an older state is no news.
     pub(super) gone: Option<StoredLease>,
-    /// Another may have made the Lease since it was seen to be absent: one was in the way, or
-    /// nothing was heard for long.
+    /// Another process may have made the Lease since it was seen absent: a create conflicted, or
+    /// the candidate heard nothing for too long.
     pub(super) another_made_it: bool,
-    /// When there was no Lease for sure: by an answer that was asked for then, or by the news that
-    /// it is gone.
+    /// When the Lease was last certainly absent: the sending of the read that said so, or the news
+    /// of the deletion.
     pub(super) absent_at: Moment,
 }
 
@@ -38,26 +37,25 @@ impl Default for Known {
 }
 
 impl Candidate {
-    /// Whether there is no Lease, as far as is known.
+    /// Whether the Lease is absent, as far as this candidate knows.
     pub(super) fn is_missing(&self) -> bool {
         matches!(self.known.observation, Observation::Absent { .. })
     }
 
-    /// From when on another answer is asked for before anything is concluded from the absence of
-    /// the Lease, if it is absent. Nothing but an answer tells that it still is, and before half a
-    /// lease is over another is asked for, also by who stood still for so long.
+    /// When a candidate must read an absent Lease again, before it acts on the absence. Only an
+    /// answer confirms an absence, so the limit is half a lease, also after a pause of the process.
     pub(super) fn missing_until(&self) -> Option<Moment> {
         self.is_missing().then(|| self.known.absent_at.after(self.config.lease_duration() / 2))
     }
 
-    /// Whether the Lease was missing a whole lease before this answer, and nobody has said so
-    /// since: it tells what is there now, and not what was meanwhile.
+    /// Whether this answer comes more than a lease after the last answer that confirmed an absence.
+    /// It shows the present state, and not what happened in between.
     pub(super) fn was_absent_too_long_ago(&self, now: Moment) -> bool {
         self.is_missing() && now.since(self.known.absent_at) > self.config.lease_duration()
     }
 
-    /// What was missing too long ago may have been made by another, who led, and deleted again.
-    /// What we sent before begins no term beside theirs.
+    /// Another process may have made the Lease, led, and lost it to a deletion. What this candidate
+    /// sent before begins no term beside it.
     pub(super) fn doubt_absence(&mut self) {
         self.known.another_made_it = true;
         self.writes.pending.retain(|write| write.base.is_some());

@@ -1,35 +1,34 @@
-//! Late: acquisitions that bring no term, or one that cannot be renewed, because what this
-//! candidate writes is applied too late. One is repeated at once. Who is late again lets the others
-//! go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for
-//! ever.
+//! Late: how a candidate whose acquisitions are applied too late lets the others go first.
+//! A late acquisition brings no term, or one without a renewal. The candidate repeats the first at
+//! once. From the second on it yields: each late write restarts the others' wait, without end.
 
 use super::state::{Candidate, Role};
 use crate::clock::Moment;
 use crate::config::MAX_RANK;
 
-/// The acquisitions in a row that came too late.
+/// Late acquisitions in a row.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Late {
     in_a_row: u32,
     not_before: Option<Moment>,
-    /// Since when the lease had been anybody's before the first of them after the last term.
+    /// Since when the lease was vacant before the first late acquisition since the last term.
     vacant_since: Option<Moment>,
 }
 
 impl Candidate {
-    /// An acquisition is found to have been applied when its hold had run out; the lease had been
-    /// anybody's since then.
+    /// Records that an acquisition was applied, but its hold has expired. `vacant_since`: since
+    /// when the lease was vacant before it.
     pub(super) fn note_late(&mut self, now: Moment, vacant_since: Moment) {
         self.late.vacant_since.get_or_insert(vacant_since);
         self.late.in_a_row = self.late.in_a_row.saturating_add(1);
-        // Who is granted the lease keeps nobody waiting. Where nobody elects there are no grants.
+        // A grant makes no other candidate wait. Where no controller elects, no grants exist.
         if self.late.in_a_row > 1 && !self.is_elected() {
             self.let_others_go_first(now);
         }
     }
 
-    /// The others' wait, of the last rank's too, from when also those who poll have seen what this
-    /// one has, and time for one of them to write.
+    /// Yields for the longest wait of the others. It begins when a polling candidate has seen this
+    /// write, and covers a lease, the last rank's turn and one request.
     fn let_others_go_first(&mut self, now: Moment) {
         let config = &self.config;
         let last_turn = config.takeover_jitter() * (u32::from(MAX_RANK) + 1);
@@ -38,19 +37,19 @@ impl Candidate {
         self.late.not_before = Some(others.after(config.request_timeout()));
     }
 
-    /// A renewal of a term that is over has landed.
+    /// Records that a renewal landed after its term: it restarts the others' wait.
     pub(super) fn note_late_renewal(&mut self, now: Moment) {
         if self.late.not_before.is_some() {
             self.let_others_go_first(now);
         }
     }
 
-    /// A term begins, in time for its first renewal or not: the lease is nobody's no more.
+    /// Records that a term begins, whether or not it can renew: the lease is no longer vacant.
     pub(super) fn note_term(&mut self) {
         self.late.vacant_since = None;
     }
 
-    /// A term has run out. Who could not renew it once was as good as late.
+    /// Records that a term expired. A term without a renewal counts as late.
     pub(super) fn note_short_term(&mut self) {
         if let Role::Leading(tenure) = &self.role
             && !tenure.renewed
@@ -60,22 +59,23 @@ impl Candidate {
         }
     }
 
-    /// It renews, or another was at the Lease.
+    /// Stops yielding: a renewal succeeded, or another process wrote the Lease.
     pub(super) fn is_late_no_more(&mut self) {
         self.late = Late::default();
     }
 
-    /// What it wrote is given back, or gone: nobody waits for that any more.
+    /// Stops yielding, but keeps `vacant_since`: this candidate's record was released or is gone,
+    /// and no other candidate waits for it.
     pub(super) fn is_late_in_nobodys_way(&mut self) {
         (self.late.in_a_row, self.late.not_before) = (0, None);
     }
 
-    /// Since when the lease had been anybody's before it was late for the first time.
+    /// Since when the lease was vacant before the first late acquisition.
     pub(super) fn was_vacant_since(&self) -> Option<Moment> {
         self.late.vacant_since
     }
 
-    /// From when on it may acquire again, out of politeness.
+    /// When this candidate may acquire again, out of politeness.
     pub(super) fn late_until(&self) -> Moment {
         self.late.not_before.unwrap_or_default()
     }

@@ -1,10 +1,11 @@
-//! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the
-//! same from now on, which is what makes the model of the protocol finite. Only in builds of tests.
+//! Outlook: a candidate's state relative to now, as numbers, in test builds only.
+//! Candidates with equal outlooks act alike from now on, so the model of the protocol is finite.
 //!
-//! Left out, because nothing is decided by it: serial numbers and times of records (a write is
-//! known by its id; where wall clocks are trusted, or a controller elects, its time counts), how
-//! often a record changed hands, and the random numbers to come, which only make a wait longer, as
-//! any pause does.
+//! The outlook leaves out what decides nothing:
+//! - serial numbers and times of records: the id names a write. (Times count where wall clocks are
+//!   trusted, or a controller elects.)
+//! - how often a record changed hands;
+//! - the random numbers to come: they only lengthen a wait, as any pause does.
 
 #![allow(dead_code, reason = "asked by the model, whose program includes this file")]
 
@@ -27,17 +28,16 @@ pub(crate) mod names;
 
 use names::{Names, distance, millis, revision};
 
-/// What stands before that of which there may be none, or more than one: nothing that may follow
-/// instead begins so.
+/// Tags before parts that may be absent or repeated. No part that may follow instead begins so.
 const PENDING: u64 = 7;
 const UNPROVEN: u64 = 8;
 const LOST: u64 = 9;
 const EXTRAS: u64 = 1 << 40;
 
 impl Candidate {
-    /// Forgets every wait that is only polite: after failures, and for an event before it reads
-    /// again. In the model any process may stand still for any time, so that one that tries
-    /// again at once does all that a patient one may do, and more.
+    /// Drops every polite wait: after failures, and for an event before the next read. In the model
+    /// any process may pause for any time. So a candidate that tries again at once can do all that
+    /// a patient one can, and more.
     pub(crate) fn forget_manners(&mut self) {
         self.pacing.read_not_before = Moment::default();
         self.pacing.write_not_before = Moment::default();
@@ -49,13 +49,13 @@ impl Candidate {
         self.pacing.failed_writes = 0;
     }
 
-    /// Listens from now on.
+    /// Counts the wait for news from now on.
     pub(crate) fn remember_manners(&mut self, now: Moment) {
         self.pacing.last_heard = now;
     }
 
-    /// Forgets unanswered writes that were lost on their way: their sender does not know that, and
-    /// will never see them.
+    /// Drops unanswered writes that were lost in flight: their sender never learns of that. A lost
+    /// acquisition that the sender may forestall stays.
     pub(crate) fn forget_lost(&mut self, names: &Names) {
         let last = self.last_lost(names).map(|write| write.serial);
         self.writes
@@ -63,8 +63,7 @@ impl Candidate {
             .retain(|write| names.is_alive(&write.record) || Some(write.serial) == last);
     }
 
-    /// Of the acquisitions that were lost the one that may be forestalled all the same: one is as
-    /// good as many.
+    /// The lost acquisition that its sender may still forestall: one stands for all.
     fn last_lost(&self, names: &Names) -> Option<&Write> {
         let may_be_forestalled = |write: &&Write| {
             names.are_forestalled() && write.is_awaited() && !names.is_alive(&write.record)
@@ -72,23 +71,23 @@ impl Candidate {
         self.writes.pending.iter().rev().find(may_be_forestalled)
     }
 
-    /// Whether this write, if it is found applied from now on, would count as its own.
+    /// Whether this write, found applied from now on, would count as the candidate's own.
     pub(crate) fn counts_on(&self, now: Moment, write: &Write) -> bool {
         !self.is_outlived(now, write)
             && self.writes.pending.iter().any(|pending| pending.serial == write.serial)
     }
 
-    /// Whether it knows that another made a Lease which it has not seen.
+    /// Whether the candidate assumes that another process made an unseen Lease.
     pub(crate) fn met_one(&self) -> bool {
         self.known.another_made_it
     }
 
-    /// When it was told last that there is no Lease, if that is what it knows.
+    /// When the absence of the Lease was last confirmed, if it is absent.
     pub(crate) fn missing_since(&self) -> Option<Moment> {
         matches!(self.known.observation, Observation::Absent { .. }).then_some(self.known.absent_at)
     }
 
-    /// Every revision that this candidate knows.
+    /// Adds every revision that this candidate knows.
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
         out.extend(self.last_known().map(|known| revision(&known.version)));
         let alive = self.writes.pending.iter().filter(|write| names.is_alive(&write.record));
@@ -96,12 +95,12 @@ impl Candidate {
         out.extend(counting.filter_map(|write| write.base.as_ref()).map(revision));
     }
 
-    /// All that decides what this candidate does from `now` on.
+    /// Adds everything that decides what this candidate does from `now` on.
     pub(crate) fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
-        // Each field by its name, so that a new one must find its place here. Those of which only
-        // some worlds have anything are in `outlook_of_extras`.
+        // Each field is named, so that a new one must find its place here. `outlook_of_extras` adds
+        // the fields that only some worlds use.
         let Self {
-            // A node's is the same for ever, and a node is known by its place.
+            // It never changes, and the place of a node identifies it.
             config,
             role,
             barred: _,
@@ -110,31 +109,31 @@ impl Candidate {
             writes,
             pacing,
             remains: _,
-            // A wait that is only polite, and forgotten before it is asked for.
+            // A polite wait, dropped before it is read.
             late: _,
             vacancy: _,
             grants,
-            // See above. A wait that was drawn already is part of the observation.
+            // See above. A wait that is already drawn is part of the observation.
             random: _,
         } = self;
         let Known {
             observation,
-            // Compared with that of a read under way alone: see `outlook_of_read`.
+            // Compared only with the count of a read in flight: see `outlook_of_read`.
             changes: _,
             reissued,
             gone,
             another_made_it,
-            // By the observation: of a Lease that is not missing it is overwritten before it is
-            // asked for.
+            // Part of the observation. While the Lease is present, it is overwritten before it is
+            // read.
             absent_at: _,
         } = known;
         let Writes {
-            // Names of writes that are to come: like no other, and told apart by that alone.
+            // Names of future writes: they only need to differ from all others.
             writer: _,
             serial: _,
             pending,
             own,
-            // What the time in the next record is no earlier than: where it counts.
+            // The lower bound of the time in the next record: in `outlook_of_extras`.
             last_time: _,
             undisputed_until,
         } = writes;
@@ -150,12 +149,12 @@ impl Candidate {
         } = pacing;
         let Grants {
             manner: _,
-            // What is concluded of a controller's silence.
+            // The conclusions from a controller's silence: in `outlook_of_extras`.
             stands_from: _,
             unelected: _,
             untouched_from: _,
             went: _,
-            // By `claim_from`, and alone.
+            // In `outlook_of_extras`, by `claim_from` and by itself.
             claim_not_before: _,
             unproven,
             leaps: _,
@@ -166,8 +165,8 @@ impl Candidate {
         self.outlook_of_observation(observation, now, names, out);
         match role {
             Role::Standby => out.push(0),
-            // What is left out is told once, when it begins, or decides of a wait that is only
-            // polite.
+            // The fields left out are reported once, when the term begins, or decide only a polite
+            // wait.
             Role::Leading(Tenure {
                 fence: _,
                 acquire_time: _,
@@ -194,10 +193,10 @@ impl Candidate {
         out.push(
             distance(*last_heard, now, config.retry_period().saturating_mul(3)).min(u64::MAX / 8),
         );
-        // After so many the waits grow no more: see `next_attempt`.
+        // More failures lengthen no wait: see `next_attempt`.
         out.extend([failed_reads, failed_writes].map(|failures| u64::from((*failures).min(6))));
-        // A write that was lost on its way stays unknown to its sender, and means nothing any more
-        // but that it may be forestalled.
+        // A lost write stays unknown to its sender. Its only effect is that the sender may
+        // forestall it.
         for write in pending {
             if names.is_alive(&write.record) {
                 out.push(PENDING);
@@ -246,13 +245,13 @@ impl Candidate {
                     .patience(lease_duration, config.foreign_lease_cap())
                     .saturating_add(*jitter);
                 let patience = match (record.is_free(), *mine) {
-                    // Left alone for a while: to its successor, or to the controller.
+                    // The candidate leaves it to its successor, or to the controller, for a while.
                     (true, _) if record.hint().is_some() => {
                         config.hold_back().saturating_add(*jitter)
                     }
                     (true, _) if !record.strategy.is_empty() => lease_duration,
                     (false, false) => runs_out,
-                    // What is left to run out although it is one's own.
+                    // The candidate lets its own record expire.
                     (false, true) if !config.release_on_stop() => runs_out,
                     _ => Duration::ZERO,
                 };
@@ -269,7 +268,7 @@ impl Candidate {
         matches!(self.grants.manner, Manner::Elected { impatient: true, .. })
     }
 
-    /// What only those worlds have in which it is asked for.
+    /// Adds the fields that only some worlds use.
     fn outlook_of_extras(&self, now: Moment, out: &mut Vec<u64>) {
         let mut extra = |which: u64, value: u64| out.extend([EXTRAS | which, value]);
         if self.barred {
@@ -292,8 +291,7 @@ impl Candidate {
         if self.grants.leaps {
             extra(9, 1);
         }
-        // Nothing is known by it of another version, and no world with evidence hands out versions
-        // again.
+        // The evidence concerns one version, and no world with evidence issues versions again.
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));
         }
@@ -323,8 +321,8 @@ impl Candidate {
         }
     }
 
-    /// What decides how an answer to `read` is taken, which finds a Lease for sure or may find that
-    /// there is none.
+    /// Adds everything that decides how the candidate takes the answer to `read`. `finds`: the
+    /// answer certainly finds a Lease.
     pub(crate) fn outlook_of_read(
         &self,
         read: &Read,
@@ -332,7 +330,7 @@ impl Candidate {
         now: Moment,
         out: &mut Vec<u64>,
     ) {
-        // What it is for is the driver's to know.
+        // Only the driver uses `routine`.
         let Read { changes, sent, routine: _ } = read;
         let undisturbed = *changes == self.known.changes;
         out.extend([
@@ -340,17 +338,17 @@ impl Candidate {
             distance((*sent).max(self.pacing.read_not_before), now, Duration::ZERO),
         ]);
         if undisturbed && !finds {
-            // Then there was none when it was sent: see `absent_at`.
+            // An answer without a Lease sets `absent_at` to the sending of the read.
             out.push(distance(*sent, now, self.longest_missing()));
         }
     }
 
-    /// A whole lease ago, or longer.
+    /// A whole lease, and everything longer.
     fn longest_missing(&self) -> Duration {
         self.config.lease_duration().saturating_add(Duration::from_millis(1))
     }
 
-    /// What decides how an answer to `write` is taken.
+    /// Adds everything that decides how the candidate takes the answer to `write`.
     pub(crate) fn outlook_of_write(
         &self,
         write: &Write,
@@ -358,9 +356,9 @@ impl Candidate {
         names: &mut Names,
         out: &mut Vec<u64>,
     ) {
-        // The number only finds it among the pending ones, where it has the same record.
+        // The serial only finds the write among the pending ones, where it has the same record.
         let Write { serial: _, purpose, base, record, sent, refused } = write;
-        // A create is one's own for a lease.
+        // A create counts as the candidate's own for a lease.
         let horizon = match base {
             None => self.longest_missing(),
             Some(_) => self.config.hold(),

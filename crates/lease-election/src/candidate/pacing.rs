@@ -1,4 +1,4 @@
-//! Pacing: when the next request is due, after failures, and where the server asks to be left alone.
+//! Pacing: when the next request is due, after failures and when the server asks for a pause.
 
 use std::time::Duration;
 
@@ -7,26 +7,25 @@ use crate::clock::Moment;
 use crate::draws::fraction;
 use crate::error::StoreError;
 
-/// When requests are due.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Pacing {
     pub(super) must_read: bool,
     pub(super) read_not_before: Moment,
     pub(super) write_not_before: Moment,
-    /// Until then the server asked to be left alone, and has answered nothing since.
+    /// The server asked for no requests until this moment, and has answered nothing since.
     pub(super) silent_until: Moment,
-    /// After a lease was declined.
+    /// After a release outside a term: a barred candidate sends the next one no earlier.
     pub(super) decline_not_before: Moment,
     pub(super) last_heard: Moment,
     /// Failed reads in a row.
     pub(super) failed_reads: u32,
-    /// Since a write was last seen to succeed, one's own or another's.
+    /// Failed writes since any process's write was last seen to succeed.
     pub(super) failed_writes: u32,
 }
 
 impl Candidate {
-    /// When to try again after so many failures in a row: a leader at its pace, all others soon and
-    /// then ever more slowly, and all no sooner than the server asked for.
+    /// When to try again after `failures` in a row. A leader keeps its pace; all others start with
+    /// a short wait and double it. No candidate tries sooner than the server asked for.
     pub(super) fn next_attempt(
         &mut self,
         now: Moment,
@@ -42,14 +41,14 @@ impl Candidate {
         }
         match &self.role {
             Role::Leading(tenure) => {
-                // One last attempt before the end, whatever was asked for.
+                // The last attempt before the end of the term ignores what the server asked for.
                 let last = tenure.until.before(self.config.request_timeout());
                 sent.after(pace).max(now.after(asked).min(last))
             }
             Role::Leaving | Role::Standby => {
-                // One fault must not cost a hand-over half a second: from an eighth of the pace to
-                // four times the pace; of a release, which has the time of two
-                // requests, from a tenth of a second at most to eight times that.
+                // One fault must not cost a hand-over half a second. A standby waits from an eighth
+                // of the pace to four times the pace. A release has the time of two requests: it
+                // waits from at most 100 ms to eight times that.
                 let (least, most) = match self.role {
                     Role::Leaving => ((pace / 8).min(Duration::from_millis(100)), 3),
                     _ => (pace / 8, 5),

@@ -1,5 +1,5 @@
-//! State: all that a candidate knows and remembers, without the rules about it. Each part is the
-//! file's that has its rules.
+//! State: all that a candidate knows and remembers, in parts.
+//! The file that defines a part has its rules.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::draws::draw;
 pub(super) enum Role {
     Standby,
     Leading(Tenure),
-    /// The work has ended; the lease is to be given back.
+    /// The work has ended, and the lease is to be released.
     Leaving,
 }
 
@@ -26,9 +26,9 @@ pub(super) enum Role {
 pub(crate) struct Candidate {
     pub(super) config: Arc<Config>,
     pub(super) role: Role,
-    /// It is not to take the lease for now.
+    /// The candidate must not acquire for now.
     pub(super) barred: bool,
-    /// Whom the next release names; empty for nobody.
+    /// The successor that the next release names; empty if none.
     pub(super) successor: String,
     pub(super) known: Known,
     pub(super) writes: Writes,

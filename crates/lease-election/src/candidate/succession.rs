@@ -1,5 +1,4 @@
-//! Succession: whether a grant is known to follow on the record known before it, or somebody may
-//! have led in between, unseen.
+//! Succession: whether a grant directly follows the known record, or an unseen leader lies between.
 
 use super::grants::Unproven;
 use super::state::Candidate;
@@ -11,7 +10,7 @@ use crate::record::StoredLease;
 use crate::version::Version;
 
 impl Candidate {
-    /// This version takes the place of what is known.
+    /// Records that this version replaces the known one.
     pub(super) fn note_successor(&mut self, now: Moment, lease: &StoredLease) {
         self.give_up_proof();
         if self.is_coordinated() || is_grant(&lease.record) {
@@ -20,18 +19,18 @@ impl Candidate {
         self.note_hand(now, &lease.record);
     }
 
-    /// Whether the next event of the watch may follow on something that was missed.
+    /// Whether the next event of the watch may follow on a missed one. Resets the flag.
     pub(super) fn take_leap(&mut self) -> bool {
         std::mem::take(&mut self.grants.leaps)
     }
 
-    /// Another record takes the place of the one known: who led under that one may act until it has
-    /// run out, unless he gave it back himself. A grant to the same name may be to another
+    /// Records that another record replaces the known one. Its leader may act until that record
+    /// expires, unless it released the lease itself. A grant to the same identity may mean another
     /// process of that name.
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
         let may_act_until = match &self.known.observation {
-            // Another may have made it meanwhile, and led, and it was deleted again: what stands
-            // there now is one more.
+            // Another process may have made the Lease, led, and lost it to a deletion. This Lease
+            // is then a further one.
             Observation::Absent { free_at }
                 if is_grant(&lease.record)
                     && self.config.wait_after_deletion()
@@ -41,8 +40,8 @@ impl Candidate {
                 Some(self.unseen_may_act_until(now).max(*free_at))
             }
             Observation::Absent { free_at } => Some(*free_at),
-            // The one known is gone, and nothing told so. Its holder may have renewed unseen before
-            // that, or another may have had it.
+            // The known Lease is gone, and no event said so. Its holder may have renewed unseen
+            // before that, or another process may have held it.
             Observation::Present { lease: known, mine, jitter, .. }
                 if known.version.uid != lease.version.uid
                     && self.config.wait_after_deletion()
@@ -71,13 +70,13 @@ impl Candidate {
         }
     }
 
-    /// A watch opened. `leaps`: its first event is the Lease as it was then, whatever came before
-    /// it; otherwise it tells all changes since a version that was known.
+    /// Records that a watch opened. `leaps`: its first event is the present state, whatever came
+    /// before. Otherwise the watch reports all changes since a known version.
     pub(crate) fn opened(&mut self, leaps: bool) {
         self.grants.leaps = leaps;
     }
 
-    /// The version to watch from: where something may have been missed, from before it.
+    /// The version to watch from. While a grant is unproven, it is the version before the grant.
     pub(crate) fn watch_from(&self) -> Option<&Version> {
         match (&self.grants.unproven, &self.known.observation) {
             (Some(unproven), Observation::Present { .. }) => Some(&unproven.before.version),
@@ -85,16 +84,15 @@ impl Candidate {
         }
     }
 
-    /// Until then somebody may act who led before the grant that is known.
+    /// A leader from before the known grant may act until this moment.
     pub(super) fn claim_from(&self) -> Moment {
         self.grants.unproven.as_ref().map_or(self.grants.claim_not_before, |unproven| {
             unproven.until.max(self.grants.claim_not_before)
         })
     }
 
-    /// This grant takes the place of what is known. Only the watch can tell that nothing was in
-    /// between: a read, the only one after a pause, tells no more than the last of all that
-    /// happened since.
+    /// Records that this grant replaces the known state. Only the watch can prove that nothing lies
+    /// in between: a read shows only the last of all changes since.
     pub(super) fn note_leap(&mut self, now: Moment, grant: &StoredLease) {
         let until = self.unseen_may_act_until(now);
         match &self.known.observation {
@@ -112,14 +110,14 @@ impl Candidate {
         }
     }
 
-    /// It stays unknown what was before the grant: another record takes its place, or the watch
-    /// told of one in between.
+    /// Stops proving what preceded the grant: another record replaced it, or the watch reported one
+    /// in between.
     pub(super) fn give_up_proof(&mut self) {
         self.grants.claim_not_before = self.claim_from();
         self.grants.unproven = None;
     }
 
-    /// The watch told this, in its order. `leapt`: not all that came before.
+    /// Handles an event of the watch, in its order. `leapt`: earlier changes may be missing.
     pub(super) fn told(&mut self, lease: &StoredLease, leapt: bool) {
         let (Some(unproven), Observation::Present { lease: grant, .. }) =
             (&self.grants.unproven, &self.known.observation)

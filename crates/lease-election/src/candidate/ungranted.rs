@@ -1,5 +1,5 @@
-//! Grants, in a build without coordinated election: nobody grants the Lease. What a controller of
-//! somebody else's would do to it is an edit of the Lease (A7).
+//! Ungranted: the rules about grants in a build without coordinated election, which has none.
+//! What another's controller writes there is an edit of the Lease (A7).
 
 use jiff::Timestamp;
 
@@ -10,7 +10,6 @@ use crate::decide::{Step, decide};
 use crate::record::{Marks, Record, StoredLease};
 use crate::version::Version;
 
-/// Nothing is known of a controller.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Grants {}
 

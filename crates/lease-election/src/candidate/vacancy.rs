@@ -1,6 +1,7 @@
-//! Vacancy: a Lease whose holder is taken to be gone before its lease has run out here, by an
-//! assumption that the application made: by the wall clock, once, for the first Lease that a
-//! candidate sees; and by evidence about the holder. Both are opt-in.
+//! Vacancy: when a holder counts as gone before its lease expires here.
+//! Both ways are opt-in:
+//! - The wall clock, once, for the first Lease that a candidate sees (A8).
+//! - The application's evidence about the holder (A9).
 
 use std::time::Duration;
 
@@ -12,12 +13,12 @@ use crate::observation::Observation;
 use crate::record::Record;
 use crate::version::Version;
 
-/// What the application's assumptions say of the Lease, if it makes any.
+/// What the application's assumptions say about the known Lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Vacancy {
-    /// The version whose holder is taken to be gone, and from when on.
+    /// The version whose holder counts as gone, and from when on.
     holder_gone: Option<(Version, Moment)>,
-    /// The first Lease that was seen has been judged by the wall clock.
+    /// The candidate has judged its first Lease by the wall clock.
     pub(super) judged: bool,
 }
 
@@ -28,11 +29,11 @@ impl Vacancy {
 }
 
 impl Candidate {
-    /// After news: judges the first Lease that this candidate sees by the wall clock, if it is
-    /// configured to. `wall` must have been read before `now`: whatever lies between the two
-    /// then makes it wait longer. Not a grant of the server's controller: its time is the server's,
-    /// whose clock no candidate answers for, and one who led before may act for longer than it
-    /// says.
+    /// After news: judges the first Lease that this candidate sees by the wall clock, if configured
+    /// (A8). The caller reads `wall` before `now`: time between the two only lengthens the wait.
+    ///
+    /// A grant is not judged: no candidate answers for the server's clock, and a leader before the
+    /// grant may act for longer than the grant says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
         if self.vacancy.judged || self.known.observation == Observation::Unknown {
             return;
@@ -53,9 +54,9 @@ impl Candidate {
         }
     }
 
-    /// The holder of this version is gone, by what the application knows. What it sent last may
-    /// land for as long as the stop margin. The usual random wait stays: all candidates may
-    /// know it at once.
+    /// Records that the holder of this version is gone, by the application's evidence (A9). Its
+    /// last requests may land for one stop margin. The random wait stays: all candidates may know
+    /// it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.known.observation
             && lease.version == *version
@@ -68,15 +69,14 @@ impl Candidate {
         }
     }
 
-    /// From when on the known Lease is taken to be vacant.
+    /// When the known Lease counts as vacant.
     pub(super) fn vacant_from(&self) -> Option<Moment> {
         let (version, from) = self.vacancy.holder_gone.as_ref()?;
         (self.known.observation.version() == Some(version)).then_some(*from)
     }
 }
 
-/// How long a record still holds by a wall clock that differs from that of its writer by no more
-/// than `bound`.
+/// How long a record still holds, by a wall clock within `bound` of its writer's.
 fn left_by_wall(
     record: &Record,
     patience: Duration,
@@ -84,7 +84,7 @@ fn left_by_wall(
     wall: Timestamp,
 ) -> Option<Duration> {
     let renewed = record.renew_time?;
-    // A store that keeps whole seconds has cut off up to one.
+    // A store that keeps whole seconds cuts off up to one.
     let cut = Duration::from_secs(u64::from(renewed.subsec_nanosecond() == 0));
     let holds =
         SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;
@@ -123,15 +123,15 @@ mod tests {
         candidate.vacate(at(1), &Version::new("u", "1"));
         assert_eq!(candidate.vacant_from(), None);
         candidate.vacate(at(1), &Version::new("u", "2"));
-        // Not before what it sent last has landed; and not later for being told once more.
+        // Its last requests land first, and a second report extends no wait.
         let from = at(1).after(config.stop_margin());
         assert_eq!(candidate.vacant_from(), Some(from));
         candidate.vacate(at(2), &Version::new("u", "2"));
         assert_eq!(candidate.vacant_from(), Some(from));
     }
 
-    /// Its time is the server's, whose clock may be behind by more than the candidates' differ, and
-    /// another may have led until then.
+    /// The server's clock may be behind by more than the candidates' differ, and another process
+    /// may have led until then.
     #[test]
     fn a_grant_is_not_judged_by_the_wall_clock() {
         let config =
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(left(renewed, "2026-01-01T00:00:05.749999999Z"), Some(Duration::from_nanos(1)));
         assert_eq!(left(renewed, "2026-01-01T00:00:05.75Z"), Some(Duration::ZERO));
         assert_eq!(left(renewed, "2027-01-01T00:00:00Z"), Some(Duration::ZERO));
-        // A time that lies ahead is waited for, and the ordinary wait comes first.
+        // A time ahead only lengthens this wait; the ordinary expiry comes first.
         assert!(left(renewed, "2025-01-01T00:00:00Z") > Some(Duration::from_secs(1_000_000)));
     }
 

@@ -1,5 +1,4 @@
-//! Writes: what this candidate sent: the writes that may turn out to have been applied, how many are
-//! remembered, for how long a create is one's own, and the time that the next one states.
+//! Writes: the writes that may still turn out to be applied, and the time in the next one.
 
 use std::time::Duration;
 
@@ -11,30 +10,28 @@ use crate::clock::Moment;
 use crate::observation::Observation;
 use crate::record::{Record, to_micros};
 
-/// So many are remembered; an older one that is applied after all is then taken for a stranger's,
-/// and waited for.
+/// The candidate remembers this many writes. If an older one lands, it counts as another process's
+/// and is waited for.
 pub(super) const MAX_PENDING: usize = 64;
 
-/// How far the times that are written may run ahead of the wall clock.
+/// How far written times may run ahead of the wall clock.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
-/// From one lease that is declined to the next.
+/// The wait from one release outside a term to the next.
 const DECLINES: Duration = Duration::from_secs(1);
 
-/// What was written, or may have been.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Writes {
-    /// The first part of every write's id: no other elector has it.
+    /// The prefix of every write's id; no other elector has it (A5).
     pub(super) writer: String,
     pub(super) serial: u64,
     /// Writes that may or may not have been applied, or were refused, oldest first.
     pub(super) pending: Vec<Write>,
-    /// The record of our last write that is known to have been applied, unless another wrote after
-    /// it.
+    /// The record of this candidate's last applied write, unless another process wrote since.
     pub(super) own: Option<Record>,
-    /// The time in our last write that was applied, or of which a part may have been.
+    /// The time in its last write that was applied, perhaps in part.
     pub(super) last_time: Option<Timestamp>,
-    /// Until then nobody else can have taken the lease that our last write got.
+    /// Before this moment no other process can have taken the lease that its last write got.
     pub(super) undisputed_until: Moment,
 }
 
@@ -52,12 +49,13 @@ impl Writes {
 }
 
 impl Candidate {
-    /// Prepares a write; from here on its fate is unknown.
+    /// Prepares a write. From here on its outcome is unknown.
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
         self.writes.serial = self.writes.serial.saturating_add(1);
         let wall = self.next_time(now, wall);
         if purpose == Purpose::Release {
-            // Whatever is answered, it may have been given back from here on, and be another's.
+            // From here on the release may be applied, whatever the answer, and another process may
+            // hold the lease.
             self.writes.undisputed_until = Moment::default();
             if self.role == Role::Standby {
                 self.pacing.decline_not_before = now.after(DECLINES);
@@ -81,7 +79,7 @@ impl Candidate {
         match (purpose, held) {
             (Purpose::Renew, Some(held)) => Record { renew_time: Some(wall), ..held.clone() },
             (Purpose::Release, Some(held)) => {
-                // What is given back after its term names nobody: who was named then may be gone.
+                // A release outside a term names no successor: the named one may be gone.
                 let successor = if self.role == Role::Standby { "" } else { &self.successor };
                 let released = Record { successor: successor.to_owned(), ..held.released(wall) };
                 self.keep_notes(held, released)
@@ -97,18 +95,18 @@ impl Candidate {
         }
     }
 
-    /// It is sent; from here on its fate is unknown.
+    /// Remembers a write whose outcome is unknown.
     pub(super) fn remember(&mut self, write: &Write) {
         if self.writes.pending.len() >= MAX_PENDING {
-            // Of what was refused the least is to be expected.
+            // A refused write is the least likely to land.
             let least = self.writes.pending.iter().position(|write| write.refused).unwrap_or(0);
             self.writes.pending.remove(least);
         }
         self.writes.pending.push(write.clone());
     }
 
-    /// The server says that it did not apply it. What something on its way sent twice may be
-    /// applied all the same: nothing is done because of that, and it is known when it is seen.
+    /// Records that the server did not apply the write. A copy of it in the network may still land:
+    /// the candidate takes no step because of that, but recognizes the copy.
     pub(super) fn note_refusal(&mut self, write: &Write) {
         for pending in
             self.writes.pending.iter_mut().filter(|pending| pending.serial == write.serial)
@@ -117,10 +115,10 @@ impl Candidate {
         }
     }
 
-    /// Whether it is so long ago that the Lease was known to be missing, or a create was sent, that
-    /// another may have made it before ours landed, and led, and it was deleted again: a
-    /// process that stood still, or a machine that slept, counts no request time-out. What the
-    /// create made is another's then.
+    /// Whether a create is too old to count as its sender's own: more than a lease has passed since
+    /// it was sent, or since the Lease was last known absent. Meanwhile another process may have
+    /// made the Lease, led, and lost it to a deletion. A paused process or a suspended machine
+    /// counts no request time-out.
     pub(super) fn is_outlived(&self, now: Moment, write: &Write) -> bool {
         let known =
             if self.is_missing() { write.sent.min(self.known.absent_at) } else { write.sent };
@@ -129,12 +127,11 @@ impl Candidate {
             && now.since(known) > self.config.lease_duration()
     }
 
-    /// The time to write: the wall clock's, and at least a whole second later than in our last
-    /// write that counts: of several on one version one is applied, and those that fail must
-    /// not move the time on, or it runs ahead. client-go sees a record change by its whole
-    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often,
-    /// would look dead to a Go candidate. Under a grant also no earlier than it is by the
-    /// server's clock, or else the controller finds the lease run out.
+    /// The time to write: the wall clock's, but in a later whole second than the last write that
+    /// counts. client-go sees a change only in whole seconds: a leader that renews more often, or
+    /// whose wall clock is set back, would look dead to it. Of several writes on one version one is
+    /// applied: the failed ones must not advance the time, or it runs ahead. Under a grant the time
+    /// is no earlier than the server's clock, or the controller finds the lease expired.
     pub(super) fn next_time(&self, now: Moment, wall: Timestamp) -> Timestamp {
         let own = to_micros(wall);
         let farthest = own.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
@@ -145,7 +142,7 @@ impl Candidate {
         let ahead =
             |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
         match self.writes.last_time {
-            // A clock that was out by more than that for a moment is not followed for ever.
+            // A wall clock that was once further ahead must not bind all later writes.
             Some(last) if last.as_second() >= wall.as_second() && !ahead(last) => {
                 last.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX)
             }
