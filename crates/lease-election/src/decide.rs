@@ -1,5 +1,4 @@
-//! decide: what a candidate that does not lead does about what it knows. Pure: the whole take-over
-//! rule on one page.
+//! Decide: the whole take-over rule, as a pure function of what a candidate knows.
 
 use std::time::Duration;
 
@@ -11,37 +10,40 @@ use crate::planted::planted;
 #[cfg(feature = "coordinated")]
 pub(crate) mod coordinated;
 
-/// What a candidate that does not lead does next.
+/// The next step of a candidate that does not lead.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Step {
     /// Read the Lease.
     Read,
-    /// Make the Lease, with this candidate as its holder.
+    /// Create the Lease, with this candidate as its holder.
     Create,
-    /// Write this candidate into the Lease, on condition that it is still the version observed.
+    /// Write this candidate into the Lease, on condition of the observed version.
     TakeOver,
-    /// Write that nobody holds the Lease, on condition that it is still the version observed. Only
-    /// in coordinated election.
+    /// Write a Lease without a holder, on condition of the observed version. Only in coordinated
+    /// election.
     GiveBack,
     /// Do nothing before this moment, unless news comes.
     WaitUntil(Moment),
 }
 
-/// The take-over rule.
+/// The take-over rule of a candidate that does not lead: docs/safety.md, step 4.
 ///
-/// - A Lease that is absent is made; after the deletion of a live holder's Lease not before that
-///   holder's lease has run out.
-/// - A Lease without a holder is free at once, whatever its times say. If its last holder named a
-///   successor, that one takes it at once, and the others only when it did not come: those with a
-///   rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
-/// - So is one that this elector wrote itself: nothing runs under it any more. (If it was written
-///   too late for a term, or for a renewal of it, and so was the one before, the elector lets the
-///   others go first: for a lease, eight turns of `takeover_jitter`, one and a half retry periods
-///   and a request, from the last of its writes that landed. A renewal in time ends that.)
-/// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or
-///   less: a whole lease of ours; never longer than the cap), and a little random wait. Its holder
-///   counts from an earlier moment, the sending of its renewal, and for a shorter time.
+/// - **An absent Lease**: the candidate creates it. After the deletion of a live holder's Lease it
+///   waits until that holder's lease has expired.
+/// - **A Lease without a holder** is free at once, whatever its times say. A successor that it
+///   names takes it at once. All others first wait for a
+///   [`hand_over_wait`](Config::hand_over_wait): then the ranked candidates take turns, then the
+///   rest.
+/// - **This elector's own record** is free at once, too: no work runs under it any more.
+/// - **Any other Lease** is free when the candidate has seen its record unchanged for the record's
+///   own duration and a random or ranked wait. A duration of zero or less counts as a lease of the
+///   candidate's own; `foreign_lease_cap` is the upper bound. The holder counts from an earlier
+///   moment, the sending of its renewal, and for a shorter time.
+///
+/// An acquisition is late if it lands too late for a term, or for a renewal of it. After two in a
+/// row the elector lets the others go first. From its last write that landed it waits for a lease,
+/// eight turns of `takeover_jitter`, 1.5 retry periods and a request. A renewal in time ends that.
 #[must_use]
 pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
     match observation {
@@ -61,9 +63,8 @@ pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
     }
 }
 
-/// When the observed lease may be taken although it was given back to somebody else; `None` if it
-/// was not. Only ever makes a candidate wait: no safety rests on what stands there, and the wait is
-/// bounded, whoever wrote it.
+/// When the candidate may take a lease that was released to another; `None` if it was not. The hint
+/// only makes a candidate wait, for a bounded time: no safety rests on it.
 fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
@@ -77,7 +78,7 @@ fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
     }
 }
 
-/// When the observed lease of another holder may be taken.
+/// When the candidate may take the observed lease of another holder.
 pub(crate) fn runs_out(observation: &Observation, config: &Config) -> Option<Moment> {
     match observation {
         Observation::Present { lease, since, jitter, .. } => {

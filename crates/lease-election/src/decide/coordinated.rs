@@ -1,5 +1,5 @@
-//! The rule of a coordinated candidate that does not lead: the server's controller elects, the
-//! candidate only takes what it was given. Pure.
+//! Coordinated: the pure take-over rule where the API server's controller elects.
+//! The candidate only claims what the controller grants to it.
 
 use std::time::Duration;
 
@@ -10,37 +10,36 @@ use crate::observation::Observation;
 use crate::planted::planted;
 use crate::record::Record;
 
-/// How long nobody may be elected before a candidate concludes that nobody elects: three rounds of
-/// the server's controller, which looks at a Lease every 5 s, and gives candidates 5 s to answer.
+/// How long a candidate waits for an election before it concludes that no controller elects. That
+/// is three rounds: the controller looks at a Lease every 5 s, and gives candidates 5 s to answer.
 pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 
-/// The same where the Lease says that nobody has elected: it was led, or given back, by one who
-/// elected alone, and the controller's hand is not on it. A controller that knows a better
-/// candidate, or finds the Lease free, says so when it looks, or when those that it asked have
-/// answered: 5 s each.
+/// The same, where the Lease shows no sign of a controller: an elector that elected alone leads, or
+/// has released it. A controller that prefers another, or finds the Lease free, writes within 10 s:
+/// it looks within 5 s, and waits 5 s for the candidates' answers.
 pub(crate) const SILENCE_UNTOUCHED: Duration = Duration::from_secs(10);
 
-/// What of a candidate's knowledge the rule needs beside the observation.
+/// The part of a candidate's knowledge that the rule needs beside the observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// Until then the one who led before the grant may lead on.
+    /// The leader before the grant may lead on until this moment.
     pub(crate) not_before: Moment,
-    /// From then on nobody is taken to elect, if this candidate may conclude so.
+    /// From this moment the candidate concludes that no controller elects; `None` if it must not.
     pub(crate) silent_from: Option<Moment>,
 }
 
-/// The take-over rule where the server's controller elects.
+/// The take-over rule where the API server's controller elects.
 ///
-/// - A Lease that is absent is not made, one that is free or another's is not taken: the controller
-///   does both.
-/// - A grant, a record that names this candidate and which nobody has renewed yet, is claimed by a
-///   write on condition of that very version, and not before the lease of the one who led until
-///   then has run out by this candidate's own observation: the controller goes by wall clocks.
-/// - A grant beside which the controller already prefers another, and a record of this candidate's
-///   own from a term that is over, are given back, because the controller elects nobody over a
-///   holder that is its best candidate. The grant not before it may be claimed either: candidates
-///   that elect by themselves take a free Lease at once.
-/// - So is what another process has written under this identity, when it has run out.
+/// - **An absent Lease, a free one, or another's**: the candidate waits for the controller to
+///   grant.
+/// - **A grant**, a record that names this candidate and has no renewal yet: the candidate claims
+///   it by a write on condition of that version. It waits until the former leader's lease has
+///   expired by its own observation: the controller goes by wall clocks.
+/// - **A grant beside which the controller already prefers another** is given back, but no sooner
+///   than it may be claimed: candidates that elect alone take a free Lease at once.
+/// - **This candidate's own record from an ended term** is given back: the controller elects no
+///   candidate over a holder that is its best one.
+/// - **A record that another process wrote under this identity** is given back when it has expired.
 pub(crate) fn decide_coordinated(
     observation: &Observation,
     config: &Config,
@@ -57,7 +56,7 @@ pub(crate) fn decide_coordinated(
                 return Step::TakeOver;
             }
             if !config.release_on_stop() && (*mine || prefers_another(record, config.identity())) {
-                // It is left to run out, and then in the controller's way.
+                // The record first expires. After that it would only block the controller.
                 let runs_out = runs_out(observation, config).unwrap_or(now);
                 until(runs_out.max(claim.not_before), Step::GiveBack)
             } else if *mine {
@@ -73,11 +72,13 @@ pub(crate) fn decide_coordinated(
     }
 }
 
-/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but
-/// a grant is a grant, a free Lease that the controller's hand has been on is left to it for a
-/// whole lease, and so is what this candidate left beside the note that another is preferred: it
-/// makes way once each time that it is asked to, and does not take the lease again from under the
-/// one it made way for. If nobody comes, it leads again.
+/// The rule of a candidate that elects alone because no controller does: the ordinary one, except:
+///
+/// - A grant stays a grant.
+/// - A free Lease that carries a controller's strategy is left to the controller for a whole lease.
+/// - This candidate's own record, with a note that prefers another, is given back, and then left to
+///   the other for as long. The candidate yields once for each such note. If no other comes, it
+///   leads.
 pub(crate) fn decide_alone(
     observation: &Observation,
     config: &Config,
@@ -102,8 +103,8 @@ pub(crate) fn decide_alone(
     }
 }
 
-/// The ordinary rule, of a candidate that may have seen the controller grant a Lease over the head
-/// of one who leads on until `not_before`: a grant is for 5 s, and runs out before that.
+/// The ordinary rule, but no take-over before `not_before`: until then a leader may lead on, from
+/// which the controller granted the Lease away. A grant lasts 5 s, and expires before that.
 pub(crate) fn decide_after_grants(
     observation: &Observation,
     config: &Config,
@@ -118,20 +119,20 @@ pub(crate) fn decide_after_grants(
     }
 }
 
-/// Whether this is the controller's own record, that nobody renewed: it sets no time of
-/// acquisition, and a candidate sets one.
+/// Whether the controller wrote this record, and its holder has not renewed it. The controller sets
+/// no time of acquisition; a candidate sets one.
 pub(crate) fn is_grant(record: &Record) -> bool {
     !record.is_free() && record.acquire_time.is_none()
 }
 
-/// Whether one that elected alone left this, and no controller has seen to it since.
+/// Whether an elector that elected alone left this record, and no controller has written since.
 pub(crate) fn is_untouched(record: &Record) -> bool {
     record.strategy.is_empty()
         && record.preferred_holder.is_empty()
         && record.acquire_time.is_some()
 }
 
-/// Whether the controller asks the holder to make way.
+/// Whether the controller asks the holder to yield to another candidate.
 pub(crate) fn prefers_another(record: &Record, identity: &str) -> bool {
     !record.preferred_holder.is_empty() && record.preferred_holder != identity
 }
