@@ -1,4 +1,4 @@
-//! Draws: random numbers from a seed, the same ones each time, and waits made of them. Pure.
+//! Draws: reproducible random numbers from a seed, and waits made of them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub(crate) fn draw(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A part of `whole`, chosen by `draw`.
+/// A part of `whole`, less than all of it, chosen by `draw`.
 pub(crate) fn fraction(whole: Duration, draw: u64) -> Duration {
     let nanos = whole.as_nanos().saturating_mul(u128::from(draw % 1024)) / 1024;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

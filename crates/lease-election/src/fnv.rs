@@ -1,5 +1,4 @@
-//! FNV-1a: a digest that every build of this crate computes alike, because stored marks are
-//! compared with it.
+//! Fnv: FNV-1a, a digest that is the same in every build, because stores keep marks made with it.
 
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;
@@ -12,7 +11,7 @@ impl Fnv {
         Self(OFFSET_BASIS)
     }
 
-    /// Of these bytes after those before.
+    /// Adds these bytes to the digest.
     pub(crate) fn with(self, bytes: &[u8]) -> Self {
         Self(
             bytes
@@ -30,7 +29,7 @@ impl Fnv {
 mod tests {
     use super::*;
 
-    /// <http://www.isthe.com/chongo/tech/comp/fnv/>, its test vectors.
+    /// Test vectors of <http://www.isthe.com/chongo/tech/comp/fnv/>.
     #[test]
     fn it_is_fnv_1a_of_64_bits() {
         for (bytes, digest) in

@@ -1,7 +1,6 @@
-//! Loss: why a term is over. Plain data, shared by the protocol that finds out and the guard that
-//! tells.
+//! Loss: why a term ended; the protocol finds it out, and the guard reports it.
 
-/// Why a term is over.
+/// Why a term ended.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Loss {
@@ -12,21 +11,21 @@ pub enum Loss {
         /// Its identity.
         by: String,
     },
-    /// Somebody emptied the lease.
+    /// Another writer emptied the lease.
     Released,
-    /// The Lease object is gone.
+    /// The Lease object was deleted.
     Deleted,
     /// The Lease object was deleted and made again.
     Replaced,
-    /// Somebody changed the record while it still names this identity: another process that uses
-    /// it, or a person.
+    /// Another writer changed the record, which still names this identity: a process that uses it
+    /// too, or a person.
     ForeignWrite,
-    /// The server went back to an older state of the Lease.
+    /// The server returned to an older state of the Lease.
     Rewound,
-    /// The work has ended, and with it the term.
+    /// The work ended, and with it the term.
     Finished,
-    /// The work went on after a stop for longer than the drain time-out.
+    /// After a stop the work took longer than the drain time-out.
     Overran,
-    /// The elector itself ended: its store or its clock panicked, or its runtime went away.
+    /// The elector itself failed: its store or its clock panicked, or its runtime ended.
     Broken,
 }

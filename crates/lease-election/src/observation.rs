@@ -1,5 +1,5 @@
-//! Observation: what one candidate knows of the Lease and since when, by its own clock. Others'
-//! clocks never enter.
+//! Observation: what one candidate knows of the Lease and since when, by its own clock.
+//! No other clock enters.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::clock::Moment;
 use crate::record::StoredLease;
 use crate::version::Version;
 
-/// What a candidate knows of the Lease.
+/// A candidate's knowledge of the Lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 #[expect(
@@ -17,28 +17,27 @@ use crate::version::Version;
 pub enum Observation {
     /// Not read yet.
     Unknown,
-    /// There is no Lease.
+    /// The Lease does not exist.
     Absent {
-        /// From when on one may be made: later than now if the Lease of a live holder was deleted.
+        /// When a candidate may create it: later than now if a live holder's Lease was deleted.
         free_at: Moment,
     },
-    /// There is one.
+    /// The Lease exists.
     Present {
         /// Its last known version.
         lease: StoredLease,
-        /// When this candidate first saw this record. A change of labels or annotations makes a
-        /// new version, but no new record.
+        /// When this candidate first saw this record (docs/safety.md, step 2). A change of labels
+        /// or annotations makes a new version, but no new record.
         since: Moment,
-        /// Whether this elector wrote the record itself, in a term or an attempt that is over:
-        /// then nobody acts under it.
+        /// Whether this elector wrote the record. After its term or attempt no work runs under it.
         mine: bool,
-        /// This candidate's random wait on top of an expiry.
+        /// This candidate's wait on top of an expiry: random, or by its rank.
         jitter: Duration,
     },
 }
 
 impl Observation {
-    /// The version to watch from or to write on.
+    /// The version to watch from, and the condition of the next write.
     pub(crate) fn version(&self) -> Option<&Version> {
         match self {
             Self::Present { lease, .. } => Some(&lease.version),
@@ -46,7 +45,7 @@ impl Observation {
         }
     }
 
-    /// Who holds the lease; `None` if nobody does, or if it is not known.
+    /// The holder's identity; `None` if the lease is free or not known.
     pub(crate) fn holder(&self) -> Option<&str> {
         match self {
             Self::Present { lease, .. } if !lease.record.is_free() => Some(&lease.record.holder),

@@ -1,8 +1,7 @@
-//! Planted: bugs on purpose, which check the checks. The stage `planted-election` puts each into
-//! the election; two kinds of check must find it.
+//! Planted: deliberate bugs, which check the checks.
+//! The stage `planted-election` puts each into the election; two kinds of check must find it.
 //!
-//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of
-//! them.
+//! The code asks [`planted`] where a bug belongs. A build without `cfg(wq_plant)` has none.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]
@@ -21,8 +20,7 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the guarantee that it breaks, and
-/// what it does.
+/// The bugs that can be planted: the name, the guarantee that it breaks, and its effect.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     (

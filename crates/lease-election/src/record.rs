@@ -1,5 +1,5 @@
-//! Record: the fields of a Lease that an election reads and writes, with client-go's meaning. How
-//! they look on the wire is `kube_store`'s.
+//! Record: the fields of a Lease that an election reads and writes, with client-go's meaning.
+//! Their wire form is in `kube_store`.
 
 use std::time::Duration;
 
@@ -8,64 +8,62 @@ use jiff::Timestamp;
 use crate::fnv::Fnv;
 use crate::version::Version;
 
-/// What a Lease says, as client-go's `LeaderElectionRecord` does, plus the mark of the write.
+/// The content of a Lease: client-go's `LeaderElectionRecord`, plus the mark of the write.
 ///
-/// Nothing in it is trusted: it may have been written by anybody.
+/// Do not trust any field: any process may have written it.
 #[doc(alias = "LeaderElectionRecord")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Record {
-    /// Who holds the lease; empty means nobody does, and the lease is free at once.
+    /// The holder's identity. Empty means that the lease is free at once.
     pub holder: String,
-    /// For how many whole seconds the holder asks to be left alone after each renewal.
+    /// For how many whole seconds after each renewal the holder asks others to wait.
     pub lease_duration_seconds: i32,
-    /// When the holder began. For display.
+    /// When the holder acquired the lease. For display.
     pub acquire_time: Option<Timestamp>,
     /// When the holder last renewed. For display, and different in each write.
     pub renew_time: Option<Timestamp>,
-    /// How often the holder changed. For display: it starts again when the Lease is deleted.
+    /// How often the holder changed. For display: it restarts when the Lease is deleted.
     pub leader_transitions: i32,
     /// Coordinated election's strategy; empty if absent.
     pub strategy: String,
-    /// Coordinated election's better candidate; empty if absent.
+    /// The candidate that coordinated election prefers to the holder; empty if absent.
     pub preferred_holder: String,
-    /// Names the one write that made this record: how an elector knows its own writes from those
-    /// of another process that uses its identity. A store keeps it beside the record
-    /// ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others,
-    /// but for those whose text no elector of client-go or of this crate would write: there it
-    /// is a digest of the text, so that each change of it is a sign of life.
+    /// The mark of the write that made this record. By it an elector tells its own writes from
+    /// those of another process with its identity. A store keeps it beside the record
+    /// ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease). On others' records it is `None`,
+    /// except where no elector of client-go or of this crate would write the record's text. There
+    /// it is a digest of that text, so that each change counts as a sign of life.
     pub write_id: Option<String>,
-    /// On a record that nobody holds: who is to take it first, says the holder who gave it back;
-    /// empty if it named nobody. A store keeps it beside the record
-    /// ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a Lease), and reads it on records
-    /// without a holder only. A hint: no safety rests on it.
+    /// On a free record: the identity that the last holder wants to take it first; empty if none. A
+    /// store keeps it beside the record ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a
+    /// Lease), and reads it only on records without a holder. A hint: no safety rests on it.
     pub successor: String,
 }
 
-/// How the holder of a record begins that cannot be read; the reason follows.
+/// The prefix of an unreadable record's holder; the reason follows.
 const UNREADABLE: &str = "leaderelection.k8s.io/unknown: ";
 
 impl Record {
-    /// Whether nobody holds the lease.
+    /// Whether the lease has no holder.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holder.is_empty()
     }
 
-    /// A record that cannot be read: somebody else holds it.
+    /// A record that cannot be read: another holder has the lease.
     #[cfg(feature = "kube")]
     pub(crate) fn unreadable(why: &str) -> Self {
         Self { holder: format!("{UNREADABLE}{why}"), ..Self::default() }
     }
 
-    /// Whether the record was not readable as it stands there.
+    /// Whether the stored record was unreadable.
     pub(crate) fn is_unreadable(&self) -> bool {
         self.holder.starts_with(UNREADABLE)
     }
 
     /// How long a candidate waits, from its own first sight of this record, before it takes the
-    /// lease: never longer than `cap`, and a whole lease of its own (`own`) if the record names
-    /// no duration above zero. That is the least where the record cannot be read, whatever its
-    /// duration seems to be.
+    /// lease. That is the record's duration, at most `cap`. It is the candidate's own lease (`own`)
+    /// if the record names no duration above zero, and at least `own` if the record cannot be read.
     pub(crate) fn patience(&self, own: Duration, cap: Duration) -> Duration {
         let least = if self.is_unreadable() { own } else { Duration::ZERO };
         least.max(match u64::try_from(self.lease_duration_seconds) {
@@ -74,12 +72,12 @@ impl Record {
         })
     }
 
-    /// How often the holder changed, as it may be written: the API refuses what is below zero.
+    /// How often the holder changed, as a write may state it: the API refuses negative numbers.
     pub(crate) fn transitions(&self) -> i32 {
         self.leader_transitions.max(0)
     }
 
-    /// The first field in which `other` differs, as the Lease calls it.
+    /// The first field in which `other` differs, by its name in a Lease.
     pub(crate) fn differs_in(&self, other: &Self) -> Option<&'static str> {
         [
             (self.holder == other.holder, "holderIdentity"),
@@ -96,29 +94,28 @@ impl Record {
         .find_map(|(same, field)| (!same).then_some(field))
     }
 
-    /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells
-    /// a record that was changed under the mark.
+    /// Marks the record: `writer` and `serial` name the write, and a digest exposes a later change.
     pub(crate) fn marked(mut self, writer: &str, serial: u64, marks: Marks) -> Self {
         self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest(marks)));
         self
     }
 
-    /// Whether `writer` wrote this, and just this.
+    /// Whether `writer` wrote exactly this record.
     pub(crate) fn is_as_written_by(&self, writer: &str, marks: Marks) -> bool {
         let Some(id) = &self.write_id else { return false };
         let is_writers = id.strip_prefix(writer).is_some_and(|rest| rest.starts_with('.'));
         is_writers && self.is_as_written(marks)
     }
 
-    /// Whether this is just what stood under its mark when it was written.
+    /// Whether the record still matches the digest in its mark.
     fn is_as_written(&self, marks: Marks) -> bool {
         let digest = self.write_id.as_deref().and_then(|id| id.splitn(3, '.').nth(2));
         digest.is_some_and(|digest| digest == format!("{:016x}", self.digest(marks)))
     }
 
     #[cfg(feature = "coordinated")]
-    /// Whether `other` is this record with nothing changed but what the server's controller of
-    /// coordinated elections notes on a Lease in force.
+    /// Whether the records differ in nothing but the notes of the API server's controller on a
+    /// Lease in force.
     pub(crate) fn differs_in_notes_alone(&self, other: &Self) -> bool {
         let bare = |record: &Self| Self {
             strategy: String::new(),
@@ -128,15 +125,14 @@ impl Record {
         bare(self) == bare(other)
     }
 
-    /// Who is to take this free lease first. Only in the very record of the release: others
-    /// (client-go) keep the annotations that they find, and the hint of a release long ago is
-    /// none of theirs.
+    /// The identity that should take this free lease first. It counts only in the very record of
+    /// the release: client-go keeps annotations that it finds, and an old hint is not its own.
     pub(crate) fn hint(&self) -> Option<&str> {
         let hints = self.is_free() && !self.successor.is_empty() && self.is_as_written(Marks::All);
         hints.then_some(&self.successor)
     }
 
-    /// Of all but the mark. Times count to the second, which is what every store keeps of them.
+    /// A digest of all but the mark. Times count in whole seconds, which every store keeps.
     fn digest(&self, marks: Marks) -> u64 {
         let mut digest = Fnv::new();
         let mut take = |bytes: &[u8]| {
@@ -157,8 +153,8 @@ impl Record {
         digest.finish()
     }
 
-    /// The record with which a holder gives the lease back: nobody holds it, for one second (the
-    /// API refuses zero), the rest as client-go writes it.
+    /// The record that releases the lease: no holder, a duration of one second (the API refuses
+    /// zero), and the rest as client-go writes it.
     pub(crate) fn released(&self, wall: Timestamp) -> Self {
         Self {
             holder: String::new(),
@@ -174,27 +170,25 @@ impl Record {
     }
 }
 
-/// What of a record its mark vouches for.
+/// The fields for which a record's mark vouches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Marks {
     All,
     #[cfg(feature = "coordinated")]
-    /// All but what the server's controller of coordinated elections notes on the record of
-    /// another.
+    /// All but the notes that the API server's controller puts on another's record.
     AllButNotes,
 }
 
-/// Cuts a time to the microseconds a Lease stores, so that what is read back equals what was
-/// written.
+/// Cuts a time to microseconds, which a Lease keeps, so that a read returns what was written.
 pub(crate) fn to_micros(time: Timestamp) -> Timestamp {
     Timestamp::from_microsecond(time.as_microsecond()).unwrap_or(time)
 }
 
-/// A record, and the version of the object it was read from.
+/// A record, and the version of the object that held it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StoredLease {
-    /// Which version of which object.
+    /// The version, and the object it belongs to.
     pub version: Version,
-    /// What it says.
+    /// The record at that version.
     pub record: Record,
 }

@@ -1,15 +1,15 @@
-//! Versions of a Lease object and the fence token of a term. Nothing here knows what a record says.
+//! Version: the versions of a Lease object, and the fence token of a term.
 
 use std::cmp::Ordering;
 use std::fmt;
 
-/// One version of one Lease object: what a conditional write is conditional on.
+/// One version of one Lease object: the condition of a conditional write.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Version {
-    /// `metadata.uid`: which object, if one of this name was deleted and made again.
+    /// `metadata.uid`: tells the object from a later one of the same name.
     pub uid: String,
-    /// `metadata.resourceVersion`: a decimal number, greater than that of every write before it in
-    /// the whole store, whatever object that was to.
+    /// `metadata.resourceVersion`: a decimal number, greater than that of every earlier write in
+    /// the whole store, to any object.
     pub resource_version: String,
 }
 
@@ -24,15 +24,15 @@ impl Version {
 /// Compares two resource versions: decimal numbers of any length (Kubernetes 1.35, KEP-5504).
 /// `None` if one is not a number.
 ///
-/// Those of a [`MultiStore`](crate::MultiStore) are two numbers joined by `+`: the greater one
-/// counts, then the smaller. One that has changed in either part is later, and between those of one
-/// part it stands where its greater part does.
+/// A version of a [`MultiStore`](crate::MultiStore) is two numbers joined by `+`. The greater
+/// numbers are compared first, then the smaller ones: a change of either part is later. Among
+/// versions of one part it sorts by its greater number.
 pub(crate) fn compare_resource_versions(a: &str, b: &str) -> Option<Ordering> {
     let (a, b) = (Numbers::of(a)?, Numbers::of(b)?);
     Some(a.greater.cmp(&b.greater).then_with(|| a.smaller.cmp(&b.smaller)))
 }
 
-/// A number as text: by its length without leading zeros, then by its digits.
+/// A number as text: its length without leading zeros, then its digits.
 type Number<'a> = (usize, &'a str);
 
 /// A resource version as one or two numbers.
@@ -54,36 +54,36 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// What a term is called: the Lease's uid and the resource version of the write that acquired it.
+/// The name of a term: the Lease's uid and the resource version of the write that acquired it.
 ///
-/// Send it along with every effect that outlives a pause of this process, and let the receiver
-/// refuse a token smaller than one it has seen. Later terms compare greater, also after the Lease
-/// was deleted and made again, because a resource version is a revision of the whole store.
-/// (`transitions` starts again after a deletion, so it is for display.)
+/// Send it with every effect that outlives a pause of this process, and let the receiver refuse a
+/// token smaller than one it has seen. Later terms compare greater, also after a deletion of the
+/// Lease: a resource version is a revision of the whole store. (`transitions` restarts after a
+/// deletion, so it is for display.)
 ///
-/// **Not after the store was restored from a backup**: its revisions start again from there, and a
-/// receiver that keeps the greatest token refuses everybody until they have caught up. Restore etcd
+/// **Not after a restore of the store from a backup**: its revisions restart from there. A receiver
+/// that keeps the greatest token then refuses every leader until they have caught up. Restore etcd
 /// with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (see
 /// docs/safety.md).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FenceToken {
     /// `metadata.uid` of the Lease.
     pub uid: String,
-    /// `metadata.resourceVersion` of the write that began the term; where that write's answer was
-    /// lost, of the version in which it was found, which is later if a label or an annotation
-    /// was changed meanwhile. Both are above all of earlier terms and below all of later ones.
+    /// `metadata.resourceVersion` of the write that began the term. If its answer was lost, the
+    /// elector takes that of the version in which it found the write: it is later if labels or
+    /// annotations changed. Both are above all of earlier terms and below all of later ones.
     pub resource_version: String,
     /// `spec.leaseTransitions` of that write.
     pub transitions: i32,
 }
 
 impl FenceToken {
-    /// The token as one number, for receivers that keep and compare numbers, as a column of a
-    /// table: the resource version, of a [`MultiStore`](crate::MultiStore)'s two the greater.
-    /// `None` if it is none, or does not fit, which no known server hands out.
+    /// The token as one number, for receivers that compare numbers, such as a table's column. It is
+    /// the resource version, or the greater one of a [`MultiStore`](crate::MultiStore)'s two.
+    /// `None` if it is no number, or does not fit: no known server issues such a version.
     ///
-    /// Later terms of one API server have greater numbers, as long as its store is not restored
-    /// from a backup.
+    /// Later terms of one API server have greater numbers, unless its store is restored from a
+    /// backup.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let (length, digits) = Numbers::of(&self.resource_version)?.greater;
@@ -98,8 +98,8 @@ impl fmt::Display for FenceToken {
 }
 
 impl Ord for FenceToken {
-    /// By resource version as a number; versions that are no numbers, which no known server hands
-    /// out, come after all numbers and compare as text.
+    /// By resource version as a number. Versions that are not numbers, which no known server
+    /// issues, come after all numbers and compare as text.
     fn cmp(&self, other: &Self) -> Ordering {
         let is_number = |text: &str| Numbers::of(text).is_some();
         compare_resource_versions(&self.resource_version, &other.resource_version)
